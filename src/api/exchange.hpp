@@ -1,0 +1,95 @@
+// One request from its head to its answer: API §3's order of checks, on one screen (gate.cpp), and the
+// only way to a handler. No sockets and no clock: bytes and time are arguments, so a whole request
+// can be tested without a server. One per connection, reused; belongs to the connection's worker.
+//
+//     need then = exchange.begin(desk, request, framing, peer, now, response);
+//     if (then == need::body)   { … collect at most exchange.body_bytes_max() … ; then = exchange.finish(…); }
+//     if (then == need::commit) { store::commit done(writer, home, exchange.take_command());
+//                                 auto const& outcome = co_await done; exchange.answer(desk, outcome, response); }
+//     // need::nothing: `response` is complete
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/settings.hpp"
+#include "auth/cache.hpp"
+#include "base/clock.hpp"
+#include "http/request.hpp"
+#include "http/response.hpp"
+#include "limit/buckets.hpp"
+#include "store/command.hpp"
+#include "store/snapshot.hpp"
+
+namespace latchkey::api {
+
+// Where a request came from. `client` is the peer's address; nullopt on a Unix socket.
+struct peer {
+    bool tls = false;
+    bool local = false;  // loopback or Unix socket
+    std::optional<model::address> client;
+};
+
+// What a worker answers from. References; all outlive the worker's connections.
+struct desk {
+    settings const& rules;
+    store::snapshot& snapshot;
+    auth::cache& keys;
+    limit::buckets& buckets;
+    std::uint64_t& random;  // state of a small generator, for request ids; seeded by the OS
+};
+
+enum class need : std::uint8_t { nothing, body, commit };
+
+enum class key_source : std::uint8_t { none, bearer, header, query, body };
+std::string_view name_of(key_source source);
+
+class exchange {
+  public:
+    exchange();
+    ~exchange();
+    exchange(exchange const&) = delete;
+    exchange& operator=(exchange const&) = delete;
+
+    // Everything up to the body. `need::body` is answered when the framing has one and all checks
+    // before it passed (now is the time for `100 Continue`), else the request is served at once.
+    // When a request is refused while its body is still to come, `response.close` is set.
+    need begin(desk& at, http::request const& request, http::framing const& framing, peer const& from,
+               base::instant now, http::response& response);
+    // The body is in `request.body`; the other views of `request` are the same text as in `begin`.
+    need finish(desk& at, http::request const& request, base::instant now, http::response& response);
+    // How large the body may be: smaller while the credential is still looked for in it.
+    std::size_t body_bytes_max() const;
+    bool credential_in_body() const;
+
+    store::command take_command();
+    // Needs nothing of the request but what `begin` and `finish` kept.
+    void answer(desk& at, store::outcome const& outcome, http::response& response);
+
+    // A refusal that did not come from here (413 while the body came, 408): the same document with
+    // this request's id; `close` is set.
+    void refuse(desk& at, base::problem problem, std::string_view detail, http::response& response);
+
+    // For the access log and the metrics; valid after the answer, until the next `begin`.
+    std::string_view request_id() const;
+    std::string_view trace_id() const;      // of `traceparent`, 32 hexadecimal digits or empty
+    std::string_view route() const;         // the pattern, "/api/v1/users/{id}", or empty
+    model::id key_id() const;               // 0: none; set on 403 and 429 too
+    std::string_view project() const;
+    key_source source() const;
+    std::optional<model::address> const& client() const;  // the peer's, or what a trusted proxy said
+
+  private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+// A problem document for a request that never became one (the parser refused it), with a fresh id.
+// `close` is set. `id` is set to the id, for the log.
+void refuse_unparsed(desk& at, base::problem problem, std::string_view detail, http::response& response,
+                     std::string& id);
+
+}  // namespace latchkey::api

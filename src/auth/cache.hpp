@@ -1,0 +1,75 @@
+// From a credential to a principal (API §3: key known, key state, client address), with the keys that
+// a worker has seen kept in a table of fixed size. One per worker, used on its thread alone.
+//
+//     cache.follow(snapshot);                      // once a turn, after the renew
+//     auto const seen = cache.authenticate(text, client, snapshot, now);
+//     if (seen.problem != base::problem::none) … else seen.who->record().id …
+//
+// The table is always what the snapshot says: `follow` drops exactly the entries whose keys changed.
+// An unknown key costs at most one look-up in the store and never pushes a known one out; garbage is
+// refused by its checksum alone. A hit allocates nothing.
+#pragma once
+
+#include <boost/smart_ptr/local_shared_ptr.hpp>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/problem.hpp"
+#include "limit/buckets.hpp"
+#include "model/key.hpp"
+#include "store/snapshot.hpp"
+
+namespace latchkey::auth {
+
+// A key's record with its limits prepared. Immutable; counted without atomics, since it never
+// leaves its worker.
+struct identity {
+    model::key record;
+    limit::policy limits;
+};
+
+// Proof that a key was accepted; only the cache makes one. Copied where a request must wait.
+class principal {
+  public:
+    model::key const& record() const { return identity_->record; }
+    limit::policy const& limits() const { return identity_->limits; }
+    bool may(model::scope needs) const { return record().scopes.allows(needs); }
+
+  private:
+    friend class cache;
+    explicit principal(boost::local_shared_ptr<identity const> who) : identity_(std::move(who)) {}
+    boost::local_shared_ptr<identity const> identity_;
+};
+
+struct verdict {
+    base::problem problem = base::problem::none;
+    std::optional<principal> who;  // also set with a problem of state or address: the key is known,
+                                   // and the log names it
+};
+
+class cache {
+  public:
+    explicit cache(std::size_t entries = 16 * 1024);  // a power of two
+    ~cache();
+    cache(cache const&) = delete;
+    cache& operator=(cache const&) = delete;
+
+    void follow(store::snapshot const& seen);
+
+    // `client` null: not known, and then a non-empty allowlist refuses.
+    verdict authenticate(std::string_view key, model::address const* client, store::snapshot const& seen,
+                         base::instant now);
+
+    struct counters {
+        std::uint64_t hits = 0, misses = 0, unknown = 0, malformed = 0, dropped = 0;
+    };
+    counters const& count() const;
+
+  private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace latchkey::auth

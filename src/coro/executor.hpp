@@ -1,0 +1,25 @@
+// Where a suspended coroutine is to go on. The node is part of the awaiter, so posting allocates
+// nothing; it must live until its handle was resumed. `post` may be called from any thread, and
+// `resume` happens on the executor's own.
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+
+namespace latchkey::coro {
+
+struct resumption {
+    std::atomic<resumption*> next{nullptr};
+    std::coroutine_handle<> handle;
+};
+
+class executor {
+  public:
+    // Everything the poster wrote before is visible to the resumed coroutine.
+    virtual void post(resumption& node) noexcept = 0;
+
+  protected:
+    ~executor() = default;
+};
+
+}  // namespace latchkey::coro

@@ -1,0 +1,62 @@
+// HTTP/1.1 and 1.0 requests out of bytes (RFC 9112), over llhttp 8.1.0 with a guard in front of it:
+// one pass over the header block that refuses every byte sequence on which parsers differ
+// (src/http/guard.hpp). One parser per connection; it owns no bytes and allocates nothing.
+//
+//     auto const step = parser.read_head(input, request, framing);
+//     // incomplete: call again with the same bytes and more behind them
+//     // complete:   step.consumed bytes were the head; request's views point into `input`
+//     // refused:    answer step.problem and close
+//
+// What is wrong is refused as soon as its bytes are there. However a byte string is split into
+// calls, the outcome is the same. Not thread-safe; belongs to its connection.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/problem.hpp"
+#include "http/guard.hpp"
+#include "http/request.hpp"
+
+namespace latchkey::http {
+
+struct settings {
+    std::size_t request_line_bytes_max = base::limits::request_line_bytes_max;
+    std::size_t header_bytes_max = base::limits::header_bytes_max;
+    std::size_t body_bytes_max = base::limits::body_bytes_max;
+};
+
+struct step {
+    enum class state : std::uint8_t { incomplete, complete, refused };
+    state state = state::incomplete;
+    std::size_t consumed = 0;  // bytes of the input that need not be shown again
+    base::problem problem = base::problem::none;
+    std::string_view detail;  // static text for people, when refused
+};
+
+class parser {
+  public:
+    explicit parser(settings const& limits) : limits_(&limits) {}
+
+    // `input` begins where the last complete message ended and always grows at its end only.
+    // `consumed` is 0 until the head is complete. A declared length above body_bytes_max is
+    // refused here (413), after everything else about the head was checked.
+    step read_head(std::string_view input, request& into, framing& how);
+
+    // After a complete head with a body: takes what belongs to it from the front of `input` and
+    // appends the content to `body`. `complete` when the last byte (of the trailers, if chunked)
+    // was consumed. A sized body that already lies in `input` whole can be viewed in place instead
+    // (`framing::content_length`), without calling this.
+    step read_body(std::string_view input, std::string& body);
+
+    // Forgets the current message; the next byte begins a new one. To be called after each message.
+    void next();
+
+  private:
+    settings const* limits_;
+    guard guard_;
+    // The author of parser.cpp adds what the body needs here.
+};
+
+}  // namespace latchkey::http

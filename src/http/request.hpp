@@ -1,0 +1,81 @@
+// A request as handlers see it: no framing, so HTTP/2 can carry the same ones. Every view points
+// into memory of the connection and holds until the handler returns; whoever waits copies first.
+//
+//     if (auto const value = request.find(http::field_name::accept)) …
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/limits.hpp"
+
+namespace latchkey::http {
+
+// `other` is a method that llhttp knows and the service does not use (405 on a known path).
+enum class method : std::uint8_t { get, head, post, put, patch, delete_, options, other };
+std::string_view name_of(method verb);
+
+// The fields that the service reads; everything else is only kept as name and value.
+enum class field_name : std::uint8_t {
+    accept, authorization, connection, content_length, content_type, expect, forwarded_for,
+    forwarded_proto, host, idempotency_key, if_match, if_none_match, request_id, traceparent,
+    transfer_encoding, user_agent, x_api_key, count_,
+    unknown = count_
+};
+
+struct field {
+    std::string_view name;   // as it came, any case
+    std::string_view value;  // without white space around it
+    field_name known = field_name::unknown;
+};
+
+// A JSON body's bytes or, after a chunked one was decoded, what its chunks held.
+struct request {
+    http::method method = method::get;
+    std::string_view method_text;
+    std::string_view path;     // raw, from the first '/' to the '?', absolute form already reduced; "*" on OPTIONS
+    std::string_view query;    // raw, behind the '?', empty when there is none
+    std::string_view authority;  // of the absolute form, or Host
+    std::uint8_t minor_version = 1;  // HTTP/1.minor
+    std::string_view body;
+
+    // In order of arrival; repeats stay repeats.
+    std::span<field const> fields() const { return {fields_.data(), field_count_}; }
+    // The first field of that name; nullopt when absent. One array look-up.
+    std::optional<std::string_view> find(field_name name) const {
+        auto const index = first_[static_cast<std::size_t>(name)];
+        if (index == 0) return std::nullopt;
+        return fields_[index - 1u].value;
+    }
+    // How many fields have that name.
+    std::size_t count(field_name name) const;
+
+    void clear();
+    // False when the table is full (header_fields_max).
+    bool add(std::string_view name, std::string_view value);
+
+  private:
+    // Index + 1 of the first field of each known name; 0: absent.
+    std::array<std::uint8_t, static_cast<std::size_t>(field_name::count_)> first_{};
+    std::uint16_t field_count_ = 0;
+    std::array<field, base::limits::header_fields_max> fields_;
+
+  public:
+    // Adds `shift` bytes to every view, after the bytes they show were moved.
+    void rebase(std::ptrdiff_t shift);
+};
+
+// What to do with the connection and the body; read off the head by the parser.
+struct framing {
+    enum class body_kind : std::uint8_t { none, sized, chunked };
+    body_kind body = body_kind::none;
+    std::uint64_t content_length = 0;  // of a sized body
+    bool keep_alive = true;            // what the client asked for
+    bool expect_continue = false;      // `Expect: 100-continue` (ignored on 1.0)
+    bool expect_unknown = false;       // any other expectation: 417
+};
+
+}  // namespace latchkey::http

@@ -1,0 +1,39 @@
+// Serialises a response for HTTP/1.1 (RFC 9112 §4, §6): status line, Date, Content-Type,
+// Content-Length, the response's own field lines, content. Bytes in, bytes out.
+#pragma once
+
+#include <string>
+
+#include "base/clock.hpp"
+#include "http/request.hpp"
+#include "http/response.hpp"
+
+namespace latchkey::http {
+
+// The `Date` line of the current second, rebuilt when the second changes. One per worker.
+class date_line {
+  public:
+    std::string_view at(base::wall_ms now);  // "Date: …\r\n"
+
+  private:
+    std::int64_t second_ = -1;
+    char text_[48];
+    std::size_t size_ = 0;
+};
+
+struct write_options {
+    bool head = false;   // a HEAD request: Content-Length as for GET, no content
+    bool close = false;  // add `Connection: close`
+    bool keep_alive_1_0 = false;  // a 1.0 client that asked for it: add `Connection: keep-alive`
+};
+
+// Appends to `output`; allocates only when `output` must grow. 1xx, 204 and 304 get neither
+// content nor Content-Length (RFC 9110 §8.6, RFC 9112 §6.3).
+void write(response const& answer, write_options options, std::string_view date, std::string& output);
+
+inline constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
+
+// The reason phrase of a status; "Unknown" for others.
+std::string_view reason_of(std::uint16_t status);
+
+}  // namespace latchkey::http

@@ -1,0 +1,86 @@
+// Everything that changes the store is one of these: a value that owns its bytes, is decided wholly
+// inside the write transaction, and ends in one `outcome`. The same commands serve the HTTP
+// interface and the command line.
+//
+// What a handler already found wrong with the body travels along in `faults`; the transaction adds
+// what only it can know (a reference that does not exist, a read-only member that differs), so a
+// client gets all of it at once. A command with faults writes nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/problem.hpp"
+#include "model/key.hpp"
+#include "model/post.hpp"
+#include "model/user.hpp"
+
+namespace latchkey::store {
+
+// Read-only members that a client sent back: allowed when they are what the record has. An inner
+// nullopt of a time is the client's null.
+struct expected_members {
+    std::optional<model::id> id;
+    std::optional<model::id> user_id;
+    std::optional<std::optional<base::wall_ms>> created_at;
+    std::optional<std::optional<base::wall_ms>> updated_at;
+    std::optional<std::optional<base::wall_ms>> published_at;
+};
+
+struct create_user {
+    std::string name;
+    std::string email;
+};
+// PUT (both members set) and PATCH (those to change). When nothing differs, nothing is written and
+// updated_at stays.
+struct change_user {
+    model::id id = 0;
+    std::optional<std::string> name;
+    std::optional<std::string> email;
+    expected_members expected;
+};
+// Its posts vanish with the same commit.
+struct delete_user {
+    model::id id = 0;
+};
+struct create_post {
+    std::optional<model::id> user_id;  // nullopt when the body's was not even an id (a fault says so)
+    std::string title;
+    std::string body;
+    model::post_status status = model::post_status::draft;
+};
+struct change_post {
+    model::id id = 0;
+    std::optional<std::string> title;
+    std::optional<std::string> body;
+    std::optional<model::post_status> status;
+    expected_members expected;
+};
+struct delete_post {
+    model::id id = 0;
+};
+// `record.id`, `created_at` and `limit_slots` are assigned here; the digest must be new.
+struct create_key {
+    model::key record;
+};
+
+struct command {
+    std::variant<create_user, change_user, delete_user, create_post, change_post, delete_post, create_key> what;
+    model::id caller = 0;  // the key it is done with, which must still be active; 0: the operator
+    model::scope needs = model::scope::any;  // what the caller must still be allowed
+    std::vector<base::fault> faults;
+
+    std::size_t bytes() const;  // about what it holds in memory
+};
+
+// `problem` none: done, and on disk. Otherwise nothing of it was written.
+struct outcome {
+    base::problem problem = base::problem::none;
+    std::vector<base::fault> faults;  // with validation_failed
+    std::string detail;               // a sentence for people, may be empty
+    std::variant<std::monostate, model::user, model::post, model::key> record;  // as stored
+};
+
+}  // namespace latchkey::store

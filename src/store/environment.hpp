@@ -1,0 +1,42 @@
+// One LMDB environment (one file `store.mdb` and its lock in the data directory), opened once per
+// process, full durability. Several processes may have it open: the server and the command line.
+// Thread-safe once opened.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace latchkey::store {
+
+struct environment_options {
+    std::string directory;                       // made (0700) when absent; files are 0600
+    std::uint64_t map_bytes = 64ull << 30;       // address space; sized once
+    bool read_only = false;
+    bool sync = true;                            // only the crash harness turns it off
+};
+
+class environment {
+  public:
+    static base::result<std::unique_ptr<environment>> open(environment_options const& options);
+    ~environment();
+    environment(environment const&) = delete;
+    environment& operator=(environment const&) = delete;
+
+    // Claims the store for a server (flock on `server.lock`); fails with a sentence that names the
+    // process that holds it. Held until this object goes.
+    base::result<void> claim_for_server();
+    // Frees reader slots of processes that died; at start and every minute.
+    void clear_stale_readers();
+
+    struct state;
+    state& native() { return *state_; }
+
+  private:
+    explicit environment(std::unique_ptr<state>);
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace latchkey::store

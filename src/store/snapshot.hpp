@@ -1,0 +1,79 @@
+// A worker's view of the store at one commit: queries, each one logical statement. One per worker,
+// used on its thread alone; renewed every turn and reset before the thread may block, so that no
+// old page stays pinned. Views in answers hold until `reset` or `renew`.
+//
+//     snapshot.renew();
+//     if (auto const user = snapshot.user(42)) …
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/function_ref.hpp"
+#include "model/key.hpp"
+#include "model/post.hpp"
+#include "model/user.hpp"
+#include "store/environment.hpp"
+
+namespace latchkey::store {
+
+// Which part of a list: `skip` elements from its beginning (page mode), or those behind `after`
+// (cursor mode); in descending order "behind" means smaller ids.
+struct range {
+    std::uint64_t skip = 0;
+    model::id after = 0;  // 0: from the beginning
+    std::uint32_t limit = 20;
+    bool descending = false;
+};
+struct listed {
+    std::uint64_t total = 0;  // exact, O(1)
+    bool has_more = false;
+    model::id last = 0;  // the last id that was given out; 0 when none
+};
+struct post_filter {
+    std::optional<model::id> user_id;
+    std::optional<model::post_status> status;
+};
+
+class snapshot {
+  public:
+    explicit snapshot(environment& store);
+    ~snapshot();
+    snapshot(snapshot const&) = delete;
+    snapshot& operator=(snapshot const&) = delete;
+
+    void renew();  // resets first when it was live; sees every commit that was answered before
+    void reset();
+    // Number of the commit that is seen; grows.
+    std::uint64_t version() const;
+
+    std::optional<model::user_view> user(model::id id) const;
+    std::optional<model::post_view> post(model::id id) const;
+    std::optional<model::id> user_with_email(std::string_view email) const;  // ASCII case ignored
+
+    using user_sink = base::function_ref<void(model::user_view const&)>;
+    using post_sink = base::function_ref<void(model::post_view const&)>;
+    listed users(range const& part, user_sink each) const;
+    listed posts(post_filter const& filter, range const& part, post_sink each) const;
+    std::uint64_t posts_of(model::id user) const;  // O(1)
+
+    std::optional<model::key> key(model::id id) const;
+    std::optional<model::key> key_with_digest(model::digest const& digest) const;
+    std::vector<model::key> keys() const;  // all, ascending id; for the command line
+    bool has_imported_digests() const;
+
+    // Moves with every transaction that changed a key.
+    std::uint64_t key_epoch() const;
+    // Digests of the keys changed after `epoch`, oldest first; nullopt when the ring of changes
+    // (1,024 entries) does not reach back that far.
+    std::optional<std::vector<model::digest>> keys_changed_since(std::uint64_t epoch) const;
+
+  private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace latchkey::store
