@@ -11,6 +11,11 @@ namespace latchkey::coro {
 struct resumption {
     std::atomic<resumption*> next{nullptr};
     std::coroutine_handle<> handle;
+    // Set where no coroutine waits but something is to be done on the executor's thread.
+    void (*run)(resumption& self) = nullptr;
+
+    // On the executor's thread; the node may be gone afterwards.
+    void go_on() { run != nullptr ? run(*this) : handle.resume(); }
 };
 
 class executor {

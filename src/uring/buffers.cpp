@@ -1,0 +1,86 @@
+#include "uring/buffers.hpp"
+
+#include <sys/mman.h>
+
+#include "base/check.hpp"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#define LATCHKEY_POISON(at, size) ASAN_POISON_MEMORY_REGION(at, size)
+#define LATCHKEY_UNPOISON(at, size) ASAN_UNPOISON_MEMORY_REGION(at, size)
+#endif
+#endif
+#ifndef LATCHKEY_POISON
+#define LATCHKEY_POISON(at, size) (void)0
+#define LATCHKEY_UNPOISON(at, size) (void)0
+#endif
+
+namespace latchkey::uring {
+namespace {
+
+void* map(std::size_t bytes) {
+    void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at == MAP_FAILED ? nullptr : at;
+}
+
+std::uint32_t index_of(std::uint32_t flags) { return flags >> IORING_CQE_BUFFER_SHIFT; }
+
+}  // namespace
+
+base::result<std::unique_ptr<buffers>> buffers::make(ring& owner, std::uint32_t count, std::uint32_t bytes_each) {
+    std::unique_ptr<buffers> made(new buffers(owner));
+    made->count_ = count;
+    made->bytes_each_ = bytes_each;
+    made->entries_ = static_cast<io_uring_buf_ring*>(map(count * sizeof(io_uring_buf)));
+    made->memory_ = static_cast<char*>(map(std::size_t{count} * bytes_each));
+    if (made->entries_ == nullptr || made->memory_ == nullptr)
+        return base::error{"no memory for the receive buffers"};
+    io_uring_buf_reg registration{};
+    registration.ring_addr = reinterpret_cast<std::uintptr_t>(made->entries_);
+    registration.ring_entries = count;
+    registration.bgid = group;
+    if (int const code = io_uring_register_buf_ring(&owner.native(), &registration, 0); code < 0)
+        return base::errno_error("io_uring does not take receive buffers (Linux 6.1 or newer is needed)", code);
+    io_uring_buf_ring_init(made->entries_);
+    for (std::uint32_t i = 0; i < count; ++i) made->give_back(i << IORING_CQE_BUFFER_SHIFT);
+    made->publish();
+    made->lent_ = count;
+    return made;
+}
+
+buffers::~buffers() {
+    if (memory_ != nullptr) {
+        LATCHKEY_UNPOISON(memory_, std::size_t{count_} * bytes_each_);
+        munmap(memory_, std::size_t{count_} * bytes_each_);
+    }
+    if (entries_ == nullptr) return;
+    io_uring_unregister_buf_ring(&ring_.native(), group);
+    munmap(entries_, count_ * sizeof(io_uring_buf));
+}
+
+std::span<char> buffers::view(std::uint32_t flags, std::int32_t result) {
+    auto const index = index_of(flags);
+    base::check(index < count_ && lent_ > 0, "a receive buffer that was not lent");
+    --lent_;
+    auto const size = result > 0 ? static_cast<std::size_t>(result) : 0;
+    LATCHKEY_UNPOISON(at(index), bytes_each_);
+    return {at(index), size};
+}
+
+void buffers::give_back(std::uint32_t flags) {
+    auto const index = index_of(flags);
+    LATCHKEY_POISON(at(index), bytes_each_);
+    io_uring_buf_ring_add(entries_, at(index), bytes_each_, static_cast<unsigned short>(index),
+                          io_uring_buf_ring_mask(count_), returned_);
+    ++returned_;
+}
+
+void buffers::publish() {
+    if (returned_ == 0) return;
+    io_uring_buf_ring_advance(entries_, returned_);
+    lent_ += static_cast<std::uint32_t>(returned_);
+    returned_ = 0;
+}
+
+}  // namespace latchkey::uring

@@ -1,0 +1,135 @@
+#include "uring/ring.hpp"
+
+#include <errno.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace latchkey::uring {
+namespace {
+
+thread_local ring* ring_of_thread = nullptr;
+
+// A submission whose completion nobody needs points here.
+operation const unwanted{[](operation&, std::int32_t, std::uint32_t) {}};
+
+base::error set_up_error(int number) {
+    switch (-number) {
+        case ENOSYS:
+            return {"this kernel has no io_uring: Linux 6.1 or newer is needed"};
+        case EPERM:
+            return {"io_uring is forbidden here: set the sysctl kernel.io_uring_disabled to 0 or, in a container, "
+                    "use a seccomp profile that allows io_uring_setup, io_uring_enter and io_uring_register "
+                    "(Docker's default does not)"};
+        case EINVAL:
+            return {"this kernel's io_uring is too old: Linux 6.1 or newer is needed"};
+        case ENOMEM:
+            return {"no memory may be locked for io_uring: raise the limit of locked memory (ulimit -l, or "
+                    "LimitMEMLOCK= in the unit)"};
+        case EMFILE:
+        case ENFILE:
+            return {"no descriptor is left for io_uring: raise the limit of open files (ulimit -n, or LimitNOFILE= "
+                    "in the unit)"};
+        default:
+            return base::errno_error("io_uring cannot be set up", number);
+    }
+}
+
+}  // namespace
+
+base::result<std::unique_ptr<ring>> ring::make(ring_options options) {
+    std::unique_ptr<ring> made(new ring);
+    io_uring_params params{};
+    params.flags = IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+                   IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
+    params.cq_entries = options.completions;
+    if (int const code = io_uring_queue_init_params(options.submissions, &made->ring_, &params); code < 0) {
+        made->ring_.ring_fd = -1;
+        return set_up_error(code);
+    }
+    // The kernel looks SQEs up through this array; with the identity in it, moving the tail is all
+    // that a submission takes.
+    for (unsigned i = 0; i < made->ring_.sq.ring_entries; ++i) made->ring_.sq.array[i] = i;
+    // Saves the kernel a descriptor look-up per enter; without it everything works all the same.
+    io_uring_register_ring_fd(&made->ring_);
+    base::check(ring_of_thread == nullptr, "a thread has one ring");
+    ring_of_thread = made.get();
+    return made;
+}
+
+ring::~ring() {
+    if (ring_.ring_fd < 0) return;
+    io_uring_queue_exit(&ring_);
+    if (ring_of_thread == this) ring_of_thread = nullptr;
+}
+
+ring* ring::of_this_thread() { return ring_of_thread; }
+
+io_uring_sqe* ring::submission(operation& op) {
+    io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+    while (sqe == nullptr) {
+        submit(0, 0);
+        // A completion queue that is full can hold up submissions; what came is kept for the next
+        // turn, since it arrived after this turn's look at the store.
+        reap(early_);
+        sqe = io_uring_get_sqe(&ring_);
+    }
+    // The prep helpers do not touch user_data.
+    sqe->user_data = reinterpret_cast<std::uintptr_t>(&op);
+    return sqe;
+}
+
+io_uring_sqe* ring::submission() { return submission(const_cast<operation&>(unwanted)); }
+
+bool ring::has_completions() const { return !early_.empty() || io_uring_cq_ready(&ring_) != 0; }
+
+void ring::enter(bool block, base::mono_ns until) { submit(block ? 1 : 0, until); }
+
+int ring::submit(unsigned wait_for, base::mono_ns until) {
+    auto& sq = ring_.sq;
+    io_uring_smp_store_release(sq.ktail, sq.sqe_tail);
+    unsigned const pending = sq.sqe_tail - io_uring_smp_load_acquire(sq.khead);
+    // With DEFER_TASKRUN completions are only made in an enter that asks for events.
+    unsigned flags = IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG;
+    if (ring_.int_flags & 1) flags |= IORING_ENTER_REGISTERED_RING;
+    io_uring_getevents_arg argument{};
+    __kernel_timespec timeout{};
+    if (wait_for != 0 && until != 0) {
+        auto const left = std::max<base::mono_ns>(until - base::read_clocks().mono, 0);
+        timeout.tv_sec = left / 1'000'000'000;
+        timeout.tv_nsec = left % 1'000'000'000;
+        argument.ts = reinterpret_cast<std::uintptr_t>(&timeout);
+    }
+    int const code = io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), pending, wait_for, flags,
+                                     reinterpret_cast<sigset_t*>(&argument), sizeof argument);
+    // EBUSY and EAGAIN: the kernel has no room or memory for more now; what was not taken stays in
+    // the queue and goes with the next turn. ETIME and EINTR are the ends of a wait.
+    base::check(code >= 0 || code == -ETIME || code == -EINTR || code == -EBUSY || code == -EAGAIN || code == -ENOMEM,
+                "io_uring_enter failed in a way that only a bug can cause");
+    if (code == -EBUSY || code == -EAGAIN || code == -ENOMEM) ++refused_;
+    return code;
+}
+
+void ring::collect(std::vector<completion>& ready) {
+    ready.insert(ready.end(), early_.begin(), early_.end());
+    early_.clear();
+    reap(ready);
+}
+
+void ring::reap(std::vector<completion>& ready) {
+    unsigned head = 0, seen = 0;
+    io_uring_cqe* cqe = nullptr;
+    io_uring_for_each_cqe(&ring_, head, cqe) {
+        ++seen;
+        if (cqe->user_data == reinterpret_cast<std::uintptr_t>(&unwanted)) continue;
+        ready.push_back({reinterpret_cast<operation*>(cqe->user_data), cqe->res, cqe->flags});
+    }
+    io_uring_cq_advance(&ring_, seen);
+}
+
+void ring::wake(int other_ring, operation& arrives_at) {
+    io_uring_prep_msg_ring(submission(), other_ring, 0, reinterpret_cast<std::uintptr_t>(&arrives_at), 0);
+}
+
+}  // namespace latchkey::uring
