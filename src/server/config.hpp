@@ -1,0 +1,76 @@
+// What an operator may set: one flat structure, one table of names. The file, the flags,
+// `--help` and `latchkey config show` are all made from that table, so none can lack a setting.
+// Immutable once the service runs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "api/settings.hpp"
+#include "base/result.hpp"
+#include "http/parser.hpp"
+#include "server/address.hpp"
+
+namespace latchkey::server {
+
+struct config {
+    std::string data;  // the default is set by the command line: $XDG_STATE_HOME/latchkey
+    std::vector<std::string> listen = {"https://127.0.0.1:8443"};
+    std::uint64_t workers = 0;  // 0: one per core
+    std::string access_log;     // empty: access.log in the data directory
+    std::string base_url;
+    std::vector<std::string> trusted_proxies;
+    std::uint64_t connections = 16'384;
+
+    std::string tls_certificate;
+    std::string tls_key;
+
+    bool auth_allow_query = true;
+    bool auth_allow_body = true;
+
+    std::string keys_prefix = "lkey";
+
+    std::uint64_t http_request_line_bytes = base::limits::request_line_bytes_max;
+    std::uint64_t http_header_bytes = base::limits::header_bytes_max;
+    std::uint64_t http_body_bytes = base::limits::body_bytes_max;
+    std::uint64_t http_header_seconds = 10;
+    std::uint64_t http_body_seconds = 30;
+    std::uint64_t http_idle_seconds = 60;
+    std::uint64_t http_handshake_seconds = 10;
+    std::uint64_t http_send_seconds = 30;
+
+    std::uint64_t store_map_mib = 65'536;
+
+    std::uint64_t stop_drain_delay_seconds = 0;
+    std::uint64_t stop_grace_seconds = 30;
+};
+
+struct setting {
+    std::string_view name;  // as in the file: "auth.allow_query"
+    std::variant<std::string config::*, bool config::*, std::uint64_t config::*, std::vector<std::string> config::*>
+        member;
+    std::string_view help;
+    std::uint64_t least = 0;  // of a number
+    std::uint64_t most = UINT64_MAX;
+};
+std::span<setting const> settings();
+
+// The value as TOML: `"text"`, `true`, `10`, `["a", "b"]`.
+std::string shown(config const& of, setting const& which);
+
+// Everything that can be said about a configuration without opening anything: ranges, addresses,
+// plain HTTP where it is not allowed. The error names the setting.
+base::result<void> validate(config const& of);
+
+// What the layers below take from it. `validate` must have passed.
+api::settings interface_settings(config const& of);
+http::settings parser_settings(config const& of);
+std::vector<listen_address> listen_addresses(config const& of);
+unsigned worker_count(config const& of);
+std::string access_log_path(config const& of);  // "-" standard output, "" off
+
+}  // namespace latchkey::server
