@@ -1,0 +1,456 @@
+// What the compiler must get right for this program to be possible. The same file is built at -O0,
+// at -O2 and under AddressSanitizer; GCC 12 fails half of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "coro/event.hpp"
+#include "coro/frame_pool.hpp"
+#include "coro/scope.hpp"
+#include "coro/task.hpp"
+#include "driver.hpp"
+
+namespace {
+std::size_t allocations = 0;
+}  // namespace
+
+// Counting operator new shows that a request allocates nothing.
+void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* const bytes = std::malloc(size)) return bytes;
+    std::abort();
+}
+void* operator new(std::size_t size, std::nothrow_t const&) noexcept {
+    ++allocations;
+    return std::malloc(size);
+}
+void operator delete(void* bytes) noexcept {
+    std::free(bytes);
+}
+void operator delete(void* bytes, std::size_t) noexcept {
+    std::free(bytes);
+}
+
+namespace latchkey::coro {
+namespace {
+
+// Counts its constructions and destructions, and notices being destroyed twice.
+class traced {
+  public:
+    static inline int made = 0, destroyed = 0, copied = 0, moved = 0;
+    static void restart() { made = destroyed = copied = moved = 0; }
+    static int alive() { return made - destroyed; }
+
+    explicit traced(int of = 0) : value(of) { ++made; }
+    traced(traced const& other) : value(other.value) { ++made, ++copied; }
+    traced(traced&& other) noexcept : value(std::exchange(other.value, -1)) { ++made, ++moved; }
+    traced& operator=(traced const&) = delete;
+    ~traced() {
+        EXPECT_EQ(self_, this) << "destroyed twice, or moved by its bytes";
+        self_ = nullptr;
+        ++destroyed;
+    }
+
+    int value;
+
+  private:
+    traced* self_ = this;
+};
+
+struct parts {
+    traced one;
+    std::string text;
+    std::unique_ptr<int> number;
+};
+
+// What the temporaries of a call are used for, before and after a wait.
+event gate;
+
+task<int> by_reference(traced const& argument) {
+    co_await gate;
+    co_return argument.value;
+}
+task<int> by_value(traced argument) {
+    co_await gate;
+    co_return argument.value;
+}
+task<int> of_parts(parts argument) {
+    co_await gate;
+    co_return argument.one.value + static_cast<int>(argument.text.size()) + *argument.number;
+}
+task<int> of_parts_reference(parts const& argument) {
+    co_await gate;
+    co_return argument.one.value + static_cast<int>(argument.text.size()) + *argument.number;
+}
+task<int> sum(std::initializer_list<traced> of) {
+    co_await gate;
+    int total = 0;
+    for (auto const& each : of) total += each.value;
+    co_return total;
+}
+task<std::size_t> length(std::string_view of) {
+    co_await gate;
+    co_return static_cast<std::size_t>(std::count(of.begin(), of.end(), 'x'));
+}
+task<int> unboxed(std::unique_ptr<traced> box) {
+    co_await gate;
+    co_return box->value;
+}
+template <class Function>
+task<int> called(Function function) {
+    co_await gate;
+    co_return function();
+}
+template <class Function>
+task<int> awaited(Function function) {
+    int const got = co_await function();
+    co_return got;
+}
+task<traced> gives_traced(int value) {
+    co_await gate;
+    co_return traced(value);
+}
+
+// Runs `root` up to its wait, lets it end, and wants every traced object gone.
+template <class Root>
+void expect_clean(Root const& root) {
+    traced::restart();
+    auto const before = frames_alive();
+    {
+        auto run = root();
+        run.start();
+        EXPECT_FALSE(run.done());
+        EXPECT_TRUE(gate.awaited());
+        while (!run.done()) gate.set();
+    }
+    EXPECT_EQ(traced::made, traced::destroyed);
+    EXPECT_EQ(frames_alive(), before);
+
+    // Destroyed while it waits: the same, and nothing runs.
+    traced::restart();
+    {
+        auto run = root();
+        run.start();
+        EXPECT_TRUE(gate.awaited());
+    }
+    EXPECT_FALSE(gate.awaited());
+    EXPECT_EQ(traced::made, traced::destroyed);
+    EXPECT_EQ(frames_alive(), before);
+}
+
+TEST(canary, a_temporary_by_reference_lives_until_after_the_await) {
+    expect_clean([]() -> driver {
+        int const got = co_await by_reference(traced(7));
+        EXPECT_EQ(got, 7);
+        EXPECT_EQ(traced::made, 1);
+        EXPECT_EQ(traced::destroyed, 1);
+    });
+}
+
+TEST(canary, a_temporary_by_value_is_moved_into_the_frame) {
+    expect_clean([]() -> driver {
+        int const got = co_await by_value(traced(7));
+        EXPECT_EQ(got, 7);
+        EXPECT_EQ(traced::made, 2);
+        EXPECT_EQ(traced::copied, 0);
+        EXPECT_EQ(traced::alive(), 0);
+    });
+}
+
+TEST(canary, aggregates_with_designated_initialisers) {
+    expect_clean([]() -> driver {
+        int const got = co_await of_parts({.one = traced(1),
+                                           .text = "twenty bytes of text",
+                                           .number = std::make_unique<int>(100)});
+        EXPECT_EQ(got, 121);
+        EXPECT_EQ(traced::alive(), 0);
+    });
+    expect_clean([]() -> driver {
+        int const got = co_await of_parts_reference(
+            {.one = traced(1), .text = std::string(20, 'a'), .number = std::make_unique<int>(100)});
+        EXPECT_EQ(got, 121);
+        EXPECT_EQ(traced::made, 1);
+        EXPECT_EQ(traced::destroyed, 1);
+    });
+}
+
+TEST(canary, braced_aggregates) {
+    expect_clean([]() -> driver {
+        int const got = co_await of_parts({traced(1), "abc", std::make_unique<int>(10)});
+        EXPECT_EQ(got, 14);
+        EXPECT_EQ(traced::alive(), 0);
+    });
+    expect_clean([]() -> driver {
+        int const got = co_await of_parts(parts{traced(1), "abc", std::make_unique<int>(10)});
+        EXPECT_EQ(got, 14);
+        EXPECT_EQ(traced::alive(), 0);
+    });
+}
+
+TEST(canary, initializer_lists) {
+    expect_clean([]() -> driver {
+        int const got = co_await sum({traced(1), traced(20), traced(300)});
+        EXPECT_EQ(got, 321);
+        EXPECT_EQ(traced::made, 3);
+        EXPECT_EQ(traced::destroyed, 3);
+    });
+}
+
+TEST(canary, unique_pointers_and_strings) {
+    expect_clean([]() -> driver {
+        int const got = co_await unboxed(std::make_unique<traced>(9));
+        EXPECT_EQ(got, 9);
+        EXPECT_EQ(traced::made, 1);
+        EXPECT_EQ(traced::alive(), 0);
+    });
+    expect_clean([]() -> driver {
+        std::size_t const got = co_await length(std::string(200, 'x') + "tail");
+        EXPECT_EQ(got, 200u);
+    });
+}
+
+TEST(canary, a_capturing_lambda_as_an_argument) {
+    expect_clean([]() -> driver {
+        int const got = co_await called([held = traced(5), text = std::string(40, 'y')] {
+            return held.value + static_cast<int>(text.size());
+        });
+        EXPECT_EQ(got, 45);
+        EXPECT_EQ(traced::alive(), 0);
+    });
+    expect_clean([]() -> driver {
+        traced const local(6);
+        int const got = co_await awaited([&local]() -> task<int> {
+            int const value = co_await by_reference(local);
+            co_return value;
+        });
+        EXPECT_EQ(got, 6);
+        EXPECT_EQ(traced::alive(), 1);
+    });
+}
+
+task<int> choose(bool left) {
+    // The style forbids it; the compiler must do it all the same.
+    int const got = left ? co_await by_reference(traced(1)) : co_await by_value(traced(2));
+    co_return got;
+}
+
+TEST(canary, a_conditional_operator_with_two_awaits) {
+    expect_clean([]() -> driver {
+        int const one = co_await choose(true);
+        EXPECT_EQ(one, 1);
+        EXPECT_EQ(traced::alive(), 0);
+        int const two = co_await choose(false);
+        EXPECT_EQ(two, 2);
+        EXPECT_EQ(traced::alive(), 0);
+    });
+}
+
+TEST(canary, an_await_as_an_argument_and_a_chain_of_temporaries) {
+    expect_clean([]() -> driver {
+        int const got = co_await by_reference(co_await gives_traced(8));
+        EXPECT_EQ(got, 8);
+        EXPECT_EQ(traced::alive(), 0);
+    });
+    expect_clean([]() -> driver {
+        traced const kept = co_await gives_traced(8);
+        EXPECT_EQ(kept.value, 8);
+        EXPECT_EQ(traced::alive(), 1);
+        EXPECT_EQ(traced::copied, 0);
+    });
+}
+
+// Locals of a frame and of the child it awaits.
+task<> inner() {
+    traced const local(1);
+    co_await gate;
+    EXPECT_EQ(local.value, 1);
+}
+task<> outer() {
+    traced const first(2);
+    co_await inner();
+    traced const second(3);
+    co_await gate;
+    EXPECT_EQ(first.value + second.value, 5);
+}
+
+TEST(canary, destruction_while_suspended_destroys_locals_and_child_once) {
+    for (int waits = 0; waits < 2; ++waits) {
+        traced::restart();
+        auto const before = frames_alive();
+        auto const root = []() -> driver { co_await outer(); };
+        auto run = root();
+        run.start();
+        for (int i = 0; i < waits; ++i) gate.set();
+        EXPECT_EQ(traced::alive(), 2);
+        EXPECT_GT(frames_alive(), before);  // the optimiser may put a child into its parent
+        run.destroy();
+        EXPECT_EQ(traced::alive(), 0);
+        EXPECT_EQ(frames_alive(), before);
+    }
+}
+
+// How far the stack has grown, seen from the deepest call.
+class stack_meter {
+  public:
+    void look() noexcept {
+        auto const here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+        lowest_ = std::min(lowest_, here);
+        highest_ = std::max(highest_, here);
+    }
+    std::uintptr_t growth() const { return highest_ - lowest_; }
+
+  private:
+    std::uintptr_t lowest_ = UINTPTR_MAX, highest_ = 0;
+};
+
+constexpr int million = 1'000'000;
+
+task<int> ready(int value, stack_meter* meter) {
+    meter->look();
+    co_return value + 1;
+}
+
+TEST(canary, a_million_tasks_that_are_ready_at_once_need_no_stack) {
+    frame_pool pool;
+    frame_pool::installation const use(pool);
+    stack_meter meter;
+    auto const root = [](stack_meter* seen, int* out) -> driver {
+        int value = 0;
+        while (value < million) value = co_await ready(value, seen);
+        *out = value;
+    };
+    int out = 0;
+    auto run = root(&meter, &out);
+    run.start();
+    EXPECT_TRUE(run.done());
+    EXPECT_EQ(out, million);
+    EXPECT_LT(meter.growth(), 4096u);
+}
+
+TEST(canary, a_million_ready_awaits_of_an_event) {
+    stack_meter meter;
+    auto const root = [](stack_meter* seen, int* out) -> driver {
+        event own;
+        for (int i = 0; i < million; ++i) {
+            own.set();
+            co_await own;
+            seen->look();
+            ++*out;
+        }
+    };
+    int out = 0;
+    auto run = root(&meter, &out);
+    run.start();
+    EXPECT_EQ(out, million);
+    EXPECT_LT(meter.growth(), 4096u);
+}
+
+// Two coroutines that hand over to each other and never return to a caller in between.
+struct hand_over {
+    std::coroutine_handle<>* mine;
+    std::coroutine_handle<>* other;
+
+    bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> self) const noexcept {
+        *mine = self;
+        return *other;
+    }
+    void await_resume() const noexcept {}
+};
+
+struct remember {
+    std::coroutine_handle<>* mine;
+
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> self) const noexcept { *mine = self; }
+    void await_resume() const noexcept {}
+};
+
+driver player(std::coroutine_handle<>* mine, std::coroutine_handle<>* other, int* turns,
+              stack_meter* meter) {
+    co_await remember{mine};
+    while (*turns < million) {
+        ++*turns;
+        meter->look();
+        co_await hand_over{mine, other};
+    }
+}
+
+TEST(canary, a_million_symmetric_transfers_between_two_coroutines) {
+    std::coroutine_handle<> left, right;
+    int turns = 0;
+    stack_meter meter;
+    auto one = player(&left, &right, &turns, &meter);
+    auto two = player(&right, &left, &turns, &meter);
+    one.start();
+    two.start();
+    left.resume();
+    EXPECT_EQ(turns, million);
+    EXPECT_LT(meter.growth(), 4096u);
+}
+
+task<> one_wait(event* on) {
+    co_await *on;
+}
+
+TEST(canary, a_million_spawned_ends_and_joins_need_no_stack) {
+    frame_pool pool;
+    frame_pool::installation const use(pool);
+    stack_meter meter;
+    auto const root = [](stack_meter* seen, int* out) -> driver {
+        scope all;
+        for (; *out < million / 10; ++*out) {
+            event go;
+            all.spawn(one_wait, &go);
+            go.set();
+            co_await all.join();
+            seen->look();
+        }
+    };
+    int out = 0;
+    auto run = root(&meter, &out);
+    run.start();
+    EXPECT_EQ(out, million / 10);
+    EXPECT_LT(meter.growth(), 4096u);
+}
+
+task<int> request_part(int value) {
+    co_return value;
+}
+task<int> request(int value, event* commit) {
+    int const first = co_await request_part(value);
+    co_await *commit;
+    int const second = co_await request_part(first);
+    co_return second;
+}
+
+TEST(canary, a_request_in_steady_state_allocates_nothing) {
+    frame_pool pool;
+    frame_pool::installation const use(pool);
+    auto const root = [](event* commit, int* served) -> driver {
+        for (;;) {
+            int const got = co_await request(1, commit);
+            *served += got;
+        }
+    };
+    event commit;
+    int served = 0;
+    auto run = root(&commit, &served);
+    run.start();
+    for (int i = 0; i < 10; ++i) commit.set();
+    auto const before = allocations;
+    for (int i = 0; i < 1000; ++i) commit.set();
+    EXPECT_EQ(allocations, before);
+    EXPECT_EQ(served, 1010);
+}
+
+}  // namespace
+}  // namespace latchkey::coro
