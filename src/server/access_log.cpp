@@ -1,0 +1,159 @@
+#include "server/access_log.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "api/json_writer.hpp"
+#include "base/log.hpp"
+
+namespace latchkey::server {
+namespace {
+
+constexpr std::size_t waiting_bytes_max = 16 * 1024 * 1024;
+constexpr std::size_t path_bytes_max = 1024;
+constexpr std::size_t agent_bytes_max = 256;
+
+void append_text_member(std::string& to, std::string_view name, std::string_view value) {
+    to.append(name);
+    if (value.empty())
+        to.append("null");
+    else
+        api::append_string(to, value);
+}
+
+void append_number_member(std::string& to, std::string_view name, std::int64_t value) {
+    char digits[24];
+    auto const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    to.append(name).append(digits, end);
+}
+
+}  // namespace
+
+void log_entry::begin(std::string_view verb, std::string_view raw_path, std::string_view agent, base::instant now) {
+    method.assign(verb.substr(0, 32));
+    path.assign(raw_path.substr(0, path_bytes_max));
+    user_agent.assign(agent.substr(0, agent_bytes_max));
+    request_id.clear();
+    refused_unparsed = false;
+    began = now;
+    bytes_in = bytes_out = 0;
+    status = 0;
+    code = base::problem::none;
+}
+
+void append_line(log_entry const& entry, api::exchange const* exchange, api::peer const& from,
+                 base::mono_ns duration, std::string& to) {
+    char time[base::timestamp_bytes];
+    base::format_timestamp(entry.began.wall, time);
+    to.append("{\"ts\":\"").append(time, sizeof time).append("\"");
+    append_text_member(to, ",\"request_id\":", exchange ? exchange->request_id() : std::string_view(entry.request_id));
+    append_text_member(to, ",\"trace_id\":", exchange ? exchange->trace_id() : std::string_view());
+    if (exchange && exchange->key_id() != 0)
+        append_number_member(to, ",\"key_id\":", exchange->key_id());
+    else
+        to.append(",\"key_id\":null");
+    append_text_member(to, ",\"project\":", exchange ? exchange->project() : std::string_view());
+    append_text_member(to, ",\"method\":", entry.method);
+    append_text_member(to, ",\"route\":", exchange ? exchange->route() : std::string_view());
+    append_text_member(to, ",\"path\":", entry.path);
+    append_number_member(to, ",\"status\":", entry.status);
+    append_text_member(to, ",\"code\":", base::describe(entry.code).name);
+    append_number_member(to, ",\"bytes_in\":", static_cast<std::int64_t>(entry.bytes_in));
+    append_number_member(to, ",\"bytes_out\":", static_cast<std::int64_t>(entry.bytes_out));
+    append_number_member(to, ",\"duration_us\":", duration / 1000);
+    auto const& client = exchange && exchange->client() ? exchange->client() : from.client;
+    auto const address = client ? client->text() : std::string();
+    append_text_member(to, ",\"ip\":", address);
+    append_text_member(to, ",\"user_agent\":", entry.user_agent);
+    append_text_member(to, ",\"key_source\":", exchange ? name_of(exchange->source()) : std::string_view());
+    to.append("}\n");
+}
+
+base::result<std::unique_ptr<log_thread>> log_thread::open(std::string path) {
+    std::unique_ptr<log_thread> made(new log_thread(std::move(path)));
+    if (!made->on()) return made;
+    auto const opened = made->open_file();
+    if (!opened) return opened.error();
+    made->fd_ = *opened;
+    made->thread_ = std::thread([log = made.get()] { log->run(); });
+    return made;
+}
+
+log_thread::~log_thread() {
+    if (!thread_.joinable()) return;
+    {
+        std::lock_guard const hold(mutex_);
+        stopping_ = true;
+    }
+    change_.notify_one();
+    thread_.join();
+    if (fd_ > STDERR_FILENO) ::close(fd_);
+}
+
+base::result<int> log_thread::open_file() const {
+    if (path_ == "-") return STDOUT_FILENO;
+    int const fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (fd < 0) return base::errno_error("cannot open the access log " + path_, errno);
+    return fd;
+}
+
+void log_thread::hand_over(std::string& lines) {
+    {
+        std::lock_guard const hold(mutex_);
+        if (waiting_bytes_ + lines.size() <= waiting_bytes_max) {
+            waiting_bytes_ += lines.size();
+            full_.push_back(std::move(lines));
+            lines = {};
+            if (!empty_.empty()) lines = std::move(empty_.back()), empty_.pop_back();
+        } else {
+            dropped_.fetch_add(lines.size(), std::memory_order_relaxed);
+        }
+    }
+    lines.clear();
+    change_.notify_one();
+}
+
+void log_thread::reopen() {
+    {
+        std::lock_guard const hold(mutex_);
+        reopen_ = true;
+    }
+    change_.notify_one();
+}
+
+void log_thread::run() {
+    std::unique_lock hold(mutex_);
+    for (;;) {
+        change_.wait(hold, [this] { return stopping_ || reopen_ || !full_.empty(); });
+        auto const batch = std::exchange(full_, {});
+        bool const anew = std::exchange(reopen_, false);
+        bool const last = stopping_;
+        hold.unlock();
+        for (auto const& lines : batch) write_all(lines);
+        if (anew && path_ != "-") {
+            // Until the new file is open, the old one is better than none.
+            if (auto const opened = open_file()) ::close(std::exchange(fd_, *opened));
+        }
+        hold.lock();
+        for (auto const& lines : batch) waiting_bytes_ -= lines.size();
+        if (last && full_.empty()) return;
+    }
+}
+
+void log_thread::write_all(std::string_view lines) {
+    while (!lines.empty()) {
+        auto const written = ::write(fd_, lines.data(), lines.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) {
+            dropped_.fetch_add(lines.size(), std::memory_order_relaxed);
+            return;
+        }
+        lines.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+}  // namespace latchkey::server

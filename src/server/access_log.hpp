@@ -1,0 +1,103 @@
+// The access log (API §13): one JSON line a request, with the key's id and never the key. A worker
+// formats into a buffer of its own and hands it, when it is 64 KiB or 250 ms old, to one thread that
+// writes files. No request waits for the log: what the thread cannot take is counted and dropped.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "api/exchange.hpp"
+#include "base/clock.hpp"
+#include "base/problem.hpp"
+#include "base/result.hpp"
+
+namespace latchkey::server {
+
+// What the server knows of a request; the rest is the exchange's.
+struct log_entry {
+    std::string method, path, user_agent;
+    std::string request_id;         // of a request that never was one
+    bool refused_unparsed = false;
+    base::instant began;
+    std::uint64_t bytes_in = 0;
+    std::uint64_t bytes_out = 0;
+    std::uint16_t status = 0;
+    base::problem code = base::problem::none;
+
+    // Copies, cut to 1,024 bytes of path and 256 of user agent.
+    void begin(std::string_view verb, std::string_view raw_path, std::string_view agent, base::instant now);
+};
+
+// Appends the line. `exchange` may be null (the parser refused the request).
+void append_line(log_entry const& entry, api::exchange const* exchange, api::peer const& from,
+                 base::mono_ns duration, std::string& to);
+
+// The thread that writes. Thread-safe.
+class log_thread {
+  public:
+    // `path`: a file (appended to, 0640), "-" for standard output, "" for nothing at all.
+    static base::result<std::unique_ptr<log_thread>> open(std::string path);
+    ~log_thread();
+    log_thread(log_thread const&) = delete;
+    log_thread& operator=(log_thread const&) = delete;
+
+    bool on() const { return !path_.empty(); }
+    // Takes the lines and gives an empty buffer back. Never blocks on the disk; lines beyond 16 MiB
+    // that were not written yet are dropped and counted.
+    void hand_over(std::string& lines);
+    // Opens the file anew under its name (after a log rotation moved it away).
+    void reopen();
+    std::uint64_t dropped_bytes() const { return dropped_.load(std::memory_order_relaxed); }
+
+  private:
+    explicit log_thread(std::string path) : path_(std::move(path)) {}
+    base::result<int> open_file() const;
+    void run();
+    void write_all(std::string_view lines);
+
+    std::string path_;
+    int fd_ = -1;
+    std::mutex mutex_;
+    std::condition_variable change_;
+    std::vector<std::string> full_, empty_;
+    std::size_t waiting_bytes_ = 0;
+    bool stopping_ = false, reopen_ = false;
+    std::atomic<std::uint64_t> dropped_{0};
+    std::thread thread_;
+};
+
+// A worker's part; its thread only.
+class access_log_buffer {
+  public:
+    explicit access_log_buffer(log_thread& to) : to_(to) {}
+    bool on() const { return to_.on(); }
+    std::string& lines(base::mono_ns now) {
+        if (lines_.empty()) since_ = now;
+        return lines_;
+    }
+    // Hands over what is large or old enough.
+    void turn(base::mono_ns now) {
+        if (!lines_.empty() && (lines_.size() >= bytes_max || now - since_ >= age_max)) flush();
+    }
+    void flush() {
+        if (!lines_.empty()) to_.hand_over(lines_);
+    }
+    // When `turn` must be called again; 0: need not.
+    base::mono_ns due() const { return lines_.empty() ? 0 : since_ + age_max; }
+
+  private:
+    static constexpr std::size_t bytes_max = 64 * 1024;
+    static constexpr base::mono_ns age_max = 250'000'000;
+
+    log_thread& to_;
+    std::string lines_;
+    base::mono_ns since_ = 0;
+};
+
+}  // namespace latchkey::server

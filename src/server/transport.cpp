@@ -1,0 +1,451 @@
+#include "server/transport.hpp"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/check.hpp"
+#include "server/address.hpp"
+#include "server/worker.hpp"
+
+namespace latchkey::server {
+namespace {
+
+using namespace base::limits;
+
+constexpr base::mono_ns second = 1'000'000'000;
+constexpr base::mono_ns linger_ns = 2 * second;
+// A send is asked for in pieces, so that a client that reads, however slowly, is seen to read.
+constexpr std::size_t send_bytes_max = 64 * kib;
+
+api::peer peer_of(int fd, bool tls) {
+    api::peer who;
+    who.tls = tls;
+    sockaddr_storage from{};
+    socklen_t size = sizeof from;
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&from), &size) != 0) return who;
+    who.client = from_sockaddr(from);
+    who.local = from.ss_family == AF_UNIX || (who.client && who.client->is_loopback());
+    return who;
+}
+
+bool within(std::string_view part, std::string const& whole) {
+    return !std::less<>()(part.data(), whole.data()) && !std::less<>()(whole.data() + whole.size(), part.data());
+}
+
+}  // namespace
+
+// A signature that was asked for on the signing thread; it comes back through the mailbox.
+struct transport::signed_note : tls::signature_waiter, coro::resumption {
+    transport* io = nullptr;
+};
+
+transport::transport(worker& home, accepted const& socket)
+    : home_(home), fd_(socket.fd), peer_(peer_of(socket.fd, socket.tls)) {
+    receive_.io = send_.io = close_.io = timer_.io = this;
+    receive_.complete = [](uring::operation& self, std::int32_t result, std::uint32_t flags) {
+        static_cast<socket_operation&>(self).io->on_receive(result, flags);
+    };
+    send_.complete = [](uring::operation& self, std::int32_t result, std::uint32_t) {
+        static_cast<socket_operation&>(self).io->on_send(result);
+    };
+    close_.complete = [](uring::operation& self, std::int32_t, std::uint32_t) {
+        auto& io = *static_cast<socket_operation&>(self).io;
+        io.close_.active = false;
+        io.check_gone();
+    };
+    timer_.fire = [](uring::timers::entry& self, base::mono_ns now) {
+        static_cast<deadline_entry&>(self).io->on_deadline(now);
+    };
+    home_.add(*this);
+    if (socket.tls) begin_handshake();
+    begin_receive();
+}
+
+transport::~transport() {
+    base::check(!in_flight(), "a transport destroyed while the kernel still uses it");
+    home_.hold(-static_cast<std::ptrdiff_t>(held_));
+    home_.timers().remove(timer_);
+    home_.forget(*this);
+    home_.remove(*this);
+}
+
+// ---- receiving
+
+void transport::begin_receive() {
+    receive_.active = true;
+    paused_ = starved_ = false;
+    auto* const sqe = home_.ring().submission(receive_);
+    io_uring_prep_recv_multishot(sqe, fd_, nullptr, 0, 0);
+    sqe->flags |= IOSQE_BUFFER_SELECT;
+    sqe->buf_group = uring::buffers::group;
+}
+
+void transport::on_receive(std::int32_t result, std::uint32_t flags) {
+    if (!(flags & IORING_CQE_F_MORE)) receive_.active = false;
+    if (flags & IORING_CQE_F_BUFFER) {
+        auto const bytes = home_.buffers().view(flags, result);
+        if (result > 0) take_in({bytes.data(), bytes.size()});
+        home_.buffers().give_back(flags);
+    }
+    if (result == 0) {
+        no_more_input();
+    } else if (result == -ENOBUFS) {
+        if (!starved_) home_.starved(*this);
+        starved_ = true;
+    } else if (result < 0 && result != -ECANCELED && result != -EINTR && result != -EAGAIN) {
+        abort();
+    }
+    bool const wanted = phase_ == phase::open || phase_ == phase::finishing || phase_ == phase::lingering;
+    if (!receive_.active && wanted && !paused_ && !starved_ && !input_ended_) begin_receive();
+    check_gone();
+}
+
+void transport::receive_again() {
+    starved_ = false;
+    if (phase_ != phase::closing && !receive_.active && !input_ended_) begin_receive();
+}
+
+void transport::take_in(std::string_view bytes) {
+    received_ += bytes.size();
+    if (phase_ != phase::open) {
+        discarded_ += bytes.size();
+        if (discarded_ > discard_bytes_max) begin_close();
+        return;
+    }
+    if (!session_)
+        deliver(bytes);
+    else
+        take_sealed(bytes);
+    pause_if_full();
+}
+
+void transport::deliver(std::string_view plain) {
+    if (!waiter_ || waiting_for_ != wait::input) return append_pending(plain);
+    if (unread_.empty())
+        unread_ = plain;
+    else
+        append_pending(plain);
+    resume(news::bytes);
+    keep_rest();
+}
+
+void transport::append_pending(std::string_view plain) {
+    if (unread_.empty())
+        pending_.clear();
+    else
+        pending_.erase(0, pending_.size() - unread_.size());
+    if (pending_.capacity() < 64) pending_ = home_.take_buffer();
+    pending_.append(plain);
+    unread_ = pending_;
+    account();
+}
+
+// What the coroutine left lies in a buffer that goes back to the kernel now.
+void transport::keep_rest() {
+    if (unread_.empty()) {
+        unread_ = {};
+        if (pending_.capacity() >= 64) home_.give_back(std::exchange(pending_, {}));
+    } else if (!within(unread_, pending_)) {
+        auto const rest = std::exchange(unread_, {});
+        append_pending(rest);
+    }
+    account();
+}
+
+void transport::pause_if_full() {
+    if (paused_ || unread_.size() <= unparsed_bytes_max || phase_ != phase::open) return;
+    paused_ = true;
+    if (receive_.active)
+        io_uring_prep_cancel64(home_.ring().submission(),
+                               reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(&receive_)), 0);
+}
+
+void transport::consume(std::size_t bytes) { unread_.remove_prefix(bytes); }
+
+void transport::no_more_input() {
+    if (input_ended_) return;
+    input_ended_ = true;
+    if (handshaking_)
+        abort();
+    else if (phase_ == phase::lingering)
+        begin_close();
+    else if (waiter_ && waiting_for_ == wait::input)
+        resume(news::end);
+}
+
+// ---- sending
+
+std::string& transport::answers() {
+    mark_dirty();
+    if (answers_.capacity() < 64) answers_ = home_.take_buffer();
+    return answers_;
+}
+
+void transport::mark_dirty() {
+    if (std::exchange(dirty_, true)) return;
+    home_.mark_dirty(*this);
+}
+
+void transport::flush() {
+    dirty_ = false;
+    if (phase_ == phase::closing) return;
+    if (session_) seal();
+    if (!send_.active) {
+        std::swap(sending_, session_ ? sealed_ : answers_);
+        if (!sending_.empty()) begin_send();
+    }
+    if (phase_ == phase::finishing && !send_.active && unsent() == 0) shut_down_writing();
+    account();
+}
+
+void transport::begin_send() {
+    send_.active = true;
+    auto const size = std::min(sending_.size() - sent_, send_bytes_max);
+    io_uring_prep_send(home_.ring().submission(send_), fd_, sending_.data() + sent_, size,
+                       MSG_NOSIGNAL | MSG_WAITALL);
+    write_deadline_ = home_.now().mono + send_ns();
+    arm_deadline();
+}
+
+void transport::on_send(std::int32_t result) {
+    send_.active = false;
+    if (phase_ == phase::closing) return check_gone();
+    if (result <= 0 && result != -EINTR && result != -EAGAIN) return abort();
+    sent_ += result > 0 ? static_cast<std::size_t>(result) : 0;
+    if (sent_ < sending_.size()) {
+        begin_send();
+    } else {
+        sent_ = 0;
+        write_deadline_ = 0;
+        home_.give_back(std::exchange(sending_, {}));
+        arm_deadline();
+        if (unsent() != 0 || phase_ == phase::finishing) mark_dirty();
+    }
+    account();
+    if (waiter_ && waiting_for_ == wait::room && unsent() <= unsent_bytes_max / 2) resume(news::bytes);
+}
+
+// ---- the end
+
+void transport::finish() {
+    if (phase_ != phase::open) return;
+    phase_ = phase::finishing;
+    read_deadline_ = 0;
+    unread_ = {};
+    mark_dirty();
+}
+
+void transport::shut_down_writing() {
+    if (input_ended_) return begin_close();
+    // What the client still sends is read and dropped: closing a socket with unread bytes resets
+    // the connection, and the client could lose the answer (RFC 9112 §9.6).
+    ::shutdown(fd_, SHUT_WR);
+    phase_ = phase::lingering;
+    end_deadline_ = home_.now().mono + linger_ns;
+    arm_deadline();
+    if (!receive_.active && !starved_) begin_receive();
+}
+
+void transport::abort() {
+    if (phase_ == phase::closing) return;
+    begin_close();
+}
+
+void transport::begin_close() {
+    if (phase_ == phase::closing) return;
+    phase_ = phase::closing;
+    read_deadline_ = write_deadline_ = end_deadline_ = 0;
+    arm_deadline();
+    // Closing does not end what is armed on a socket, so each is cancelled too.
+    for (auto* const armed : {&receive_, &send_})
+        if (armed->active)
+            io_uring_prep_cancel64(home_.ring().submission(),
+                                   reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(armed)), 0);
+    close_.active = true;
+    io_uring_prep_close(home_.ring().submission(close_), fd_);
+    if (waiter_ && waiting_for_ != wait::gone) resume(news::end);
+}
+
+void transport::end_idle() {
+    if (phase_ == phase::open && idle_ && unread_.empty() && waiter_ && waiting_for_ == wait::input)
+        handshaking_ ? abort() : resume(news::end);
+}
+
+void transport::check_gone() {
+    // Not here and now: somebody above may still look at this object.
+    if (phase_ == phase::closing && !in_flight() && waiter_ && waiting_for_ == wait::gone) home_.run_next_turn(*this);
+}
+
+// ---- waiting
+
+transport::waiting transport::more(base::mono_ns deadline) {
+    read_deadline_ = deadline;
+    arm_deadline();
+    return {*this, wait::input};
+}
+transport::waiting transport::room() { return {*this, wait::room}; }
+transport::waiting transport::next_turn() { return {*this, wait::turn}; }
+transport::waiting transport::gone() { return {*this, wait::gone}; }
+
+bool transport::waiting::await_ready() const noexcept {
+    io.news_ = io.open() && !io.input_ended_ ? news::bytes : news::end;
+    switch (what) {
+        case wait::input:
+            return io.news_ == news::end;
+        case wait::room:
+            return !io.open() || io.unsent() <= unsent_bytes_max / 2;
+        case wait::turn:
+            return !io.open();
+        case wait::gone:
+            return io.phase_ == phase::closing && !io.in_flight();
+    }
+    return true;
+}
+
+void transport::waiting::await_suspend(std::coroutine_handle<> waiter) noexcept {
+    io.waiter_ = waiter;
+    io.waiting_for_ = what;
+    if (what == wait::turn) io.home_.run_next_turn(io);
+    if (what == wait::input && io.paused_) {
+        io.paused_ = false;
+        if (!io.receive_.active && !io.starved_) io.begin_receive();
+    }
+}
+
+void transport::resume(news what) {
+    news_ = what;
+    read_deadline_ = 0;
+    std::exchange(waiter_, nullptr).resume();
+}
+
+void transport::resume_later() {
+    if (waiter_ && (waiting_for_ == wait::turn || waiting_for_ == wait::gone)) resume(news::bytes);
+}
+
+void transport::arm_deadline() {
+    base::mono_ns soonest = 0;
+    for (auto const deadline : {read_deadline_, write_deadline_, end_deadline_})
+        if (deadline != 0 && (soonest == 0 || deadline < soonest)) soonest = deadline;
+    home_.timers().arm(timer_, soonest);
+}
+
+void transport::on_deadline(base::mono_ns now) {
+    if (end_deadline_ != 0 && now >= end_deadline_) return begin_close();
+    if (write_deadline_ != 0 && now >= write_deadline_) return abort();
+    if (read_deadline_ != 0 && now >= read_deadline_) {
+        read_deadline_ = 0;
+        if (waiter_ && waiting_for_ == wait::input) resume(news::late);
+    }
+    arm_deadline();
+}
+
+void transport::account() {
+    auto const now_held = pending_.size() + answers_.size() + sealed_.size() + sending_.size() + body_held_;
+    home_.hold(static_cast<std::ptrdiff_t>(now_held) - static_cast<std::ptrdiff_t>(held_));
+    held_ = now_held;
+}
+
+base::mono_ns transport::send_ns() const {
+    return static_cast<base::mono_ns>(home_.shared().configuration.http_send_seconds) * second;
+}
+
+// ---- TLS
+
+void transport::begin_handshake() {
+    context_ = home_.tls_context();
+    signed_ = std::make_unique<signed_note>();
+    signed_->io = this;
+    signed_->wake = [](tls::signature_waiter& self) noexcept {
+        auto& note = static_cast<signed_note&>(self);
+        note.io->home_.mailbox().post(note);
+    };
+    signed_->run = [](coro::resumption& self) {
+        auto& io = *static_cast<signed_note&>(self).io;
+        io.signing_ = false;
+        if (io.phase_ == phase::open) io.queue_handshake();
+        io.check_gone();
+    };
+    session_ = std::make_unique<tls::session>(*context_, signed_.get());
+    handshaking_ = true;
+    end_deadline_ = home_.now().mono +
+                    static_cast<base::mono_ns>(home_.shared().configuration.http_handshake_seconds) * second;
+    arm_deadline();
+}
+
+void transport::queue_handshake() {
+    if (std::exchange(queued_handshake_, true)) return;
+    home_.queue_handshake(*this);
+}
+
+void transport::take_sealed(std::string_view bytes) {
+    if (!handshaking_) return decrypt(bytes);
+    sealed_in_.append(bytes);
+    if (sealed_in_.size() > unparsed_bytes_max) return abort();
+    if (!signing_) queue_handshake();
+}
+
+void transport::handshake_step() {
+    queued_handshake_ = false;
+    if (phase_ != phase::open || !handshaking_) return;
+    std::string_view in = sealed_in_;
+    auto const made = session_->handshake(in, sealed_);
+    sealed_in_.erase(0, sealed_in_.size() - in.size());
+    if (!sealed_.empty()) mark_dirty();
+    switch (made) {
+        case tls::progress::want_input:
+            break;
+        case tls::progress::waiting:
+            signing_ = true;
+            break;
+        case tls::progress::done: {
+            handshaking_ = false;
+            end_deadline_ = 0;
+            arm_deadline();
+            // Requests may have come in the same bytes as the end of the handshake.
+            auto const rest = std::exchange(sealed_in_, {});
+            decrypt(rest);
+            break;
+        }
+        case tls::progress::closed:
+        case tls::progress::failed:
+            handshake_failed();
+    }
+}
+
+// The alert goes out, and then the connection ends; the coroutine learns only that nothing comes.
+void transport::handshake_failed() {
+    handshaking_ = false;
+    sealed_end_sent_ = true;
+    no_more_input();
+}
+
+void transport::decrypt(std::string_view sealed) {
+    auto& plain = home_.plain_scratch();
+    for (;;) {
+        plain.clear();
+        auto const before = sealed.size();
+        auto const made = session_->read(sealed, plain, sealed_, unparsed_bytes_max);
+        bool const any = !plain.empty();
+        if (any) deliver(plain);
+        if (!sealed_.empty()) mark_dirty();
+        if (phase_ != phase::open) return;
+        if (made == tls::progress::failed) return handshake_failed();
+        if (made == tls::progress::closed) return no_more_input();
+        if (!any && (sealed.empty() || sealed.size() == before)) return;
+    }
+}
+
+void transport::seal() {
+    if (!answers_.empty() && session_->established()) {
+        session_->write(answers_, sealed_);
+        answers_.clear();
+        home_.give_back(std::exchange(answers_, {}));
+    }
+    if (phase_ == phase::finishing && answers_.empty() && !std::exchange(sealed_end_sent_, true))
+        session_->close(sealed_);
+}
+
+}  // namespace latchkey::server

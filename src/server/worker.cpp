@@ -1,0 +1,363 @@
+#include "server/worker.hpp"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include "auth/key_form.hpp"
+#include "base/check.hpp"
+#include "server/connection.hpp"
+
+namespace latchkey::server {
+namespace {
+
+constexpr std::uint32_t receive_buffers = 1024;
+constexpr std::size_t spare_buffers_max = 256;
+constexpr std::size_t spare_buffer_bytes_max = 64 * 1024;
+constexpr base::mono_ns accept_pause = 100'000'000;
+
+// Each worker to a core of its own, where there are enough: its memory and its interrupts stay near.
+void pin(unsigned index) {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    for (int core = 0, seen = 0; core < CPU_SETSIZE; ++core) {
+        if (!CPU_ISSET(core, &allowed) || seen++ != static_cast<int>(index)) continue;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(core, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        return;
+    }
+}
+
+// Something for a worker to do between two of its turns.
+struct errand : coro::resumption {
+    std::function<void()> what;
+};
+
+}  // namespace
+
+// One listener of one worker: a multishot accept that is armed again when it ends.
+struct worker::acceptor {
+    struct op : uring::operation {
+        acceptor* self = nullptr;
+    };
+    struct pause_entry : uring::timers::entry {
+        acceptor* self = nullptr;
+    };
+
+    worker& on;
+    listener from;
+    op accept_;
+    pause_entry pause;
+    bool active = false;
+
+    acceptor(worker& home, listener const& socket) : on(home), from(socket) {
+        accept_.self = pause.self = this;
+        accept_.complete = [](uring::operation& self, std::int32_t result, std::uint32_t flags) {
+            static_cast<op&>(self).self->accepted_one(result, flags);
+        };
+        pause.fire = [](uring::timers::entry& self, base::mono_ns) { static_cast<pause_entry&>(self).self->arm(); };
+    }
+    ~acceptor() { on.timers().remove(pause); }
+
+    void arm() {
+        if (!on.accepting_ || active) return;
+        active = true;
+        io_uring_prep_multishot_accept(on.ring().submission(accept_), from.fd, nullptr, nullptr, SOCK_CLOEXEC);
+    }
+    void accepted_one(std::int32_t result, std::uint32_t flags) {
+        if (!(flags & IORING_CQE_F_MORE)) active = false;
+        if (result >= 0) on.accept({.fd = result, .tls = from.tls});
+        if (active) return;
+        // Out of descriptors or memory: trying again at once would spin.
+        bool const short_of = result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
+        if (short_of)
+            on.timers().arm(pause, on.now().mono + accept_pause);
+        else
+            arm();
+    }
+    void cancel() {
+        if (active)
+            io_uring_prep_cancel64(on.ring().submission(),
+                                   reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(&accept_)), 0);
+    }
+};
+
+worker::worker(common& shared, unsigned index) : shared_(shared), index_(index), log_(shared.log) {}
+
+worker::~worker() {
+    if (thread_.joinable()) thread_.join();
+}
+
+// ---- the turn
+
+void worker::turn() {
+    bool const block = may_block() && mailbox_->may_sleep();
+    if (block) snapshot_->reset();  // a sleeper pins no page of the store
+    auto until = timers_->next();
+    if (auto const due = log_.due(); due != 0 && (until == 0 || due < until)) until = due;
+    ring_->enter(block, until);
+    mailbox_->awake();
+    now_ = base::read_clocks();
+    auto* mail = mailbox_->take();
+    snapshot_->renew();
+    keys_->follow(*snapshot_);
+    ring_->collect(ready_);
+
+    while (mail != nullptr) {
+        auto* const next = mail->next.load(std::memory_order_relaxed);
+        mail->go_on();
+        mail = next;
+    }
+    run_ready();
+    run_again();
+    run_handshakes();
+    buffers_->publish();
+    feed_starved();
+    flush_dirty();
+    timers_->expire(now_.mono);
+    log_.turn(now_.mono);
+}
+
+bool worker::may_block() const {
+    return next_ready_ == ready_.size() && again_.empty() && handshakes_.empty() && dirty_ == nullptr &&
+           !ring_->has_completions();
+}
+
+void worker::run_ready() {
+    auto const end = std::min(ready_.size(), next_ready_ + completions_per_turn_max);
+    for (; next_ready_ < end; ++next_ready_) {
+        auto const done = ready_[next_ready_];
+        done.op->complete(*done.op, done.result, done.flags);
+    }
+    if (next_ready_ == ready_.size()) ready_.clear(), next_ready_ = 0;
+}
+
+void worker::run_again() {
+    batch_.swap(again_);
+    // By index: whoever ends meanwhile is struck out of the batch.
+    for (std::size_t i = 0; i < batch_.size(); ++i)
+        if (batch_[i] != nullptr) batch_[i]->resume_later();
+    batch_.clear();
+}
+
+void worker::run_handshakes() {
+    auto const count = std::min(handshakes_.size(), handshakes_per_turn_max);
+    for (std::size_t i = 0; i < count; ++i)
+        if (handshakes_[i] != nullptr) handshakes_[i]->handshake_step();
+    handshakes_.erase(handshakes_.begin(), handshakes_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+void worker::flush_dirty() {
+    while (dirty_ != nullptr) {
+        auto* const io = dirty_;
+        dirty_ = io->next_dirty_;
+        io->flush();
+    }
+}
+
+// First come, first served, and only once half the ring is free: re-arming on an empty ring fails at once.
+void worker::feed_starved() {
+    if (starved_.empty() || buffers_->lent() < buffers_->count() / 2) return;
+    auto const count = std::min<std::size_t>(starved_.size(), buffers_->lent());
+    for (std::size_t i = 0; i < count; ++i)
+        if (starved_[i] != nullptr) starved_[i]->receive_again();
+    starved_.erase(starved_.begin(), starved_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+// ---- for transports
+
+void worker::add(transport& io) {
+    io.next_open = open_;
+    io.open_link = &open_;
+    if (open_ != nullptr) open_->open_link = &io.next_open;
+    open_ = &io;
+    connection_count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void worker::remove(transport& io) {
+    *io.open_link = io.next_open;
+    if (io.next_open != nullptr) io.next_open->open_link = io.open_link;
+    connection_count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void worker::mark_dirty(transport& io) {
+    io.next_dirty_ = dirty_;
+    dirty_ = &io;
+}
+
+void worker::forget(transport& io) {
+    for (auto* const list : {&again_, &handshakes_, &starved_, &batch_}) std::replace(list->begin(), list->end(), &io, static_cast<transport*>(nullptr));
+    if (!io.dirty_) return;
+    auto** link = &dirty_;
+    while (*link != &io) link = &(*link)->next_dirty_;
+    *link = io.next_dirty_;
+}
+
+std::string worker::take_buffer() {
+    if (spare_.empty()) {
+        std::string fresh;
+        fresh.reserve(4096);
+        return fresh;
+    }
+    auto taken = std::move(spare_.back());
+    spare_.pop_back();
+    return taken;
+}
+
+void worker::give_back(std::string&& buffer) {
+    if (buffer.capacity() < 1024 || buffer.capacity() > spare_buffer_bytes_max || spare_.size() >= spare_buffers_max) {
+        std::string().swap(buffer);
+        return;
+    }
+    buffer.clear();
+    spare_.push_back(std::move(buffer));
+}
+
+std::unique_ptr<job> worker::take_job() {
+    if (jobs_.empty()) return std::make_unique<job>();
+    auto taken = std::move(jobs_.back());
+    jobs_.pop_back();
+    return taken;
+}
+
+void worker::give_back(std::unique_ptr<job> done) {
+    done->head.clear();
+    done->body.clear();
+    if (done->body.capacity() > spare_buffer_bytes_max) done->body.shrink_to_fit();
+    if (jobs_.size() < spare_buffers_max) jobs_.push_back(std::move(done));
+}
+
+void worker::log(job const& done, api::peer const& from) {
+    if (!log_.on()) return;
+    auto const& entry = done.entry;
+    append_line(entry, entry.refused_unparsed ? nullptr : &done.exchange, from,
+                base::read_clocks().mono - entry.began.mono, log_.lines(now_.mono));
+}
+
+void worker::accept(accepted const& socket) {
+    if (connections() >= shared_.configuration.connections || !accepting_) {
+        io_uring_prep_close(ring_->submission(), socket.fd);
+        return;
+    }
+    connections_.spawn(serve, this, socket);
+}
+
+// ---- from other threads
+
+void worker::tell(std::function<void()> what) {
+    auto* const node = new errand;
+    node->what = std::move(what);
+    node->run = [](coro::resumption& self) {
+        std::unique_ptr<errand> const mine(&static_cast<errand&>(self));
+        mine->what();
+    };
+    mailbox_->post(*node);
+}
+
+void worker::stop_accepting() {
+    tell([this] {
+        accepting_ = false;
+        for (auto const& each : acceptors_) each->cancel();
+    });
+}
+
+void worker::drain() {
+    tell([this] {
+        for (auto *io = open_, *next = io; io != nullptr; io = next) {
+            next = io->next_open;
+            io->end_idle();
+        }
+    });
+}
+
+void worker::abort_all() {
+    tell([this] {
+        for (auto *io = open_, *next = io; io != nullptr; io = next) {
+            next = io->next_open;
+            io->abort();
+        }
+    });
+}
+
+void worker::use(std::shared_ptr<tls::identity const> identity, std::shared_ptr<tls::ticket_keys const> tickets) {
+    tell([this, identity = std::move(identity), tickets = std::move(tickets)] {
+        // Connections that are open keep the context they began with.
+        if (identity != identity_) tls_ = std::make_shared<tls::context>(identity, tickets, &shared_.signer);
+        identity_ = identity;
+        tls_->use(tickets);
+    });
+}
+
+void worker::finish() {
+    tell([this] { finishing_ = true; });
+    thread_.join();
+}
+
+// ---- the thread
+
+base::result<void> worker::start(std::vector<listener> const& listeners, std::shared_ptr<tls::identity const> identity,
+                                 std::shared_ptr<tls::ticket_keys const> tickets) {
+    identity_ = std::move(identity);
+    tickets_ = std::move(tickets);
+    std::atomic<int> started{0};
+    base::error failure;
+    thread_ = std::thread([this, &listeners, &started, &failure] { thread_main(&listeners, &started, &failure); });
+    started.wait(0);
+    if (started.load() == 1) return {};
+    thread_.join();
+    return failure;
+}
+
+void worker::thread_main(std::vector<listener> const* listeners, std::atomic<int>* started, base::error* failure) {
+    pthread_setname_np(pthread_self(), ("worker-" + std::to_string(index_)).c_str());
+    pin(index_);
+    coro::frame_pool::installation const pooled(frames_);
+    auto const ready = set_up(*listeners);
+    if (!ready) *failure = ready.error();
+    started->store(ready ? 1 : 2);
+    started->notify_one();
+    if (!ready) return;
+
+    auto const accepts_still = [this] {
+        return std::any_of(acceptors_.begin(), acceptors_.end(), [](auto const& each) { return each->active; });
+    };
+    while (!finishing_ || connections_.size() != 0 || accepts_still()) turn();
+    mailbox_->close();
+    while (!mailbox_->idle()) turn();
+    log_.flush();
+    acceptors_.clear();
+    desk_.reset();
+    snapshot_.reset();
+    buffers_.reset();
+    mailbox_.reset();
+    ring_.reset();
+}
+
+base::result<void> worker::set_up(std::vector<listener> const& listeners) {
+    auto made = uring::ring::make();
+    if (!made) return made.error();
+    ring_ = std::move(*made);
+    auto lent = uring::buffers::make(*ring_, receive_buffers, base::limits::receive_buffer_bytes);
+    if (!lent) return lent.error();
+    buffers_ = std::move(*lent);
+    auto box = uring::mailbox::make(*ring_);
+    if (!box) return box.error();
+    mailbox_ = std::move(*box);
+    now_ = base::read_clocks();
+    timers_ = std::make_unique<uring::timers>(now_.mono);
+    snapshot_ = std::make_unique<store::snapshot>(shared_.store);
+    keys_ = std::make_unique<auth::cache>();
+    auth::random_bytes(&random_, sizeof random_);
+    desk_ = std::make_unique<api::desk>(
+        api::desk{shared_.rules, *snapshot_, *keys_, shared_.buckets, random_});
+    if (identity_) tls_ = std::make_shared<tls::context>(identity_, tickets_, &shared_.signer);
+    for (auto const& each : listeners) acceptors_.push_back(std::make_unique<acceptor>(*this, each));
+    for (auto const& each : acceptors_) each->arm();
+    return {};
+}
+
+}  // namespace latchkey::server

@@ -1,0 +1,170 @@
+// One core's share of the service: a thread with its ring, its listeners, its connections, its key
+// cache and its view of the store. Nothing here is shared with another worker but what `common` names.
+//
+// One turn reads: submit and wait in one system call → clocks → mail → renew the snapshot → copy the
+// completions → run them → TLS handshake steps → lend buffers → one send per connection → timers.
+// Whatever runs after the renew arrived, or was committed, before it; so a write that was answered
+// is seen by every later request on every worker.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/exchange.hpp"
+#include "coro/frame_pool.hpp"
+#include "coro/scope.hpp"
+#include "http/parser.hpp"
+#include "http/write.hpp"
+#include "server/access_log.hpp"
+#include "server/config.hpp"
+#include "server/listener.hpp"
+#include "server/transport.hpp"
+#include "store/writer.hpp"
+#include "tls/context.hpp"
+#include "tls/signing.hpp"
+#include "uring/buffers.hpp"
+#include "uring/mailbox.hpp"
+#include "uring/ring.hpp"
+#include "uring/timers.hpp"
+
+namespace latchkey::server {
+
+// What all workers are given; outlives them. Everything is immutable or thread-safe.
+struct common {
+    config const& configuration;
+    api::settings const& rules;
+    http::settings const& http_limits;
+    store::environment& store;
+    store::writer& writer;
+    limit::buckets& buckets;
+    log_thread& log;
+    tls::signing_thread& signer;
+    std::atomic<bool> draining{false};                // answers carry `Connection: close`
+    std::atomic<std::size_t> credential_bodies{0};    // bytes of bodies read for their credential
+};
+
+// A request in hand: everything of it that must outlive a suspension. Pooled, so that capacities stay.
+struct job {
+    api::exchange exchange;
+    log_entry entry;
+    std::string head;  // of a request whose body came later
+    std::string body;
+};
+
+class worker {
+  public:
+    worker(common& shared, unsigned index);
+    ~worker();
+    worker(worker const&) = delete;
+    worker& operator=(worker const&) = delete;
+
+    // Starts the thread; returns when the worker accepts, or what kept it from it. The listeners'
+    // descriptors stay the caller's.
+    base::result<void> start(std::vector<listener> const& listeners, std::shared_ptr<tls::identity const> identity,
+                             std::shared_ptr<tls::ticket_keys const> tickets);
+    // From any thread; carried out between two turns.
+    void stop_accepting();
+    void drain();                                      // ends idle connections, the others after their answer
+    void abort_all();
+    void use(std::shared_ptr<tls::identity const> identity, std::shared_ptr<tls::ticket_keys const> tickets);
+    // Open connections; any thread, a little late.
+    std::size_t connections() const { return connection_count_.load(std::memory_order_relaxed); }
+    // Ends the thread once no connection is left; call after `drain`.
+    void finish();
+
+    // For transports and connections, on the worker's thread.
+    common& shared() { return shared_; }
+    uring::ring& ring() { return *ring_; }
+    uring::buffers& buffers() { return *buffers_; }
+    uring::timers& timers() { return *timers_; }
+    uring::mailbox& mailbox() { return *mailbox_; }
+    std::shared_ptr<tls::context> const& tls_context() { return tls_; }
+    base::instant now() const { return now_; }
+    api::desk& desk() { return *desk_; }
+    http::request& request() { return request_; }
+    http::response& response() { return response_; }
+    std::string_view date() { return date_.at(now_.wall); }
+    std::string& plain_scratch() { return plain_scratch_; }
+    bool draining() const { return shared_.draining.load(std::memory_order_relaxed); }
+
+    std::unique_ptr<job> take_job();
+    void give_back(std::unique_ptr<job> done);
+    void log(job const& done, api::peer const& from);
+
+    void add(transport& io);
+    void remove(transport& io);
+    void mark_dirty(transport& io);
+    void run_next_turn(transport& io) { again_.push_back(&io); }
+    void queue_handshake(transport& io) { handshakes_.push_back(&io); }
+    void starved(transport& io) { starved_.push_back(&io); }
+    // A transport that ends takes itself off every list.
+    void forget(transport& io);
+
+    std::string take_buffer();
+    void give_back(std::string&& buffer);
+    // Bytes that connections keep; past the budget, bodies are refused.
+    void hold(std::ptrdiff_t change) { held_ += change; }
+    bool over_budget() const { return held_ > held_bytes_max; }
+
+    void accept(accepted const& socket);
+
+  private:
+    struct acceptor;
+    static constexpr std::ptrdiff_t held_bytes_max = 256 * 1024 * 1024;
+    static constexpr std::size_t completions_per_turn_max = 4096;
+    static constexpr std::size_t handshakes_per_turn_max = 4;
+
+    void thread_main(std::vector<listener> const* listeners, std::atomic<int>* started, base::error* failure);
+    base::result<void> set_up(std::vector<listener> const& listeners);
+    void turn();
+    void run_ready();
+    void run_handshakes();
+    void run_again();
+    void flush_dirty();
+    void feed_starved();
+    bool may_block() const;
+    void tell(std::function<void()> what);
+
+    common& shared_;
+    unsigned index_;
+    std::unique_ptr<uring::ring> ring_;
+    std::unique_ptr<uring::buffers> buffers_;
+    std::unique_ptr<uring::timers> timers_;
+    std::unique_ptr<uring::mailbox> mailbox_;
+    std::shared_ptr<tls::identity const> identity_;
+    std::shared_ptr<tls::ticket_keys const> tickets_;
+    std::shared_ptr<tls::context> tls_;
+    std::unique_ptr<store::snapshot> snapshot_;
+    std::unique_ptr<auth::cache> keys_;
+    std::unique_ptr<api::desk> desk_;
+    std::uint64_t random_ = 0;
+    http::request request_;
+    http::response response_;
+    http::date_line date_;
+    access_log_buffer log_;
+    std::string plain_scratch_;
+    coro::frame_pool frames_;
+    coro::scope connections_;
+    std::vector<std::unique_ptr<acceptor>> acceptors_;
+    base::instant now_;
+
+    std::vector<uring::completion> ready_;
+    std::size_t next_ready_ = 0;
+    std::vector<transport*> again_, handshakes_, starved_, batch_;
+    transport* dirty_ = nullptr;
+    transport* open_ = nullptr;
+    std::vector<std::unique_ptr<job>> jobs_;
+    std::vector<std::string> spare_;
+    std::ptrdiff_t held_ = 0;
+    std::atomic<std::size_t> connection_count_{0};
+    bool accepting_ = true;
+    bool finishing_ = false;
+    std::thread thread_;
+};
+
+}  // namespace latchkey::server
