@@ -11,21 +11,18 @@
 // calls, the outcome is the same. Not thread-safe; belongs to its connection.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "base/problem.hpp"
+#include "http/chunk_guard.hpp"
 #include "http/guard.hpp"
 #include "http/request.hpp"
+#include "http/settings.hpp"
 
 namespace latchkey::http {
-
-struct settings {
-    std::size_t request_line_bytes_max = base::limits::request_line_bytes_max;
-    std::size_t header_bytes_max = base::limits::header_bytes_max;
-    std::size_t body_bytes_max = base::limits::body_bytes_max;
-};
 
 struct step {
     enum class state : std::uint8_t { incomplete, complete, refused };
@@ -37,6 +34,7 @@ struct step {
 
 class parser {
   public:
+    // `limits` must outlive the parser.
     explicit parser(settings const& limits) : limits_(&limits) {}
 
     // `input` begins where the last complete message ended and always grows at its end only.
@@ -54,9 +52,18 @@ class parser {
     void next();
 
   private:
+    // Big enough for llhttp_t of 8.x and 9.x; parser.cpp checks it, so that llhttp.h stays there.
+    static constexpr std::size_t llhttp_bytes = 128;
+
+    step parse_head(std::string_view message, request& into);
+    step read_chunks(std::string_view input, std::string& body);
+
     settings const* limits_;
+    framing::body_kind kind_ = framing::body_kind::none;
+    std::uint64_t remaining_ = 0;  // of a sized body
     guard guard_;
-    // The author of parser.cpp adds what the body needs here.
+    chunk_guard chunks_;
+    alignas(std::max_align_t) std::byte llhttp_[llhttp_bytes];
 };
 
 }  // namespace latchkey::http

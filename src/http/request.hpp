@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,15 +17,36 @@ namespace latchkey::http {
 
 // `other` is a method that llhttp knows and the service does not use (405 on a known path).
 enum class method : std::uint8_t { get, head, post, put, patch, delete_, options, other };
+// "GET"; of `other`, whose own name is request::method_text, "OTHER".
 std::string_view name_of(method verb);
+// Case counts (RFC 9110 §9.1). nullopt: a method that llhttp does not know.
+std::optional<method> method_of(std::string_view text);
 
 // The fields that the service reads; everything else is only kept as name and value.
 enum class field_name : std::uint8_t {
-    accept, authorization, connection, content_length, content_type, expect, forwarded_for,
-    forwarded_proto, host, idempotency_key, if_match, if_none_match, request_id, traceparent,
-    transfer_encoding, user_agent, x_api_key, count_,
+    accept,
+    authorization,
+    connection,
+    content_length,
+    content_type,
+    expect,
+    forwarded_for,
+    forwarded_proto,
+    host,
+    idempotency_key,
+    if_match,
+    if_none_match,
+    request_id,
+    traceparent,
+    transfer_encoding,
+    user_agent,
+    x_api_key,
+    count_,
     unknown = count_
 };
+
+// In any case; `unknown` when the service does not read that field. `name` is a token.
+field_name field_name_of(std::string_view name);
 
 struct field {
     std::string_view name;   // as it came, any case
@@ -32,14 +54,20 @@ struct field {
     field_name known = field_name::unknown;
 };
 
-// A JSON body's bytes or, after a chunked one was decoded, what its chunks held.
+// The path of an OPTIONS that asks about the server and not about a resource (RFC 9112 §3.2.4).
+// Those bytes are no connection's, so rebase() leaves them alone.
+inline constexpr char asterisk_byte[] = {'*'};
+inline constexpr std::string_view asterisk_path{asterisk_byte, 1};
+
 struct request {
     http::method method = method::get;
     std::string_view method_text;
-    std::string_view path;     // raw, from the first '/' to the '?', absolute form already reduced; "*" on OPTIONS
-    std::string_view query;    // raw, behind the '?', empty when there is none
-    std::string_view authority;  // of the absolute form, or Host
+    // Raw, from the first '/' to the '?', absolute form already reduced; "*" on OPTIONS.
+    std::string_view path;
+    std::string_view query;          // raw, behind the '?', empty when there is none
+    std::string_view authority;      // of the absolute form, else Host; empty on 1.0 without Host
     std::uint8_t minor_version = 1;  // HTTP/1.minor
+    // The content: of a chunked body, what its chunks held. Set by whoever collected it.
     std::string_view body;
 
     // In order of arrival; repeats stay repeats.
@@ -64,7 +92,8 @@ struct request {
     std::array<field, base::limits::header_fields_max> fields_;
 
   public:
-    // Adds `shift` bytes to every view, after the bytes they show were moved.
+    // Adds `shift` bytes to every view that was set, after the bytes they show were moved. That
+    // includes `body`: set it afterwards if it lies elsewhere.
     void rebase(std::ptrdiff_t shift);
 };
 

@@ -19,8 +19,8 @@ std::string percent_encode(std::string_view text);
 //     while (auto const parameter = cursor.next()) … parameter->name, parameter->value (raw)
 struct raw_parameter {
     std::string_view name;
-    std::string_view value;   // empty when there is no '='
-    std::string_view whole;   // "name=value" as it stood there
+    std::string_view value;  // empty when there is no '='
+    std::string_view whole;  // "name=value" as it stood there
 };
 class query_cursor {
   public:

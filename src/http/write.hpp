@@ -22,14 +22,15 @@ class date_line {
 };
 
 struct write_options {
-    bool head = false;   // a HEAD request: Content-Length as for GET, no content
-    bool close = false;  // add `Connection: close`
+    bool head = false;            // a HEAD request: Content-Length as for GET, no content
+    bool close = false;           // add `Connection: close`
     bool keep_alive_1_0 = false;  // a 1.0 client that asked for it: add `Connection: keep-alive`
 };
 
 // Appends to `output`; allocates only when `output` must grow. 1xx, 204 and 304 get neither
 // content nor Content-Length (RFC 9110 §8.6, RFC 9112 §6.3).
-void write(response const& answer, write_options options, std::string_view date, std::string& output);
+void write(response const& answer, write_options options, std::string_view date,
+           std::string& output);
 
 inline constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 

@@ -1,5 +1,5 @@
-// Client addresses and networks (RFC 4632, RFC 4291). IPv4 is kept as ::ffff:a.b.c.d, so one compare
-// serves both; an IPv4-mapped IPv6 peer is the IPv4 one. Values, any thread.
+// Client addresses and networks (RFC 4632, RFC 4291). IPv4 is kept as ::ffff:a.b.c.d, so one
+// compare serves both; an IPv4-mapped IPv6 peer is the IPv4 one. Values, any thread.
 #pragma once
 
 #include <array>
@@ -13,7 +13,8 @@ namespace latchkey::model {
 struct address {
     std::array<std::uint8_t, 16> bytes{};
 
-    static std::optional<address> parse(std::string_view text);  // dotted quad or RFC 4291 text, no zone
+    static std::optional<address> parse(
+        std::string_view text);  // dotted quad or RFC 4291 text, no zone
     bool is_v4() const;
     bool is_loopback() const;  // 127.0.0.0/8, ::1
     std::string text() const;

@@ -1,5 +1,5 @@
-// API keys (API §4): the record, its state by the clock, its limits. The key itself is never part of
-// a record; the store finds it by the SHA-256 of the whole key. Values, any thread.
+// API keys (API §4): the record, its state by the clock, its limits. The key itself is never part
+// of a record; the store finds it by the SHA-256 of the whole key. Values, any thread.
 #pragma once
 
 #include <array>
@@ -24,14 +24,14 @@ std::string_view name_of(environment which);
 std::optional<environment> find_environment(std::string_view name);
 
 enum class deactivation : std::uint8_t { none, manual, rotated, compromised };
-std::string_view name_of(deactivation reason);
+std::string_view name_of(deactivation reason);  // empty for none
 
 enum class key_state : std::uint8_t { scheduled, active, expired, deactivated };
 std::string_view name_of(key_state state);
 
 // A token bucket's settings. `burst` 0: as `limit`.
 struct rate_limit {
-    std::string name;  // [a-z][a-z0-9_-]{0,31}, unique within a key
+    std::string name;                  // [a-z][a-z0-9_-]{0,31}, unique within a key
     std::uint32_t limit = 0;           // 1 to 1,000,000,000
     std::uint32_t window_seconds = 0;  // 1 to 31,536,000
     std::uint32_t burst = 0;
@@ -70,14 +70,17 @@ struct key {
 // The API §3 problem of a key in that state; none when active.
 base::problem refusal_of(key_state state);
 
+// `limit_slots` must have one slot for each limit and the lists must be within their bounds below;
+// metadata members are at most 65,535 bytes each. Replaces `to`.
 void encode(key const& whole, std::string& to);
+// nullopt: not a record of a version we know, or one with a value that no key can have.
 std::optional<key> decode_key(model::id id, std::string_view bytes);
 
 inline constexpr std::size_t key_name_points_max = 100;
 inline constexpr std::size_t ip_allowlist_max = 64;
 inline constexpr std::size_t metadata_members_max = 50;
 inline constexpr std::size_t metadata_bytes_max = 16 * 1024;
-bool is_project(std::string_view text);     // [a-z0-9-]{1,64}
+bool is_project(std::string_view text);  // [a-z0-9-]{1,64}
 bool is_limit_name(std::string_view text);
 
 }  // namespace latchkey::model

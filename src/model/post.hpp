@@ -1,5 +1,7 @@
 // Posts (API §6) and how the store keeps them. Encoded: version 1, user_id, created_at, updated_at,
-// published_at (8 bytes each; 0: null), status (1), flags (1), title length (2), title, body.
+// published_at (8 bytes each; 0: null), status (1), flags (1), title behind its length (2), body
+// behind its own (4), so that a record that was cut short is refused wherever it was cut. Values,
+// any thread; a `post_view` points into the store's page and holds until the snapshot is reset.
 #pragma once
 
 #include "model/user.hpp"

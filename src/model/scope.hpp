@@ -16,19 +16,35 @@ namespace latchkey::model {
 
 // The bit of each scope in an encoded set; never renumbered, new ones go to the end.
 enum class scope : std::uint8_t {
-    users_read, users_write, posts_read, posts_write, keys_read, keys_write, keys_verify,
-    usage_read, audit_read, events_read, events_write,
-    any,                                                            // *
-    users_any, posts_any, keys_any, usage_any, audit_any, events_any,  // users:* …
-    any_read, any_write,                                            // *:read, *:write
+    users_read,
+    users_write,
+    posts_read,
+    posts_write,
+    keys_read,
+    keys_write,
+    keys_verify,
+    usage_read,
+    audit_read,
+    events_read,
+    events_write,
+    any,  // *
+    users_any,
+    posts_any,
+    keys_any,
+    usage_any,
+    audit_any,
+    events_any,  // users:* …
+    any_read,
+    any_write,  // *:read, *:write
     count_
 };
 inline constexpr std::size_t scope_count = static_cast<std::size_t>(scope::count_);
 
-std::string_view name_of(scope which);                        // "users:read", "*:read" …
-std::optional<scope> find_scope(std::string_view name);       // nullopt for unknown ones and events:write:{source}
-std::uint32_t wider_than(scope which);                        // bits of every scope that covers it, itself included
-bool is_event_source(std::string_view name);                  // [a-z][a-z0-9-]{0,31}
+std::string_view name_of(scope which);  // "users:read", "*:read" …
+std::optional<scope> find_scope(
+    std::string_view name);                   // nullopt for unknown ones and events:write:{source}
+std::uint32_t wider_than(scope which);        // bits of every scope that covers it, itself included
+bool is_event_source(std::string_view name);  // [a-z][a-z0-9-]{0,31}
 
 class scope_set {
   public:

@@ -1,6 +1,6 @@
 // Users (API §5) and how the store keeps them. A `user_view` points into the store's page: it holds
 // until the snapshot is reset. Encoded: version 1, created_at and updated_at (8 bytes each,
-// big-endian), flags (1 byte), name length (2), name, email.
+// big-endian), flags (1 byte), name and email, each behind its length (2).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct user_view {
     std::string_view email;
     base::wall_ms created_at = 0;
     base::wall_ms updated_at = 0;
-    bool plain = false;  // neither name nor email needs escaping in JSON
+    bool plain = false;  // neither name nor email needs escaping in JSON; known when it was written
 };
 
 struct user {

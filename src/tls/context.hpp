@@ -1,27 +1,36 @@
-// What the sessions of one worker share: certificate chain and key, protocol rules (TLS 1.3 and 1.2,
-// forward secrecy only, ALPN http/1.1, no early data, no renegotiation), session ticket keys.
-// `identity` and `ticket_keys` are immutable and shared by all workers; a reload makes new ones.
+// What the sessions of one worker share: certificate chain and key, protocol rules (TLS 1.3
+// and 1.2, forward secrecy only, ALPN http/1.1, no early data, no renegotiation), session ticket
+// keys. `identity` and `ticket_keys` are immutable and shared by all workers; a reload makes new
+// ones.
 #pragma once
 
 #include <array>
-#include <functional>
+#include <chrono>
 #include <memory>
 #include <string>
-#include <string_view>
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
+#include "tls/signing.hpp"
 
 namespace latchkey::tls {
 
-// A certificate chain and its private key, loaded and checked against each other.
+// A certificate chain and its private key, loaded and checked against each other: what was loaded
+// is known to work in a context. Any thread; blocks on the files and reads the wall clock.
 class identity {
   public:
-    // PEM files; ECDSA or RSA (2048 bits or more). Errors say which file and what is wrong with it.
+    // PEM files, the chain from the leaf upwards; ECDSA (P-256, P-384) or RSA (2048 bits or more),
+    // the key not encrypted. Errors say which file and what is wrong with it. A certificate that is
+    // expired or not valid yet is loaded all the same, and `summary` says so.
     static base::result<std::shared_ptr<identity const>> load(std::string const& certificate_file,
                                                               std::string const& key_file);
     ~identity();
+    identity(identity const&) = delete;
+    identity& operator=(identity const&) = delete;
+
     bool rsa() const;
     std::string const& summary() const;  // subject, names and end of validity, for the operator
+    base::wall_ms valid_until() const;   // of the leaf
     struct state;
     state const& native() const { return *state_; }
 
@@ -30,34 +39,35 @@ class identity {
     std::unique_ptr<state> state_;
 };
 
-// Writes a self-signed P-256 certificate (CA:FALSE is not set, so that clients can take it as
-// their --cacert; names localhost, 127.0.0.1, ::1; ten years) and its key, both mode 0600, both
-// complete or not there at all (written beside, synced, renamed).
-base::result<void> make_self_signed(std::string const& certificate_file, std::string const& key_file);
+// Writes a self-signed P-256 certificate (no basicConstraints, so that clients take it both as
+// their
+// --cacert and as a server's; names localhost, 127.0.0.1, ::1; ten years) and its key, both mode
+// 0600, each complete or not there at all (written beside, synced, renamed; the key first). What is
+// there under these names is replaced. The folders must exist.
+base::result<void> make_self_signed(std::string const& certificate_file,
+                                    std::string const& key_file);
+
+// How long a session can be resumed. A ticket can be opened for at least as long as the next
+// rotation is away, so this is also the time between two of them.
+inline constexpr std::chrono::seconds ticket_lifetime = std::chrono::hours(12);
 
 // Session ticket keys (RFC 5077, RFC 8446 §4.6.1): random, in memory only. The newest one encrypts,
 // the previous one still decrypts (and its ticket is renewed).
 struct ticket_keys {
     struct key {
         std::array<unsigned char, 16> name;
-        std::array<unsigned char, 32> secret;
+        std::array<unsigned char, 64> secret;  // 32 bytes for AES-256-CBC, 32 for HMAC-SHA256
     };
     key current, previous;
     // A fresh current key; the old current becomes previous.
     std::shared_ptr<ticket_keys const> rotated() const;
+    // Two fresh ones: a previous key of zeros would open forged tickets.
     static std::shared_ptr<ticket_keys const> make();
     ~ticket_keys();  // wipes
 };
 
-// Told, on the signing thread, that a handshake which answered `waiting` can go on; it hands that on
-// to the session's own thread. Must live until it was told.
-struct signature_waiter {
-    void (*wake)(signature_waiter&) noexcept;
-};
-
-// One thread that makes RSA signatures, so that they (650 to 990 µs each) hold up no worker.
-class signing_thread;
-
+// Belongs to one worker's thread, with its sessions. A session keeps alive what it needs, so a
+// context may go (a reload) before its sessions; the signing thread must outlive both.
 class context {
   public:
     // `signer` may be null: then RSA is signed on the calling thread.
@@ -74,7 +84,8 @@ class context {
     state& native() { return *state_; }
 
   private:
-    std::unique_ptr<state> state_;
+    friend class session;
+    std::shared_ptr<state> state_;
 };
 
 }  // namespace latchkey::tls

@@ -257,21 +257,18 @@ TEST(frame_pool, a_frame_made_without_a_pool_may_end_within_one) {
 TEST(frame_pool, large_frames_are_given_back) {
     frame_pool pool;
     frame_pool::installation const use(pool);
-    scope all;
-    event go;
-    auto const large = [](event* on, std::array<char, frame_pool::pooled_bytes_max> some,
-                          int* into) -> task<> {
-        co_await *on;
-        *into = some[9];
-    };
-    int got = 0;
-    std::array<char, frame_pool::pooled_bytes_max> some{};
-    some[9] = 3;
-    all.spawn(large, &go, some, &got);
+    auto const freed = pooled_frame::operator new(frame_pool::pooled_bytes_max + 1);
     EXPECT_EQ(pool.frames(), 0u);
-    go.set();
-    EXPECT_EQ(got, 3);
+    pooled_frame::operator delete(freed, frame_pool::pooled_bytes_max + 1);
     EXPECT_EQ(pool.free_bytes(), 0u);
+
+    auto const kept = pooled_frame::operator new(frame_pool::pooled_bytes_max);
+    EXPECT_EQ(pool.frames(), 1u);
+    pooled_frame::operator delete(kept, frame_pool::pooled_bytes_max);
+    EXPECT_EQ(pool.free_bytes(), frame_pool::pooled_bytes_max);
+    auto const again = pooled_frame::operator new(frame_pool::pooled_bytes_max - 1);
+    EXPECT_EQ(again, kept);
+    pooled_frame::operator delete(again, frame_pool::pooled_bytes_max - 1);
 }
 
 TEST(frame_pool_death, a_frame_belongs_to_its_thread) {

@@ -1,0 +1,120 @@
+#include "http/chunk_guard.hpp"
+
+#include <algorithm>
+
+#include "base/limits.hpp"
+#include "http/bytes.hpp"
+
+namespace latchkey::http {
+
+using base::problem;
+namespace limits = base::limits;
+
+chunk_guard::verdict chunk_guard::advance(std::string_view input, std::size_t body_bytes_max,
+                                          std::size_t& taken) {
+    char const* at = input.data();
+    char const* const end = at + input.size();
+    auto result = problem_ == problem::none ? verdict::more : verdict::refused;
+    while (at != end && result == verdict::more) {
+        if (stage_ == stage::data) {
+            auto const size =
+                std::min<std::uint64_t>(chunk_bytes_, static_cast<std::uint64_t>(end - at));
+            chunk_bytes_ -= size;
+            at += size;
+            if (chunk_bytes_ == 0) stage_ = stage::data_return;
+            continue;
+        }
+        if (stage_ == stage::trailers) {
+            result = read_trailers(at, end);
+            continue;
+        }
+        switch (stage_) {
+            case stage::size:
+                result = read_size(*at, body_bytes_max);
+                break;
+            case stage::extension:
+                result = read_extension(*at);
+                break;
+            case stage::size_line_feed:
+                result = end_size_line(*at);
+                break;
+            default:
+                result = end_data(*at);
+        }
+        if (result != verdict::refused) ++at;
+    }
+    taken = static_cast<std::size_t>(at - input.data());
+    return result;
+}
+
+chunk_guard::verdict chunk_guard::refuse(base::problem what, std::string_view detail) {
+    problem_ = what;
+    detail_ = detail;
+    return verdict::refused;
+}
+
+// RFC 9112 §7.1 has no white space here, and what parsers made of it differed.
+chunk_guard::verdict chunk_guard::read_size(char byte, std::size_t body_bytes_max) {
+    if (auto const digit = hexadecimal(byte); digit >= 0) {
+        if (++digits_ > limits::chunk_size_digits_max)
+            return refuse(problem::malformed_request, "A chunk size has too many digits.");
+        chunk_bytes_ = chunk_bytes_ * 16 + static_cast<unsigned>(digit);
+        return verdict::more;
+    }
+    if (digits_ == 0 || (byte != '\r' && byte != ';'))
+        return refuse(problem::malformed_request, "A chunk size is not a hexadecimal number.");
+    if (chunk_bytes_ > body_bytes_max - body_bytes_)
+        return refuse(problem::body_too_large, "The body is too large.");
+    stage_ = byte == ';' ? stage::extension : stage::size_line_feed;
+    return byte == ';' ? read_extension(byte) : verdict::more;
+}
+
+// Extensions are ignored (RFC 9112 §7.1.1), and bounded, since they carry no content.
+chunk_guard::verdict chunk_guard::read_extension(char byte) {
+    if (byte == '\r') {
+        stage_ = stage::size_line_feed;
+        return verdict::more;
+    }
+    if (!is(byte, byte_class::text))
+        return refuse(problem::malformed_request, "A chunk extension holds a control character.");
+    if (++extension_bytes_ > limits::chunk_extension_bytes_max ||
+        ++extensions_bytes_ > limits::chunk_extensions_bytes_max)
+        return refuse(problem::malformed_request, "The chunk extensions are too long.");
+    return verdict::more;
+}
+
+chunk_guard::verdict chunk_guard::end_size_line(char byte) {
+    if (byte != '\n')
+        return refuse(problem::malformed_request,
+                      "A carriage return is not followed by a line feed.");
+    body_bytes_ += chunk_bytes_;
+    stage_ = chunk_bytes_ == 0 ? stage::trailers : stage::data;
+    digits_ = 0;
+    extension_bytes_ = 0;
+    return verdict::more;
+}
+
+chunk_guard::verdict chunk_guard::end_data(char byte) {
+    if (byte != (stage_ == stage::data_return ? '\r' : '\n'))
+        return refuse(problem::malformed_request, "A chunk is not followed by CRLF.");
+    stage_ = stage_ == stage::data_return ? stage::data_line_feed : stage::size;
+    return verdict::more;
+}
+
+// Trailers are checked like any fields and then dropped (RFC 9110 §6.5.1).
+chunk_guard::verdict chunk_guard::read_trailers(char const*& at, char const* end) {
+    auto const room = limits::trailer_bytes_max - trailer_bytes_;
+    if (room == 0) return refuse(problem::headers_too_large, "The trailers are too long.");
+    if (trailer_fields_ == limits::trailer_fields_max && lines_.at_line_start() && *at != '\r')
+        return refuse(problem::headers_too_large, "The trailers have too many fields.");
+    char const* const begin = at;
+    auto const event =
+        lines_.advance(at, begin + std::min(room, static_cast<std::size_t>(end - begin)));
+    trailer_bytes_ += static_cast<std::size_t>(at - begin);
+    if (event == field_lines::event::refused)
+        return refuse(problem::malformed_request, lines_.detail());
+    if (event == field_lines::event::line) ++trailer_fields_;
+    return event == field_lines::event::last ? verdict::complete : verdict::more;
+}
+
+}  // namespace latchkey::http

@@ -1,0 +1,60 @@
+// The guard of chunked bodies (RFC 9112 §7.1): the bytes of the framing and of the trailers, and
+// their limits. It lets through what llhttp may see; llhttp decodes it.
+//
+//     auto const verdict = guard.advance(input, body_bytes_max, taken);
+//     // input[0, taken) is sound, and need not be shown again
+//
+// Keeps no bytes. Belongs to a parser, on its thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/problem.hpp"
+#include "http/field_lines.hpp"
+
+namespace latchkey::http {
+
+class chunk_guard {
+  public:
+    enum class verdict : std::uint8_t { more, complete, refused };
+
+    // Goes on behind what was taken before. `taken` ends before the byte that was refused.
+    verdict advance(std::string_view input, std::size_t body_bytes_max, std::size_t& taken);
+
+    base::problem problem() const { return problem_; }
+    std::string_view detail() const { return detail_; }
+
+  private:
+    enum class stage : std::uint8_t {
+        size,
+        extension,
+        size_line_feed,
+        data,
+        data_return,
+        data_line_feed,
+        trailers
+    };
+
+    verdict refuse(base::problem what, std::string_view detail);
+    verdict read_size(char byte, std::size_t body_bytes_max);
+    verdict read_extension(char byte);
+    verdict end_size_line(char byte);
+    verdict end_data(char byte);
+    verdict read_trailers(char const*& at, char const* end);
+
+    stage stage_ = stage::size;
+    std::uint8_t digits_ = 0;
+    base::problem problem_ = base::problem::none;
+    std::string_view detail_;
+    std::uint64_t chunk_bytes_ = 0;     // still to come of the current chunk
+    std::uint64_t body_bytes_ = 0;      // of all chunks so far, the current one counted whole
+    std::size_t extension_bytes_ = 0;   // of the current chunk
+    std::size_t extensions_bytes_ = 0;  // of all chunks
+    std::size_t trailer_bytes_ = 0;
+    std::size_t trailer_fields_ = 0;
+    field_lines lines_;
+};
+
+}  // namespace latchkey::http

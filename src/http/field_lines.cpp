@@ -1,0 +1,64 @@
+#include "http/field_lines.hpp"
+
+#include "http/bytes.hpp"
+
+namespace latchkey::http {
+
+field_lines::event field_lines::advance(char const*& at, char const* end) {
+    while (at != end) {
+        switch (state_) {
+            case state::line_start: {
+                if (start_line(*at) == event::refused) return event::refused;
+                if (state_ == state::last_line_feed) ++at;
+                break;
+            }
+            case state::name: {
+                char const* const stop = skip(at, end, byte_class::token);
+                name_size_ += static_cast<std::size_t>(stop - at);
+                at = stop;
+                if (at == end) return event::more;
+                if (*at != ':') return refuse("A field name holds a byte that is not allowed.");
+                state_ = state::value;
+                ++at;
+                break;
+            }
+            case state::value: {
+                at = skip_text(at, end);
+                if (at == end) return event::more;
+                if (*at != '\r') return refuse("A field value holds a control character.");
+                state_ = state::line_feed;
+                ++at;
+                break;
+            }
+            case state::line_feed:
+            case state::last_line_feed: {
+                auto const what = end_line(*at);
+                if (what != event::refused) ++at;
+                return what;
+            }
+        }
+    }
+    return event::more;
+}
+
+field_lines::event field_lines::start_line(char first) {
+    name_size_ = 0;
+    if (first == '\r') {
+        state_ = state::last_line_feed;
+        return event::more;
+    }
+    if (first == ' ' || first == '\t')
+        return refuse("A line begins with white space; folded lines are not accepted.");
+    if (first == ':') return refuse("A field name is empty.");
+    state_ = state::name;
+    return event::more;
+}
+
+field_lines::event field_lines::end_line(char byte) {
+    if (byte != '\n') return refuse("A carriage return is not followed by a line feed.");
+    auto const what = state_ == state::line_feed ? event::line : event::last;
+    state_ = state::line_start;
+    return what;
+}
+
+}  // namespace latchkey::http

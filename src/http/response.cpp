@@ -1,0 +1,48 @@
+#include "http/response.hpp"
+
+#include "base/check.hpp"
+#include "http/bytes.hpp"
+
+namespace latchkey::http {
+
+std::string_view media_type_of(content kind) {
+    switch (kind) {
+        case content::json:
+            return "application/json; charset=utf-8";
+        case content::problem:
+            return "application/problem+json";
+        case content::html:
+            return "text/html; charset=utf-8";
+        case content::text:
+            return "text/plain; charset=utf-8";
+        case content::none:
+            break;
+    }
+    return {};
+}
+
+std::string_view response::find(std::string_view name) const {
+    std::string_view rest = fields_;
+    while (!rest.empty()) {
+        auto const end = rest.find("\r\n");
+        auto const line = rest.substr(0, end);
+        if (line.starts_with(name) && line.substr(name.size()).starts_with(": "))
+            return line.substr(name.size() + 2);
+        rest.remove_prefix(end + 2);
+    }
+    return {};
+}
+
+// Response splitting would be our own bug: whoever passes a client's bytes on has validated them.
+void response::append(std::string_view text) {
+    for (char const *at = text.data(), *const end = at + text.size();;) {
+        at = skip_text(at, end);
+        if (at == end) break;
+        base::check(*at != '\r' && *at != '\n' && *at != '\0',
+                    "a field value of a response holds CR, LF or NUL");
+        ++at;
+    }
+    fields_.append(text);
+}
+
+}  // namespace latchkey::http

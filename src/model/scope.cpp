@@ -1,0 +1,110 @@
+#include "model/scope.hpp"
+
+#include <algorithm>
+
+namespace latchkey::model {
+namespace {
+
+constexpr std::uint32_t bit(scope which) {
+    return 1u << static_cast<unsigned>(which);
+}
+
+struct entry {
+    std::string_view name;
+    std::uint32_t wider;  // besides itself and `*`
+};
+
+using enum scope;
+
+constexpr std::array<entry, scope_count> table{{
+    {"users:read", bit(users_any) | bit(any_read)},
+    {"users:write", bit(users_any) | bit(any_write)},
+    {"posts:read", bit(posts_any) | bit(any_read)},
+    {"posts:write", bit(posts_any) | bit(any_write)},
+    {"keys:read", bit(keys_any) | bit(any_read)},
+    {"keys:write", bit(keys_any) | bit(any_write)},
+    {"keys:verify", bit(keys_any)},
+    {"usage:read", bit(usage_any) | bit(any_read)},
+    {"audit:read", bit(audit_any) | bit(any_read)},
+    {"events:read", bit(events_any) | bit(any_read)},
+    {"events:write", bit(events_any) | bit(any_write)},
+    {"*", 0},
+    {"users:*", 0},
+    {"posts:*", 0},
+    {"keys:*", 0},
+    {"usage:*", 0},
+    {"audit:*", 0},
+    {"events:*", 0},
+    {"*:read", 0},
+    {"*:write", 0},
+}};
+static_assert(scope_count <= 32, "a set's bits must fit its word");
+
+constexpr std::string_view events_write_of = "events:write:";
+
+}  // namespace
+
+std::string_view name_of(scope which) {
+    return table[static_cast<std::size_t>(which)].name;
+}
+
+std::optional<scope> find_scope(std::string_view name) {
+    for (std::size_t i = 0; i < scope_count; ++i)
+        if (table[i].name == name) return static_cast<scope>(i);
+    return std::nullopt;
+}
+
+std::uint32_t wider_than(scope which) {
+    return table[static_cast<std::size_t>(which)].wider | bit(which) | bit(any);
+}
+
+bool is_event_source(std::string_view name) {
+    if (name.empty() || name.size() > 32 || name[0] < 'a' || name[0] > 'z') return false;
+    return std::ranges::all_of(name, [](char letter) {
+        return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
+               letter == '-';
+    });
+}
+
+bool scope_set::add(std::string_view name) {
+    if (auto const known = find_scope(name)) return add(*known), true;
+    if (!name.starts_with(events_write_of)) return false;
+    name.remove_prefix(events_write_of.size());
+    if (!is_event_source(name)) return false;
+    auto const place = std::ranges::lower_bound(sources_, name);
+    if (place != sources_.end() && *place == name) return true;
+    if (sources_.size() == sources_max) return false;
+    sources_.emplace(place, name);
+    return true;
+}
+
+bool scope_set::allows_events_of(std::string_view source) const {
+    return allows(events_write) || std::ranges::binary_search(sources_, source);
+}
+
+bool scope_set::covers(scope_set const& other) const {
+    for (std::size_t i = 0; i < scope_count; ++i)
+        if (auto const each = static_cast<scope>(i); other.has(each) && !allows(each)) return false;
+    return std::ranges::all_of(other.sources_,
+                               [&](auto const& source) { return allows_events_of(source); });
+}
+
+std::vector<std::string> scope_set::names() const {
+    std::vector<std::string> list;
+    for (std::size_t i = 0; i < scope_count; ++i)
+        if (has(static_cast<scope>(i))) list.emplace_back(table[i].name);
+    for (auto const& source : sources_) list.push_back(std::string(events_write_of) + source);
+    return list;
+}
+
+scope_set scope_set::of(std::uint32_t bits, std::vector<std::string> sources) {
+    scope_set whole;
+    whole.bits_ = bits & ((1u << scope_count) - 1);
+    whole.sources_ = std::move(sources);
+    std::ranges::sort(whole.sources_);
+    auto const again = std::ranges::unique(whole.sources_);
+    whole.sources_.erase(again.begin(), again.end());
+    return whole;
+}
+
+}  // namespace latchkey::model

@@ -1,0 +1,195 @@
+#include <fcntl.h>
+#include <openssl/ec.h>
+#include <openssl/ec_key.h>
+#include <openssl/err.h>
+#include <openssl/nid.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/bytes.hpp"
+#include "base/check.hpp"
+#include "tls/certificate.hpp"
+#include "tls/native.hpp"
+
+namespace latchkey::tls {
+
+namespace {
+
+using certificates = std::vector<bssl::UniquePtr<X509>>;
+
+constexpr std::size_t pem_bytes_max = std::size_t{1} << 20;
+constexpr int rsa_bits_min = 2048;
+
+// A file's bytes, wiped when they are done with: one of the two holds the key.
+struct secret_text {
+    std::string bytes;
+    secret_text() = default;
+    secret_text(secret_text&& other) noexcept : bytes(std::move(other.bytes)) {}
+    ~secret_text() { base::wipe(bytes.data(), bytes.size()); }
+};
+
+base::result<secret_text> read_file(std::string const& path) {
+    int const file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return base::errno_error("cannot open " + path, errno);
+    secret_text text;
+    text.bytes.resize(pem_bytes_max);  // at once: growing would leave copies behind
+    std::size_t size = 0;
+    ssize_t got = 1;
+    while (got > 0 && size < pem_bytes_max) {
+        got = ::read(file, text.bytes.data() + size, pem_bytes_max - size);
+        if (got < 0 && errno == EINTR)
+            got = 1;
+        else if (got > 0)
+            size += static_cast<std::size_t>(got);
+    }
+    int const why = errno;
+    ::close(file);
+    if (got < 0) return base::errno_error("cannot read " + path, why);
+    if (size == pem_bytes_max) return base::error{path + " is not a PEM file: it is too large"};
+    text.bytes.resize(size);
+    return text;
+}
+
+bssl::UniquePtr<BIO> bio_over(std::string const& bytes) {
+    bssl::UniquePtr<BIO> bio(BIO_new_mem_buf(bytes.data(), static_cast<int>(bytes.size())));
+    base::check(bio != nullptr, "no memory for a BIO");
+    ERR_clear_error();
+    return bio;
+}
+
+bool at_the_end_of_pem() {
+    auto const why = ERR_peek_last_error();
+    ERR_clear_error();
+    return ERR_GET_LIB(why) == ERR_LIB_PEM && ERR_GET_REASON(why) == PEM_R_NO_START_LINE;
+}
+
+base::result<certificates> read_certificates(std::string const& path) {
+    auto const text = read_file(path);
+    if (!text) return text.error();
+    auto const bio = bio_over(text->bytes);
+    certificates found;
+    while (bssl::UniquePtr<X509> next{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)})
+        found.push_back(std::move(next));
+    if (!at_the_end_of_pem())
+        return base::error{"certificate " + std::to_string(found.size() + 1) + " in " + path +
+                           " is not valid PEM"};
+    if (found.empty()) return base::error{path + " has no certificate in it"};
+    return found;
+}
+
+// Key files with a passphrase cannot be used by a service that starts alone.
+int no_passphrase(char*, int, int, void* asked) {
+    *static_cast<bool*>(asked) = true;
+    return -1;
+}
+
+base::result<bssl::UniquePtr<EVP_PKEY>> read_key(std::string const& path) {
+    auto const text = read_file(path);
+    if (!text) return text.error();
+    auto const bio = bio_over(text->bytes);
+    bool encrypted = false;
+    bssl::UniquePtr<EVP_PKEY> key(
+        PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, &encrypted));
+    ERR_clear_error();
+    if (encrypted)
+        return base::error{"the key in " + path + " is encrypted: store it without a passphrase"};
+    if (key == nullptr) return base::error{path + " has no private key in PEM form"};
+
+    if (EVP_PKEY_id(key.get()) == EVP_PKEY_RSA) {
+        if (EVP_PKEY_bits(key.get()) < rsa_bits_min)
+            return base::error{"the RSA key in " + path + " has fewer than 2048 bits"};
+        return key;
+    }
+    if (EVP_PKEY_id(key.get()) != EVP_PKEY_EC)
+        return base::error{"the key in " + path + " is neither ECDSA nor RSA"};
+    auto const* const ec = EVP_PKEY_get0_EC_KEY(key.get());
+    int const curve = EC_GROUP_get_curve_name(EC_KEY_get0_group(ec));
+    if (curve != NID_X9_62_prime256v1 && curve != NID_secp384r1)
+        return base::error{"the ECDSA key in " + path + " is on neither P-256 nor P-384"};
+    return key;
+}
+
+base::result<void> check_chain(certificates const& chain, std::string const& path) {
+    for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
+        auto* const issued = chain[i].get();
+        auto* const issuer = chain[i + 1].get();
+        bssl::UniquePtr<EVP_PKEY> const key(X509_get_pubkey(issuer));
+        bool const sane = X509_check_issued(issuer, issued) == X509_V_OK && key != nullptr &&
+                          X509_verify(issued, key.get()) == 1;
+        ERR_clear_error();
+        if (!sane)
+            return base::error{"certificate " + std::to_string(i + 2) + " in " + path +
+                               " did not issue certificate " + std::to_string(i + 1) +
+                               ": order the chain from the server's own upwards"};
+    }
+    return {};
+}
+
+base::result<void> check_key(certificates const& chain, EVP_PKEY* key,
+                             std::string const& certificate_file, std::string const& key_file) {
+    std::size_t fits = 0;
+    while (fits < chain.size() && X509_check_private_key(chain[fits].get(), key) != 1) ++fits;
+    ERR_clear_error();
+    if (fits == 0) return {};
+    if (fits == chain.size())
+        return base::error{"the key in " + key_file + " does not belong to the certificate in " +
+                           certificate_file};
+    return base::error{"the key in " + key_file + " belongs to certificate " +
+                       std::to_string(fits + 1) + " in " + certificate_file +
+                       ": the server's own certificate must come first"};
+}
+
+bssl::UniquePtr<CRYPTO_BUFFER> encode(X509* certificate) {
+    std::uint8_t* der = nullptr;
+    int const size = i2d_X509(certificate, &der);
+    base::check(size > 0, "no memory for a certificate");
+    bssl::UniquePtr<CRYPTO_BUFFER> made(
+        CRYPTO_BUFFER_new(der, static_cast<std::size_t>(size), nullptr));
+    OPENSSL_free(der);
+    return made;
+}
+
+}  // namespace
+
+base::result<std::shared_ptr<identity const>> identity::load(std::string const& certificate_file,
+                                                             std::string const& key_file) {
+    auto const chain = read_certificates(certificate_file);
+    if (!chain) return chain.error();
+    auto key = read_key(key_file);
+    if (!key) return key.error();
+    auto const matching = check_key(*chain, key->get(), certificate_file, key_file);
+    if (!matching) return matching.error();
+    auto const ordered = check_chain(*chain, certificate_file);
+    if (!ordered) return ordered.error();
+
+    auto of = std::make_unique<state>();
+    for (auto const& each : *chain) of->chain.push_back(encode(each.get()));
+    of->key = std::move(*key);
+    of->valid_until = wall_of(X509_get0_notAfter(chain->front().get()));
+    of->summary = summarize(chain->front().get(), of->key.get(), base::read_clocks().wall);
+    // Whatever else BoringSSL may dislike shows now and not when the server starts.
+    if (make_native_context(*of, false) == nullptr)
+        return base::error{"the certificate in " + certificate_file +
+                           " cannot be used by a TLS server: " + std::string(queued_reason())};
+    return std::shared_ptr<identity const>(new identity(std::move(of)));
+}
+
+identity::identity(std::unique_ptr<state> of) : state_(std::move(of)) {}
+identity::~identity() = default;
+
+bool identity::rsa() const {
+    return state_->rsa();
+}
+std::string const& identity::summary() const {
+    return state_->summary;
+}
+base::wall_ms identity::valid_until() const {
+    return state_->valid_until;
+}
+
+}  // namespace latchkey::tls

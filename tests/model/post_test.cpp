@@ -1,0 +1,71 @@
+#include "model/post.hpp"
+
+#include <gtest/gtest.h>
+
+namespace latchkey::model {
+namespace {
+
+using enum post_status;
+
+post some_post() {
+    return {7, 42, "A title", "A body\nof two lines", published, 30, 10, 20};
+}
+
+TEST(posts, come_back_as_they_were_encoded) {
+    std::string bytes = "left over";
+    auto const whole = some_post();
+    encode(whole, bytes);
+    auto const view = decode_post(7, bytes);
+    ASSERT_TRUE(view);
+    EXPECT_EQ(view->id, 7);
+    EXPECT_EQ(view->user_id, 42);
+    EXPECT_EQ(view->title, whole.title);
+    EXPECT_EQ(view->body, whole.body);
+    EXPECT_EQ(view->status, published);
+    EXPECT_EQ(view->published_at, 30);
+    EXPECT_EQ(view->created_at, 10);
+    EXPECT_EQ(view->updated_at, 20);
+    EXPECT_FALSE(view->plain);
+    EXPECT_FALSE(view_of(whole).plain);
+    EXPECT_EQ(copy_of(*view).body, whole.body);
+}
+
+TEST(posts, take_the_longest_and_the_emptiest_body) {
+    auto whole = some_post();
+    std::string bytes;
+    whole.body.assign(post_body_bytes_max, 'b');
+    encode(whole, bytes);
+    EXPECT_EQ(decode_post(7, bytes)->body, whole.body);
+    EXPECT_TRUE(decode_post(7, bytes)->plain);
+    whole.body.clear();
+    encode(whole, bytes);
+    EXPECT_EQ(decode_post(7, bytes)->body, "");
+}
+
+TEST(posts, that_were_cut_or_changed_are_refused) {
+    std::string bytes;
+    encode(some_post(), bytes);
+    for (std::size_t size = 0; size < bytes.size(); ++size)
+        EXPECT_FALSE(decode_post(7, std::string_view(bytes).substr(0, size))) << size;
+    EXPECT_FALSE(decode_post(7, bytes + "x"));
+    for (auto const& [at, value] : {std::pair{0, 0}, {0, 2}, {33, 3}, {34, 2}}) {
+        auto changed = bytes;
+        changed[static_cast<std::size_t>(at)] = static_cast<char>(value);
+        EXPECT_FALSE(decode_post(7, changed)) << at;
+    }
+}
+
+TEST(statuses, change_as_the_contract_says) {
+    for (auto const from : {draft, published, archived})
+        for (auto const to : {draft, published, archived})
+            EXPECT_EQ(can_become(from, to), !(from == archived && to == published));
+}
+
+TEST(statuses, are_found_by_name) {
+    for (auto const each : {draft, published, archived})
+        EXPECT_EQ(find_post_status(name_of(each)), each);
+    for (auto const* bad : {"", "Draft", "draft ", "deleted"}) EXPECT_FALSE(find_post_status(bad));
+}
+
+}  // namespace
+}  // namespace latchkey::model
