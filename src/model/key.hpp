@@ -38,6 +38,8 @@ struct rate_limit {
     bool operator==(rate_limit const&) const = default;
 };
 inline constexpr std::size_t rate_limits_max = 8;
+inline constexpr std::uint32_t rate_limit_max = 1'000'000'000;
+inline constexpr std::uint32_t rate_window_seconds_max = 31'536'000;
 std::vector<rate_limit> default_rate_limits();  // minute 600/60, hour 20000/3600
 
 struct key {

@@ -10,7 +10,7 @@ namespace {
 using api::need;
 using base::problem;
 using news = transport::news;
-using state = http::step::state;
+using state = http::step::outcome;
 using body_kind = http::framing::body_kind;
 namespace limits = base::limits;
 

@@ -264,6 +264,7 @@ void transport::begin_close() {
         if (armed->active)
             io_uring_prep_cancel64(home_.ring().submission(),
                                    reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(armed)), 0);
+    if (signing_ && session_->call_off()) signing_ = false;
     close_.active = true;
     io_uring_prep_close(home_.ring().submission(close_), fd_);
     if (waiter_ && waiting_for_ != wait::gone) resume(news::end);
@@ -426,15 +427,14 @@ void transport::decrypt(std::string_view sealed) {
     auto& plain = home_.plain_scratch();
     for (;;) {
         plain.clear();
-        auto const before = sealed.size();
         auto const made = session_->read(sealed, plain, sealed_, unparsed_bytes_max);
-        bool const any = !plain.empty();
-        if (any) deliver(plain);
+        bool const full = plain.size() >= unparsed_bytes_max;
+        if (!plain.empty()) deliver(plain);
         if (!sealed_.empty()) mark_dirty();
         if (phase_ != phase::open) return;
         if (made == tls::progress::failed) return handshake_failed();
         if (made == tls::progress::closed) return no_more_input();
-        if (!any && (sealed.empty() || sealed.size() == before)) return;
+        if (!full && sealed.empty()) return;
     }
 }
 
