@@ -21,7 +21,9 @@ constexpr auto crc_table = [] {
 
 }  // namespace
 
-bool is_base62(unsigned char byte) { return digit_table[byte]; }
+bool is_base62(unsigned char byte) {
+    return digit_table[byte];
+}
 
 void put_base62(std::uint64_t value, char* to, std::size_t size) {
     for (std::size_t i = size; i-- > 0; value /= 62) to[i] = base62_digits[value % 62];

@@ -31,8 +31,9 @@ civil civil_of(wall_ms time) {
     auto const date = floor<days>(sys_time<milliseconds>(since));
     year_month_day const ymd(date);
     auto const rest = static_cast<int>((sys_time<milliseconds>(since) - date).count());
-    return {int(ymd.year()), unsigned(ymd.month()), unsigned(ymd.day()), rest / 3'600'000,
-            rest / 60'000 % 60, rest / 1000 % 60, rest % 1000, weekday(date).c_encoding()};
+    return {int(ymd.year()),  unsigned(ymd.month()),     unsigned(ymd.day()),
+            rest / 3'600'000, rest / 60'000 % 60,        rest / 1000 % 60,
+            rest % 1000,      weekday(date).c_encoding()};
 }
 
 char* digits(char* at, int value, int count) {
@@ -62,7 +63,8 @@ bool take(std::string_view& text, std::string_view any_of) {
 int take_fraction(std::string_view& text) {
     if (!take(text, ".")) return 0;
     int milli = 0, seen = 0;
-    for (; !text.empty() && text.front() >= '0' && text.front() <= '9'; ++seen, text.remove_prefix(1))
+    for (; !text.empty() && text.front() >= '0' && text.front() <= '9';
+         ++seen, text.remove_prefix(1))
         if (seen < 3) milli = milli * 10 + (text.front() - '0');
     if (seen == 0) return -1;
     for (; seen < 3; ++seen) milli *= 10;
@@ -89,9 +91,11 @@ instant read_clocks() {
     clock_gettime(CLOCK_REALTIME, &wall);
     auto now = static_cast<wall_ms>(wall.tv_sec) * 1000 + wall.tv_nsec / 1'000'000;
     auto highest = highest_wall.load(std::memory_order_relaxed);
-    while (now > highest && !highest_wall.compare_exchange_weak(highest, now, std::memory_order_relaxed)) {
+    while (now > highest &&
+           !highest_wall.compare_exchange_weak(highest, now, std::memory_order_relaxed)) {
     }
-    return {static_cast<mono_ns>(mono.tv_sec) * 1'000'000'000 + mono.tv_nsec, std::max(now, highest)};
+    return {static_cast<mono_ns>(mono.tv_sec) * 1'000'000'000 + mono.tv_nsec,
+            std::max(now, highest)};
 }
 
 void format_timestamp(wall_ms time, char* to) {
@@ -139,10 +143,12 @@ std::optional<wall_ms> parse_timestamp(std::string_view text) {
     int const milli = take_fraction(text);
     if (milli < 0) return std::nullopt;
     auto const offset = take_offset(text);
-    year_month_day const date(std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+    year_month_day const date(std::chrono::year(year),
+                              std::chrono::month(static_cast<unsigned>(month)),
                               std::chrono::day(static_cast<unsigned>(day)));
     if (!offset || !text.empty() || !date.ok()) return std::nullopt;
-    auto const since = sys_days(date).time_since_epoch() + hours(hour) + minutes(minute - *offset) + seconds(second);
+    auto const since = sys_days(date).time_since_epoch() + hours(hour) + minutes(minute - *offset) +
+                       seconds(second);
     return duration_cast<milliseconds>(since).count() + milli;
 }
 
@@ -171,7 +177,11 @@ std::optional<std::int64_t> parse_duration(std::string_view text) {
     auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (failure != std::errc{} || value < 0) return std::nullopt;
     std::string_view const unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-    std::int64_t const factor = unit == "d" ? 86'400 : unit == "h" ? 3'600 : unit == "m" ? 60 : unit == "s" || unit.empty() ? 1 : 0;
+    std::int64_t const factor = unit == "d"                   ? 86'400
+                                : unit == "h"                 ? 3'600
+                                : unit == "m"                 ? 60
+                                : unit == "s" || unit.empty() ? 1
+                                                              : 0;
     std::int64_t seconds = 0;
     if (factor == 0 || __builtin_mul_overflow(value, factor, &seconds)) return std::nullopt;
     return seconds;

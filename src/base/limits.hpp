@@ -12,14 +12,15 @@ inline constexpr std::size_t mib = 1024 * kib;
 
 // A request (defaults of settings).
 inline constexpr std::size_t request_line_bytes_max = 8 * kib;  // 414
-inline constexpr std::size_t header_bytes_max = 16 * kib;       // 431; the section without the request line
-inline constexpr std::size_t header_fields_max = 100;           // 431
-inline constexpr std::size_t body_bytes_max = 1 * mib;          // 413
+inline constexpr std::size_t header_bytes_max =
+    16 * kib;                                           // 431; the section without the request line
+inline constexpr std::size_t header_fields_max = 100;   // 431
+inline constexpr std::size_t body_bytes_max = 1 * mib;  // 413
 inline constexpr std::size_t empty_lines_before_request_max = 4;
 
 // Chunked bodies.
 inline constexpr std::size_t chunk_size_digits_max = 8;
-inline constexpr std::size_t chunk_extension_bytes_max = 256;  // of one chunk
+inline constexpr std::size_t chunk_extension_bytes_max = 256;       // of one chunk
 inline constexpr std::size_t chunk_extensions_bytes_max = 4 * kib;  // of one body
 inline constexpr std::size_t trailer_bytes_max = 4 * kib;
 inline constexpr std::size_t trailer_fields_max = 32;

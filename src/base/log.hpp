@@ -9,6 +9,8 @@ namespace latchkey::base {
 enum class severity { info, warning, failure };
 
 void say(severity how, std::string_view sentence);
-inline void say(std::string_view sentence) { say(severity::info, sentence); }
+inline void say(std::string_view sentence) {
+    say(severity::info, sentence);
+}
 
 }  // namespace latchkey::base

@@ -11,19 +11,50 @@ namespace latchkey::base {
 
 enum class problem : std::uint8_t {
     none,
-    malformed_request, invalid_json, invalid_parameter, conflicting_parameters, invalid_cursor,
-    duplicate_credentials, idempotency_key_invalid,
-    key_missing, key_invalid, signature_invalid,
-    key_deactivated, key_expired, key_not_yet_active, insufficient_scope, ip_not_allowed,
+    malformed_request,
+    invalid_json,
+    invalid_parameter,
+    conflicting_parameters,
+    invalid_cursor,
+    duplicate_credentials,
+    idempotency_key_invalid,
+    key_missing,
+    key_invalid,
+    signature_invalid,
+    key_deactivated,
+    key_expired,
+    key_not_yet_active,
+    insufficient_scope,
+    ip_not_allowed,
     https_required,
-    not_found, route_not_found,
-    method_not_allowed, not_acceptable, request_timeout,
-    email_taken, invalid_state_transition, idempotency_in_progress, rotation_in_progress,
-    key_not_active, key_not_reactivatable, last_admin_key,
-    precondition_failed, body_too_large, uri_too_long, unsupported_media_type, expectation_failed,
-    validation_failed, idempotency_key_reused,
-    precondition_required, rate_limited, too_many_auth_failures, headers_too_large,
-    internal_error, method_not_implemented, overloaded, draining, http_version_not_supported,
+    not_found,
+    route_not_found,
+    method_not_allowed,
+    not_acceptable,
+    request_timeout,
+    email_taken,
+    invalid_state_transition,
+    idempotency_in_progress,
+    rotation_in_progress,
+    key_not_active,
+    key_not_reactivatable,
+    last_admin_key,
+    precondition_failed,
+    body_too_large,
+    uri_too_long,
+    unsupported_media_type,
+    expectation_failed,
+    validation_failed,
+    idempotency_key_reused,
+    precondition_required,
+    rate_limited,
+    too_many_auth_failures,
+    headers_too_large,
+    internal_error,
+    method_not_implemented,
+    overloaded,
+    draining,
+    http_version_not_supported,
     storage_full,
     count_
 };
@@ -38,12 +69,23 @@ struct problem_entry {
 // By code; `problem::none` is the first entry.
 extern std::array<problem_entry, static_cast<std::size_t>(problem::count_)> const problems;
 
-inline problem_entry const& describe(problem code) { return problems[static_cast<std::size_t>(code)]; }
+inline problem_entry const& describe(problem code) {
+    return problems[static_cast<std::size_t>(code)];
+}
 
 // What can be wrong with one member of a body (API §11, field codes).
 enum class field_code : std::uint8_t {
-    required, invalid_type, too_short, too_long, invalid_format, out_of_range, not_in_enum,
-    unknown_field, read_only_field, null_not_allowed, reference_not_found,
+    required,
+    invalid_type,
+    too_short,
+    too_long,
+    invalid_format,
+    out_of_range,
+    not_in_enum,
+    unknown_field,
+    read_only_field,
+    null_not_allowed,
+    reference_not_found,
 };
 std::string_view name_of(field_code code);
 

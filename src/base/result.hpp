@@ -2,8 +2,8 @@
 // The message is a whole sentence for the operator and says what to do where that is known; it
 // never holds a secret. Exceptions do not cross a co_await.
 //
-//     base::result<config> read_config(path);        // return base::error{"cannot read x: no such file"};
-//     if (!loaded) return loaded.error();
+//     base::result<config> read_config(path);        // return base::error{"cannot read x: no such
+//     file"}; if (!loaded) return loaded.error();
 #pragma once
 
 #include <boost/system/result.hpp>
@@ -23,7 +23,8 @@ using result = boost::system::result<T, error>;
 // "cannot open x: No such file or directory" from an errno (a negative one is turned).
 error errno_error(std::string_view what, int number);
 
-[[noreturn]] inline void throw_exception_from_error(error const& failure, boost::source_location const&) {
+[[noreturn]] inline void throw_exception_from_error(error const& failure,
+                                                    boost::source_location const&) {
     throw std::runtime_error(failure.message);
 }
 

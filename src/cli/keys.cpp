@@ -40,9 +40,12 @@ std::optional<model::rate_limit> parse_limit(std::string const& text) {
                    ? static_cast<std::uint32_t>(value)
                    : 0;
     };
-    made.limit = number(std::string_view(text).substr(equals + 1, slash - equals - 1), model::rate_limit_max);
-    made.window_seconds = number(std::string_view(text).substr(slash + 1), model::rate_window_seconds_max);
-    if (!model::is_limit_name(made.name) || made.limit == 0 || made.window_seconds == 0) return std::nullopt;
+    made.limit = number(std::string_view(text).substr(equals + 1, slash - equals - 1),
+                        model::rate_limit_max);
+    made.window_seconds =
+        number(std::string_view(text).substr(slash + 1), model::rate_window_seconds_max);
+    if (!model::is_limit_name(made.name) || made.limit == 0 || made.window_seconds == 0)
+        return std::nullopt;
     return made;
 }
 
@@ -52,24 +55,30 @@ base::result<model::key> describe(create_options const& options, base::wall_ms n
     record.name = options.name;
     record.project = options.project;
     auto const points = model::points_of(options.name);
-    if (points == 0 || points > model::key_name_points_max || model::has_control_character(options.name))
+    if (points == 0 || points > model::key_name_points_max ||
+        model::has_control_character(options.name))
         return base::error{"--name must be 1 to 100 characters without control characters"};
-    if (!model::is_project(options.project)) return base::error{"--project must be 1 to 64 of a-z, 0-9 and -"};
+    if (!model::is_project(options.project))
+        return base::error{"--project must be 1 to 64 of a-z, 0-9 and -"};
     auto const environment = model::find_environment(options.environment);
-    if (!environment) return base::error{"--environment must be development, staging or production"};
+    if (!environment)
+        return base::error{"--environment must be development, staging or production"};
     record.environment = *environment;
     for (auto const& scope : options.scopes)
         if (!record.scopes.add(scope))
-            return base::error{"there is no scope '" + scope + "'; write users:read, posts:*, *:read, * or the like"};
+            return base::error{"there is no scope '" + scope +
+                               "'; write users:read, posts:*, *:read, * or the like"};
     if (options.scopes.empty()) record.scopes.add("users:read"), record.scopes.add("posts:read");
-    if (options.unlimited && !options.limits.empty()) return base::error{"--unlimited and --limit contradict each other"};
+    if (options.unlimited && !options.limits.empty())
+        return base::error{"--unlimited and --limit contradict each other"};
     if (options.unlimited || !options.limits.empty()) record.rate_limits.clear();
     for (auto const& text : options.limits) {
         auto const limit = parse_limit(text);
         if (!limit) return base::error{"--limit must be NAME=LIMIT/SECONDS, such as minute=600/60"};
         record.rate_limits.push_back(*limit);
     }
-    if (record.rate_limits.size() > model::rate_limits_max) return base::error{"a key has 8 limits at most"};
+    if (record.rate_limits.size() > model::rate_limits_max)
+        return base::error{"a key has 8 limits at most"};
     for (auto const& each : record.rate_limits)
         if (std::count_if(record.rate_limits.begin(), record.rate_limits.end(),
                           [&](auto const& other) { return other.name == each.name; }) != 1)
@@ -83,7 +92,8 @@ base::result<model::key> describe(create_options const& options, base::wall_ms n
     return record;
 }
 
-void print_created(model::key const& record, std::string_view key, create_options const& options, base::wall_ms now) {
+void print_created(model::key const& record, std::string_view key, create_options const& options,
+                   base::wall_ms now) {
     if (options.json) {
         std::string document;
         api::append_key(document, record, now, key);
@@ -92,8 +102,11 @@ void print_created(model::key const& record, std::string_view key, create_option
     }
     std::string scopes;
     for (auto const& name : record.scopes.names()) scopes += (scopes.empty() ? "" : " ") + name;
-    std::fprintf(stderr, "Key %lld '%s' in project %s, scopes: %s\nIt is shown this once; the service keeps only its hash:\n",
-                 static_cast<long long>(record.id), record.name.c_str(), record.project.c_str(), scopes.c_str());
+    std::fprintf(stderr,
+                 "Key %lld '%s' in project %s, scopes: %s\nIt is shown this once; the service "
+                 "keeps only its hash:\n",
+                 static_cast<long long>(record.id), record.name.c_str(), record.project.c_str(),
+                 scopes.c_str());
     std::printf("%.*s\n", static_cast<int>(key.size()), key.data());
 }
 
@@ -106,7 +119,8 @@ int create(create_options const& options) {
     auto const now = base::read_clocks().wall;
     auto record = describe(options, now);
     if (!record) return wrong(record.error().message);
-    auto store = store::environment::open({.directory = settings->data, .map_bytes = settings->store_map_mib << 20});
+    auto store = store::environment::open(
+        {.directory = settings->data, .map_bytes = settings->store_map_mib << 20});
     if (!store) {
         base::say(base::severity::failure, store.error().message);
         return failed;
@@ -118,9 +132,11 @@ int create(create_options const& options) {
     std::vector<store::command> commands(1);
     commands[0].what = store::create_key{std::move(*record)};
     auto const outcomes = store::apply(**store, std::move(commands));
-    auto const* const made = outcomes ? std::get_if<model::key>(&outcomes->front().record) : nullptr;
+    auto const* const made =
+        outcomes ? std::get_if<model::key>(&outcomes->front().record) : nullptr;
     if (made == nullptr) {
-        auto const why = !outcomes ? outcomes.error().message : std::string(base::describe(outcomes->front().problem).title);
+        auto const why = !outcomes ? outcomes.error().message
+                                   : std::string(base::describe(outcomes->front().problem).title);
         base::say(base::severity::failure, "the key was not created: " + why);
         return failed;
     }
@@ -133,22 +149,34 @@ int create(create_options const& options) {
 }  // namespace
 
 void add_keys(CLI::App& program, int& code) {
-    auto* const command = program.add_subcommand("keys", "Manage API keys; works while the service runs");
+    auto* const command =
+        program.add_subcommand("keys", "Manage API keys; works while the service runs");
     command->require_subcommand(1);
     auto* const made = command->add_subcommand("create", "Make a key and show it, once");
     auto const options = std::make_shared<create_options>();
     options->settings.add_to(*made, {"data", "keys.prefix", "store.map_mib"});
     made->add_option("--name", options->name, "What the key is for")->required();
-    made->add_option("--scope", options->scopes, "What it may do, may be repeated (users:read and posts:read unless given; '*' is everything)")
-        ->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    made->add_option("--limit", options->limits, "NAME=LIMIT/SECONDS, may be repeated (minute=600/60 and hour=20000/3600 unless given)")
-        ->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    made->add_option("--scope", options->scopes,
+                     "What it may do, may be repeated (users:read and posts:read unless given; '*' "
+                     "is everything)")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    made->add_option(
+            "--limit", options->limits,
+            "NAME=LIMIT/SECONDS, may be repeated (minute=600/60 and hour=20000/3600 unless given)")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     made->add_flag("--unlimited", options->unlimited, "No rate limits");
-    made->add_option("--expires-in", options->expires_in, "Lifetime, such as 90d or 12h (for ever unless given)");
-    made->add_option("--project", options->project, "Project that the key belongs to")->capture_default_str();
-    made->add_option("--environment", options->environment, "development, staging or production")->capture_default_str();
+    made->add_option("--expires-in", options->expires_in,
+                     "Lifetime, such as 90d or 12h (for ever unless given)");
+    made->add_option("--project", options->project, "Project that the key belongs to")
+        ->capture_default_str();
+    made->add_option("--environment", options->environment, "development, staging or production")
+        ->capture_default_str();
     made->add_flag("--json", options->json, "Print one JSON document");
-    made->footer("Example: latchkey keys create --name ci --scope 'users:*' --scope posts:read --expires-in 90d");
+    made->footer(
+        "Example: latchkey keys create --name ci --scope 'users:*' --scope posts:read --expires-in "
+        "90d");
     made->callback([options, &code] { code = create(*options); });
 }
 

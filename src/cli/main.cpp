@@ -5,7 +5,8 @@
 int main(int argument_count, char** arguments) {
     // Whatever is created holds what only its owner may read.
     ::umask(077);
-    CLI::App program("latchkey: a REST service whose every request is made with an API key", "latchkey");
+    CLI::App program("latchkey: a REST service whose every request is made with an API key",
+                     "latchkey");
     program.set_version_flag("--version", "latchkey " LATCHKEY_VERSION);
     program.require_subcommand(1);
     program.footer(

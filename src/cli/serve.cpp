@@ -18,7 +18,8 @@ int show(server::config const& of) {
     std::string section;
     for (auto const& which : server::settings()) {
         auto const dot = which.name.find('.');
-        auto const in = dot == which.name.npos ? std::string() : std::string(which.name.substr(0, dot));
+        auto const in =
+            dot == which.name.npos ? std::string() : std::string(which.name.substr(0, dot));
         if (in != section) std::printf("\n[%s]\n", in.c_str());
         section = in;
         auto const name = dot == which.name.npos ? which.name : which.name.substr(dot + 1);
@@ -35,7 +36,8 @@ void add_serve(CLI::App& program, int& code) {
     auto const flags = std::make_shared<setting_flags>();
     flags->add_to(*command);
     command->footer(
-        "SIGTERM and SIGINT stop in order, SIGHUP reloads the certificate and reopens the access log.\n"
+        "SIGTERM and SIGINT stop in order, SIGHUP reloads the certificate and reopens the access "
+        "log.\n"
         "Defaults are in brackets; latchkey config show prints what a file and flags come to.");
     command->callback([flags, &code] {
         auto const settings = flags->resolve();
@@ -48,7 +50,8 @@ void add_serve(CLI::App& program, int& code) {
 void add_config(CLI::App& program, int& code) {
     auto* const command = program.add_subcommand("config", "Look at the configuration");
     command->require_subcommand(1);
-    auto* const shown = command->add_subcommand("show", "Print every setting with its value, as a TOML file");
+    auto* const shown =
+        command->add_subcommand("show", "Print every setting with its value, as a TOML file");
     auto const flags = std::make_shared<setting_flags>();
     flags->add_to(*shown);
     shown->callback([flags, &code] {

@@ -1,10 +1,10 @@
 #include "cli/settings.hpp"
 
-#include <charconv>
-#include <cstdlib>
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 
 namespace latchkey::cli {
 namespace {
@@ -44,13 +44,14 @@ base::result<std::vector<std::string>> texts_of(setting const& which, toml::node
 base::result<void> assign_node(config& to, setting const& which, toml::node const& node) {
     if (auto const* const member = std::get_if<std::string config::*>(&which.member)) {
         if (!node.is_string()) return wrong_type(which, "a text");
-        to.**member = **node.as_string();
+        to.** member = **node.as_string();
     } else if (auto const* const flag = std::get_if<bool config::*>(&which.member)) {
         if (!node.is_boolean()) return wrong_type(which, "true or false");
-        to.**flag = **node.as_boolean();
+        to.** flag = **node.as_boolean();
     } else if (auto const* const number = std::get_if<std::uint64_t config::*>(&which.member)) {
-        if (!node.is_integer() || **node.as_integer() < 0) return wrong_type(which, "a whole number");
-        to.**number = static_cast<std::uint64_t>(**node.as_integer());
+        if (!node.is_integer() || **node.as_integer() < 0)
+            return wrong_type(which, "a whole number");
+        to.** number = static_cast<std::uint64_t>(**node.as_integer());
     } else {
         auto texts = texts_of(which, node);
         if (!texts) return texts.error();
@@ -70,8 +71,10 @@ base::result<void> assign_table(config& to, toml::table const& table, std::strin
         }
         auto const* const which = find_setting(name);
         if (which == nullptr)
-            return base::error{"there is no setting '" + name + "'" + line + "; latchkey config show lists all"};
-        if (auto const done = assign_node(to, *which, node); !done) return base::error{done.error().message + line};
+            return base::error{"there is no setting '" + name + "'" + line +
+                               "; latchkey config show lists all"};
+        if (auto const done = assign_node(to, *which, node); !done)
+            return base::error{done.error().message + line};
     }
     return {};
 }
@@ -91,7 +94,8 @@ base::result<config> load_config(std::string const& path) {
     if (path.empty()) return made;
     try {
         auto const table = toml::parse_file(path);
-        if (auto const done = assign_table(made, table, ""); !done) return base::error{path + ": " + done.error().message};
+        if (auto const done = assign_table(made, table, ""); !done)
+            return base::error{path + ": " + done.error().message};
     } catch (toml::parse_error const& wrong) {
         auto const where = wrong.source().begin;
         return base::error{path + ": " + std::string(wrong.description()) +
@@ -100,31 +104,35 @@ base::result<config> load_config(std::string const& path) {
     return made;
 }
 
-base::result<void> assign(config& to, setting const& which, std::vector<std::string> const& values) {
+base::result<void> assign(config& to, setting const& which,
+                          std::vector<std::string> const& values) {
     if (auto const* const list = std::get_if<std::vector<std::string> config::*>(&which.member)) {
-        to.**list = values;
+        to.** list = values;
         return {};
     }
     auto const& text = values.back();
     if (auto const* const member = std::get_if<std::string config::*>(&which.member)) {
-        to.**member = text;
+        to.** member = text;
     } else if (auto const* const flag = std::get_if<bool config::*>(&which.member)) {
         if (text != "true" && text != "false") return wrong_type(which, "true or false");
-        to.**flag = text == "true";
+        to.** flag = text == "true";
     } else {
         auto& number = to.*std::get<std::uint64_t config::*>(which.member);
         auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-        if (failure != std::errc{} || end != text.data() + text.size()) return wrong_type(which, "a whole number");
+        if (failure != std::errc{} || end != text.data() + text.size())
+            return wrong_type(which, "a whole number");
     }
     return {};
 }
 
 void setting_flags::add_to(CLI::App& command, std::vector<std::string> const& only) {
-    command.add_option("--config", file_, "TOML file with settings; flags win over it")->type_name("FILE");
+    command.add_option("--config", file_, "TOML file with settings; flags win over it")
+        ->type_name("FILE");
     config defaults;
     defaults.data = "$XDG_STATE_HOME/latchkey";
     for (auto const& which : server::settings()) {
-        if (!only.empty() && std::find(only.begin(), only.end(), which.name) == only.end()) continue;
+        if (!only.empty() && std::find(only.begin(), only.end(), which.name) == only.end())
+            continue;
         auto made = std::make_unique<given>();
         made->which = &which;
         made->option = command.add_option(flag_of(which), made->values, std::string(which.help));

@@ -1,5 +1,5 @@
-// Where a configuration comes from: the defaults, over them the file, over it the flags. Names in the
-// file are those of server/config.hpp's table (`listen`, `[auth] allow_query`); the flag of a
+// Where a configuration comes from: the defaults, over them the file, over it the flags. Names in
+// the file are those of server/config.hpp's table (`listen`, `[auth] allow_query`); the flag of a
 // setting is its name with dashes (`--auth-allow-query`).
 #pragma once
 
@@ -37,6 +37,7 @@ class setting_flags {
 };
 
 // One value in its text form into the configuration; for flags.
-base::result<void> assign(server::config& to, server::setting const& which, std::vector<std::string> const& values);
+base::result<void> assign(server::config& to, server::setting const& which,
+                          std::vector<std::string> const& values);
 
 }  // namespace latchkey::cli

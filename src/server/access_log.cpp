@@ -33,7 +33,8 @@ void append_number_member(std::string& to, std::string_view name, std::int64_t v
 
 }  // namespace
 
-void log_entry::begin(std::string_view verb, std::string_view raw_path, std::string_view agent, base::instant now) {
+void log_entry::begin(std::string_view verb, std::string_view raw_path, std::string_view agent,
+                      base::instant now) {
     method.assign(verb.substr(0, 32));
     path.assign(raw_path.substr(0, path_bytes_max));
     user_agent.assign(agent.substr(0, agent_bytes_max));
@@ -50,7 +51,8 @@ void append_line(log_entry const& entry, api::exchange const* exchange, api::pee
     char time[base::timestamp_bytes];
     base::format_timestamp(entry.began.wall, time);
     to.append("{\"ts\":\"").append(time, sizeof time).append("\"");
-    append_text_member(to, ",\"request_id\":", exchange ? exchange->request_id() : std::string_view(entry.request_id));
+    append_text_member(to, ",\"request_id\":",
+                       exchange ? exchange->request_id() : std::string_view(entry.request_id));
     append_text_member(to, ",\"trace_id\":", exchange ? exchange->trace_id() : std::string_view());
     if (exchange && exchange->key_id() != 0)
         append_number_member(to, ",\"key_id\":", exchange->key_id());
@@ -69,7 +71,8 @@ void append_line(log_entry const& entry, api::exchange const* exchange, api::pee
     auto const address = client ? client->text() : std::string();
     append_text_member(to, ",\"ip\":", address);
     append_text_member(to, ",\"user_agent\":", entry.user_agent);
-    append_text_member(to, ",\"key_source\":", exchange ? name_of(exchange->source()) : std::string_view());
+    append_text_member(
+        to, ",\"key_source\":", exchange ? name_of(exchange->source()) : std::string_view());
     to.append("}\n");
 }
 

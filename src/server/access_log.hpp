@@ -1,6 +1,7 @@
 // The access log (API §13): one JSON line a request, with the key's id and never the key. A worker
-// formats into a buffer of its own and hands it, when it is 64 KiB or 250 ms old, to one thread that
-// writes files. No request waits for the log: what the thread cannot take is counted and dropped.
+// formats into a buffer of its own and hands it, when it is 64 KiB or 250 ms old, to one thread
+// that writes files. No request waits for the log: what the thread cannot take is counted and
+// dropped.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,7 @@ namespace latchkey::server {
 // What the server knows of a request; the rest is the exchange's.
 struct log_entry {
     std::string method, path, user_agent;
-    std::string request_id;         // of a request that never was one
+    std::string request_id;  // of a request that never was one
     bool refused_unparsed = false;
     base::instant began;
     std::uint64_t bytes_in = 0;
@@ -31,7 +32,8 @@ struct log_entry {
     base::problem code = base::problem::none;
 
     // Copies, cut to 1,024 bytes of path and 256 of user agent.
-    void begin(std::string_view verb, std::string_view raw_path, std::string_view agent, base::instant now);
+    void begin(std::string_view verb, std::string_view raw_path, std::string_view agent,
+               base::instant now);
 };
 
 // Appends the line. `exchange` may be null (the parser refused the request).

@@ -12,7 +12,8 @@ namespace {
 
 base::error not_an_address(std::string_view text) {
     return {"'" + std::string(text) +
-            "' is not an address to listen on; write https://127.0.0.1:8443, http://[::1]:8080 or unix:/run/latchkey.sock"};
+            "' is not an address to listen on; write https://127.0.0.1:8443, http://[::1]:8080 or "
+            "unix:/run/latchkey.sock"};
 }
 
 }  // namespace
@@ -23,7 +24,8 @@ base::result<listen_address> parse_listen_address(std::string_view text) {
     if (rest.starts_with("unix:")) {
         where.scheme = listen_address::kind::unix_socket;
         where.path = rest.substr(5);
-        if (where.path.empty() || where.path.size() >= sizeof(sockaddr_un::sun_path)) return not_an_address(text);
+        if (where.path.empty() || where.path.size() >= sizeof(sockaddr_un::sun_path))
+            return not_an_address(text);
         return where;
     }
     if (rest.starts_with("https://"))
@@ -40,7 +42,8 @@ base::result<listen_address> parse_listen_address(std::string_view text) {
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     auto const address = model::address::parse(host == "localhost" ? "127.0.0.1" : host);
     auto const [end, failure] = std::from_chars(port.data(), port.data() + port.size(), where.port);
-    if (!address || failure != std::errc{} || end != port.data() + port.size()) return not_an_address(text);
+    if (!address || failure != std::errc{} || end != port.data() + port.size())
+        return not_an_address(text);
     where.host = *address;
     return where;
 }
@@ -86,8 +89,10 @@ std::optional<model::address> from_sockaddr(sockaddr_storage const& from) {
 }
 
 std::uint16_t port_of(sockaddr_storage const& from) {
-    if (from.ss_family == AF_INET) return ntohs(reinterpret_cast<sockaddr_in const&>(from).sin_port);
-    if (from.ss_family == AF_INET6) return ntohs(reinterpret_cast<sockaddr_in6 const&>(from).sin6_port);
+    if (from.ss_family == AF_INET)
+        return ntohs(reinterpret_cast<sockaddr_in const&>(from).sin_port);
+    if (from.ss_family == AF_INET6)
+        return ntohs(reinterpret_cast<sockaddr_in6 const&>(from).sin6_port);
     return 0;
 }
 

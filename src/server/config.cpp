@@ -11,28 +11,47 @@ namespace {
 
 constexpr setting table[] = {
     {"data", &config::data, "directory of the store, the keys and the self-signed certificate"},
-    {"listen", &config::listen, "where to listen: https://HOST:PORT, http://HOST:PORT (loopback or behind a trusted proxy only), unix:PATH"},
+    {"listen", &config::listen,
+     "where to listen: https://HOST:PORT, http://HOST:PORT (loopback or behind a trusted proxy "
+     "only), unix:PATH"},
     {"workers", &config::workers, "worker threads; 0 is one per core", 0, 1024},
-    {"access_log", &config::access_log, "file of the access log, - for standard output, off for none; empty is access.log in the data directory"},
-    {"base_url", &config::base_url, "origin for links and problem types, such as https://api.example.com; empty makes them relative"},
-    {"trusted_proxies", &config::trusted_proxies, "networks (CIDR) whose X-Forwarded-For and X-Forwarded-Proto are believed"},
+    {"access_log", &config::access_log,
+     "file of the access log, - for standard output, off for none; empty is access.log in the data "
+     "directory"},
+    {"base_url", &config::base_url,
+     "origin for links and problem types, such as https://api.example.com; empty makes them "
+     "relative"},
+    {"trusted_proxies", &config::trusted_proxies,
+     "networks (CIDR) whose X-Forwarded-For and X-Forwarded-Proto are believed"},
     {"connections", &config::connections, "open connections of one worker at most", 1, 1'000'000},
-    {"tls.certificate", &config::tls_certificate, "PEM file with the certificate chain; empty makes a self-signed one"},
+    {"tls.certificate", &config::tls_certificate,
+     "PEM file with the certificate chain; empty makes a self-signed one"},
     {"tls.key", &config::tls_key, "PEM file with the private key"},
-    {"auth.allow_query", &config::auth_allow_query, "accept the key as the query parameter api_key"},
-    {"auth.allow_body", &config::auth_allow_body, "accept the key as the member api_key of a POST's JSON body"},
+    {"auth.allow_query", &config::auth_allow_query,
+     "accept the key as the query parameter api_key"},
+    {"auth.allow_body", &config::auth_allow_body,
+     "accept the key as the member api_key of a POST's JSON body"},
     {"keys.prefix", &config::keys_prefix, "the four characters that new keys begin with"},
-    {"http.request_line_bytes", &config::http_request_line_bytes, "length of a request line at most", 256, 32 * 1024},
-    {"http.header_bytes", &config::http_header_bytes, "size of a header section at most", 1024, 32 * 1024 - 1},
+    {"http.request_line_bytes", &config::http_request_line_bytes,
+     "length of a request line at most", 256, 32 * 1024},
+    {"http.header_bytes", &config::http_header_bytes, "size of a header section at most", 1024,
+     32 * 1024 - 1},
     {"http.body_bytes", &config::http_body_bytes, "size of a body at most", 1024, 64 * 1024 * 1024},
-    {"http.header_seconds", &config::http_header_seconds, "time for a header section to arrive", 1, 3600},
+    {"http.header_seconds", &config::http_header_seconds, "time for a header section to arrive", 1,
+     3600},
     {"http.body_seconds", &config::http_body_seconds, "time for a body to arrive", 1, 3600},
-    {"http.idle_seconds", &config::http_idle_seconds, "time a connection may be idle between requests", 1, 86'400},
-    {"http.handshake_seconds", &config::http_handshake_seconds, "time for a TLS handshake", 1, 3600},
-    {"http.send_seconds", &config::http_send_seconds, "time for the client to read 64 KiB of an answer", 1, 3600},
-    {"store.map_mib", &config::store_map_mib, "address space of the store in MiB, the most that it can grow to", 16, 16 * 1024 * 1024},
-    {"stop.drain_delay_seconds", &config::stop_drain_delay_seconds, "how long to go on accepting after SIGTERM, for load balancers to notice", 0, 3600},
-    {"stop.grace_seconds", &config::stop_grace_seconds, "how long requests in flight may take after that", 1, 3600},
+    {"http.idle_seconds", &config::http_idle_seconds,
+     "time a connection may be idle between requests", 1, 86'400},
+    {"http.handshake_seconds", &config::http_handshake_seconds, "time for a TLS handshake", 1,
+     3600},
+    {"http.send_seconds", &config::http_send_seconds,
+     "time for the client to read 64 KiB of an answer", 1, 3600},
+    {"store.map_mib", &config::store_map_mib,
+     "address space of the store in MiB, the most that it can grow to", 16, 16 * 1024 * 1024},
+    {"stop.drain_delay_seconds", &config::stop_drain_delay_seconds,
+     "how long to go on accepting after SIGTERM, for load balancers to notice", 0, 3600},
+    {"stop.grace_seconds", &config::stop_grace_seconds,
+     "how long requests in flight may take after that", 1, 3600},
 };
 
 std::string quoted(std::string const& text) {
@@ -49,8 +68,8 @@ base::result<void> validate_number(config const& of, setting const& which) {
     if (member == nullptr) return {};
     auto const value = of.**member;
     if (value >= which.least && value <= which.most) return {};
-    return base::error{std::string(which.name) + " must be from " + std::to_string(which.least) + " to " +
-                       std::to_string(which.most)};
+    return base::error{std::string(which.name) + " must be from " + std::to_string(which.least) +
+                       " to " + std::to_string(which.most)};
 }
 
 base::result<void> validate_listeners(config const& of) {
@@ -58,17 +77,21 @@ base::result<void> validate_listeners(config const& of) {
     for (auto const& text : of.listen) {
         auto const where = parse_listen_address(text);
         if (!where) return base::error{"listen: " + where.error().message};
-        if (where->scheme == listen_address::kind::http && !where->host.is_loopback() && of.trusted_proxies.empty())
-            return base::error{"listen: " + text +
-                               " would take API keys without TLS; use https://, a loopback address, or name in "
-                               "trusted_proxies the proxy in front that speaks TLS"};
+        if (where->scheme == listen_address::kind::http && !where->host.is_loopback() &&
+            of.trusted_proxies.empty())
+            return base::error{
+                "listen: " + text +
+                " would take API keys without TLS; use https://, a loopback address, or name in "
+                "trusted_proxies the proxy in front that speaks TLS"};
     }
     return {};
 }
 
 }  // namespace
 
-std::span<setting const> settings() { return table; }
+std::span<setting const> settings() {
+    return table;
+}
 
 std::string shown(config const& of, setting const& which) {
     return std::visit(
@@ -80,7 +103,8 @@ std::string shown(config const& of, setting const& which) {
             if constexpr (std::same_as<value_type, std::uint64_t>) return std::to_string(value);
             if constexpr (std::same_as<value_type, std::vector<std::string>>) {
                 std::string list;
-                for (auto const& element : value) list += (list.empty() ? "" : ", ") + quoted(element);
+                for (auto const& element : value)
+                    list += (list.empty() ? "" : ", ") + quoted(element);
                 return "[" + list + "]";
             }
         },
@@ -92,15 +116,19 @@ base::result<void> validate(config const& of) {
         if (auto const number = validate_number(of, which); !number) return number;
     for (auto const& text : of.trusted_proxies)
         if (!model::cidr::parse(text))
-            return base::error{"trusted_proxies: '" + text + "' is not a network such as 10.0.0.0/8 or ::1"};
+            return base::error{"trusted_proxies: '" + text +
+                               "' is not a network such as 10.0.0.0/8 or ::1"};
     if (of.tls_certificate.empty() != of.tls_key.empty())
         return base::error{"tls.certificate and tls.key belong together; only one of them is set"};
     if (!auth::is_key_prefix(of.keys_prefix))
         return base::error{"keys.prefix must be 4 characters of 0-9, A-Z, a-z"};
-    if (!of.base_url.empty() && !of.base_url.starts_with("https://") && !of.base_url.starts_with("http://"))
+    if (!of.base_url.empty() && !of.base_url.starts_with("https://") &&
+        !of.base_url.starts_with("http://"))
         return base::error{"base_url must begin with https:// (or http://)"};
     if (of.base_url.ends_with('/') || of.base_url.find_first_of(" \r\n\t<>\"") != std::string::npos)
-        return base::error{"base_url must be an origin without a slash at its end, such as https://api.example.com"};
+        return base::error{
+            "base_url must be an origin without a slash at its end, such as "
+            "https://api.example.com"};
     return validate_listeners(of);
 }
 
@@ -109,7 +137,8 @@ api::settings interface_settings(config const& of) {
     rules.base_url = of.base_url;
     rules.allow_query = of.auth_allow_query;
     rules.allow_body = of.auth_allow_body;
-    for (auto const& text : of.trusted_proxies) rules.trusted_proxies.push_back(*model::cidr::parse(text));
+    for (auto const& text : of.trusted_proxies)
+        rules.trusted_proxies.push_back(*model::cidr::parse(text));
     rules.strict_transport_security = !of.tls_certificate.empty();
     rules.body_bytes_max = of.http_body_bytes;
     return rules;

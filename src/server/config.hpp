@@ -51,7 +51,8 @@ struct config {
 
 struct setting {
     std::string_view name;  // as in the file: "auth.allow_query"
-    std::variant<std::string config::*, bool config::*, std::uint64_t config::*, std::vector<std::string> config::*>
+    std::variant<std::string config::*, bool config::*, std::uint64_t config::*,
+                 std::vector<std::string> config::*>
         member;
     std::string_view help;
     std::uint64_t least = 0;  // of a number

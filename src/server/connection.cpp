@@ -10,7 +10,7 @@ namespace {
 using api::need;
 using base::problem;
 using news = transport::news;
-using state = http::step::outcome;
+using state = enum http::step::state;  // hidden by the member of that name
 using body_kind = http::framing::body_kind;
 namespace limits = base::limits;
 
@@ -48,10 +48,10 @@ class connection {
     transport io_;
     http::parser parser_;
     http::framing framing_;
-    std::unique_ptr<job> job_;          // of the request in hand
-    base::mono_ns head_deadline_ = 0;   // of a head that has begun to arrive
-    std::size_t reserved_ = 0;          // of the budget for bodies that are read for their credential
-    bool body_unread_ = false;          // the answer came before the body
+    std::unique_ptr<job> job_;         // of the request in hand
+    base::mono_ns head_deadline_ = 0;  // of a head that has begun to arrive
+    std::size_t reserved_ = 0;  // of the budget for bodies that are read for their credential
+    bool body_unread_ = false;  // the answer came before the body
     bool http_1_0_ = false;
 };
 
@@ -60,9 +60,10 @@ coro::task<> connection::run() {
     while (io_.open()) {
         auto const head = parser_.read_head(io_.unread(), on_.request(), framing_);
         if (head.state == state::incomplete) {
-            const news came = co_await io_.more(head_deadline());
+            news const came = co_await io_.more(head_deadline());
             if (came == news::bytes) continue;
-            if (came == news::late && !io_.idle()) answer_without_request(problem::request_timeout, "");
+            if (came == news::late && !io_.idle())
+                answer_without_request(problem::request_timeout, "");
             break;
         }
         if (head.state == state::refused) {
@@ -75,7 +76,8 @@ coro::task<> connection::run() {
             if (!take_body_in_place(head)) {
                 wrong = expect_body(head);
                 if (wrong == problem::none) {
-                    const problem met = co_await collect_body(job_->exchange.body_bytes_max(), true);
+                    problem const met =
+                        co_await collect_body(job_->exchange.body_bytes_max(), true);
                     wrong = met;
                 }
             }
@@ -88,7 +90,7 @@ coro::task<> connection::run() {
         }
         if (!write_answer()) break;
         if (body_unread_) {
-            const problem met = co_await collect_body(limits::discard_bytes_max, false);
+            problem const met = co_await collect_body(limits::discard_bytes_max, false);
             if (met != problem::none) break;
         }
         end_request();
@@ -134,7 +136,8 @@ need connection::begin(http::step const& head) {
     auto const& request = on_.request();
     job_ = on_.take_job();
     job_->entry.begin(request.method_text, request.path,
-                      request.find(http::field_name::user_agent).value_or(std::string_view()), on_.now());
+                      request.find(http::field_name::user_agent).value_or(std::string_view()),
+                      on_.now());
     job_->entry.bytes_in = head.consumed;
     job_->head.clear();
     http_1_0_ = request.minor_version == 0;
@@ -160,19 +163,24 @@ bool connection::take_body_in_place(http::step const& head) {
     return true;
 }
 
-// Gets ready to wait for the body: keeps the head, reserves what must be reserved, says `100 Continue`.
+// Gets ready to wait for the body: keeps the head, reserves what must be reserved, says `100
+// Continue`.
 problem connection::expect_body(http::step const& head) {
     job_->head.assign(io_.unread().substr(0, head.consumed));
     job_->body.clear();
     io_.consume(head.consumed);
     body_unread_ = true;
     auto const most = job_->exchange.body_bytes_max();
-    if (framing_.body == body_kind::sized && framing_.content_length > most) return problem::body_too_large;
+    if (framing_.body == body_kind::sized && framing_.content_length > most)
+        return problem::body_too_large;
     if (on_.over_budget()) return problem::overloaded;
     if (job_->exchange.credential_in_body()) {
-        auto const size = framing_.body == body_kind::sized ? static_cast<std::size_t>(framing_.content_length) : most;
+        auto const size = framing_.body == body_kind::sized
+                              ? static_cast<std::size_t>(framing_.content_length)
+                              : most;
         auto& all = on_.shared().credential_bodies;
-        if (all.fetch_add(size, std::memory_order_relaxed) + size > limits::credential_bodies_bytes_max) {
+        if (all.fetch_add(size, std::memory_order_relaxed) + size >
+            limits::credential_bodies_bytes_max) {
             all.fetch_sub(size, std::memory_order_relaxed);
             return problem::overloaded;
         }
@@ -197,7 +205,7 @@ coro::task<problem> connection::collect_body(std::size_t bytes_max, bool keep) {
         if (part.state == state::refused) co_return part.problem;
         if (seen > bytes_max) co_return problem::body_too_large;
         if (part.state == state::complete) co_return problem::none;
-        const news came = co_await io_.more(deadline);
+        news const came = co_await io_.more(deadline);
         if (came == news::late) co_return problem::request_timeout;
         if (came == news::end) co_return problem::malformed_request;
     }
@@ -228,7 +236,8 @@ void connection::answer(store::outcome const& outcome) {
 // first (`Expect`) may send it or not, and nobody can tell which.
 bool connection::may_skip_body() const {
     if (framing_.expect_continue || framing_.expect_unknown) return false;
-    return framing_.body == body_kind::chunked || framing_.content_length <= limits::discard_bytes_max;
+    return framing_.body == body_kind::chunked ||
+           framing_.content_length <= limits::discard_bytes_max;
 }
 
 // Serialises the answer and notes it. False: the connection ends after it.
@@ -240,7 +249,8 @@ bool connection::write_answer() {
     auto& out = io_.answers();
     auto const before = out.size();
     http::write(answer,
-                {.head = entry.method == "HEAD", .close = close,
+                {.head = entry.method == "HEAD",
+                 .close = close,
                  .keep_alive_1_0 = !close && framing_.keep_alive && http_1_0_},
                 on_.date(), out);
     entry.status = answer.status;
@@ -253,7 +263,8 @@ bool connection::write_answer() {
 void connection::end_request() {
     if (!job_) return;
     if (reserved_ != 0)
-        on_.shared().credential_bodies.fetch_sub(std::exchange(reserved_, 0), std::memory_order_relaxed);
+        on_.shared().credential_bodies.fetch_sub(std::exchange(reserved_, 0),
+                                                 std::memory_order_relaxed);
     on_.give_back(std::move(job_));
     io_.hold_body(0);
     parser_.next();

@@ -1,5 +1,5 @@
-// One client's connection: a coroutine whose life is one screen, `serve` in connection.cpp. It awaits
-// input, a commit, or room for its answers, and nothing else.
+// One client's connection: a coroutine whose life is one screen, `serve` in connection.cpp. It
+// awaits input, a commit, or room for its answers, and nothing else.
 #pragma once
 
 #include "coro/task.hpp"

@@ -15,7 +15,8 @@ constexpr int backlog = 4096;
 
 base::error cannot_listen(listen_address const& where, int number) {
     auto failure = base::errno_error("cannot listen on " + where.url(), number);
-    if (number == EADDRINUSE) failure.message += "; another program has it, choose another port or end that program";
+    if (number == EADDRINUSE)
+        failure.message += "; another program has it, choose another port or end that program";
     if (number == EACCES) failure.message += "; ports below 1024 need CAP_NET_BIND_SERVICE";
     return failure;
 }
@@ -42,12 +43,14 @@ int bound_socket(listen_address const& where, bool shared) {
 
 // A path that nobody answers on is left over from a process that died.
 bool is_abandoned(listen_address const& where) {
-    struct stat status {};
+    struct stat status{};
     if (::lstat(where.path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
     sockaddr_storage address;
     auto const size = to_sockaddr(where, address);
     int const fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool const refused = fd >= 0 && ::connect(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 && errno == ECONNREFUSED;
+    bool const refused = fd >= 0 &&
+                         ::connect(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 &&
+                         errno == ECONNREFUSED;
     if (fd >= 0) ::close(fd);
     return refused;
 }
@@ -57,7 +60,9 @@ bool is_abandoned(listen_address const& where) {
 base::result<listening> listening::open(listen_address where, unsigned workers) {
     listening made;
     made.where_ = std::move(where);
-    auto const opened = made.where_.scheme == listen_address::kind::unix_socket ? made.open_unix() : made.open_tcp(workers);
+    auto const opened = made.where_.scheme == listen_address::kind::unix_socket
+                            ? made.open_unix()
+                            : made.open_tcp(workers);
     if (!opened) return opened.error();
     for (int const fd : made.sockets_)
         if (::listen(fd, backlog) != 0) return cannot_listen(made.where_, errno);
@@ -94,7 +99,8 @@ listening::listening(listening&& from) noexcept
 
 listening::~listening() {
     for (int const fd : sockets_) ::close(fd);
-    if (!sockets_.empty() && where_.scheme == listen_address::kind::unix_socket) ::unlink(where_.path.c_str());
+    if (!sockets_.empty() && where_.scheme == listen_address::kind::unix_socket)
+        ::unlink(where_.path.c_str());
 }
 
 }  // namespace latchkey::server

@@ -21,7 +21,9 @@ class listening {
     ~listening();
 
     listen_address const& where() const { return where_; }
-    int descriptor_of(unsigned worker) const { return sockets_.size() == 1 ? sockets_[0] : sockets_[worker]; }
+    int descriptor_of(unsigned worker) const {
+        return sockets_.size() == 1 ? sockets_[0] : sockets_[worker];
+    }
 
   private:
     listening() = default;

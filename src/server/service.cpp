@@ -73,7 +73,8 @@ base::result<void> service::start() {
     auto const warning = uring::raise_limits(workers, config_.connections * workers);
     if (!warning.empty()) base::say(base::severity::warning, warning);
 
-    auto store = store::environment::open({.directory = config_.data, .map_bytes = config_.store_map_mib << 20});
+    auto store = store::environment::open(
+        {.directory = config_.data, .map_bytes = config_.store_map_mib << 20});
     if (!store) return store.error();
     store_ = std::move(*store);
     if (auto const mine = store_->claim_for_server(); !mine) return mine.error();
@@ -89,24 +90,29 @@ base::result<void> service::start() {
     tickets_ = tls::ticket_keys::make();
     if (auto const opened = open_sockets(workers); !opened) return opened.error();
     writer_ = std::make_unique<store::writer>(*store_);
-    common_.reset(new common{config_, rules_, http_limits_, *store_, *writer_, *buckets_, *log_, signer_});
+    common_.reset(
+        new common{config_, rules_, http_limits_, *store_, *writer_, *buckets_, *log_, signer_});
     return start_workers(workers);
 }
 
 base::result<void> service::load_identity() {
     auto const addresses = listen_addresses(config_);
-    bool const tls = std::any_of(addresses.begin(), addresses.end(), [](auto const& each) { return each.tls(); });
+    bool const tls = std::any_of(addresses.begin(), addresses.end(),
+                                 [](auto const& each) { return each.tls(); });
     if (!tls) return {};
     auto certificate = config_.tls_certificate, key = config_.tls_key;
     if (certificate.empty()) {
         auto const folder = config_.data + "/tls";
         certificate = folder + "/certificate.pem", key = folder + "/key.pem";
-        struct stat status {};
+        struct stat status{};
         if (::stat(certificate.c_str(), &status) != 0) {
             ::mkdir(folder.c_str(), 0700);
-            if (auto const made = tls::make_self_signed(certificate, key); !made) return made.error();
-            base::say("made a self-signed certificate for localhost, 127.0.0.1 and ::1: " + certificate +
-                      " (clients need it as their CA; configure tls.certificate and tls.key for a real one)");
+            if (auto const made = tls::make_self_signed(certificate, key); !made)
+                return made.error();
+            base::say(
+                "made a self-signed certificate for localhost, 127.0.0.1 and ::1: " + certificate +
+                " (clients need it as their CA; configure tls.certificate and tls.key for a real "
+                "one)");
         }
     }
     auto loaded = tls::identity::load(certificate, key);
@@ -127,7 +133,8 @@ base::result<void> service::open_sockets(unsigned workers) {
 base::result<void> service::start_workers(unsigned count) {
     for (unsigned i = 0; i < count; ++i) {
         std::vector<listener> mine;
-        for (auto const& socket : sockets_) mine.push_back({socket.descriptor_of(i), socket.where().tls()});
+        for (auto const& socket : sockets_)
+            mine.push_back({socket.descriptor_of(i), socket.where().tls()});
         auto made = std::make_unique<worker>(*common_, i);
         auto const started = made->start(mine, identity_, tickets_);
         if (!started) {
@@ -145,7 +152,8 @@ void service::obey_signals() {
     auto next_tickets = now + ticket_key_age;
     auto next_check = now + reader_check_age;
     for (;;) {
-        int const number = wait_for_signal(std::max<base::mono_ns>(std::min(next_tickets, next_check) - now, 0));
+        int const number =
+            wait_for_signal(std::max<base::mono_ns>(std::min(next_tickets, next_check) - now, 0));
         now = base::read_clocks().mono;
         if (number == SIGTERM || number == SIGINT) return;
         if (number == SIGHUP) reload();
@@ -159,7 +167,8 @@ void service::reload() {
     log_->reopen();
     auto const before = identity_;
     if (auto const loaded = load_identity(); !loaded) {
-        base::say(base::severity::failure, "the certificate was not reloaded: " + loaded.error().message);
+        base::say(base::severity::failure,
+                  "the certificate was not reloaded: " + loaded.error().message);
         return;
     }
     for (auto const& each : workers_) each->use(identity_, tickets_);
@@ -183,17 +192,20 @@ void service::stop() {
     common_->draining.store(true);
     bool hurry = false;
     if (config_.stop_drain_delay_seconds != 0)
-        hurry = wait_for_signal(static_cast<base::mono_ns>(config_.stop_drain_delay_seconds) * second) != 0;
+        hurry = wait_for_signal(static_cast<base::mono_ns>(config_.stop_drain_delay_seconds) *
+                                second) != 0;
     for (auto const& each : workers_) each->stop_accepting();
     // Idle connections end; those with a request in hand end with its answer.
     for (auto const& each : workers_) each->drain();
-    auto const until = base::read_clocks().mono + static_cast<base::mono_ns>(config_.stop_grace_seconds) * second;
+    auto const until =
+        base::read_clocks().mono + static_cast<base::mono_ns>(config_.stop_grace_seconds) * second;
     while (!hurry && connections() != 0 && base::read_clocks().mono < until) {
         int const number = wait_for_signal(second / 50);
         hurry = number == SIGTERM || number == SIGINT;
     }
     if (auto const left = connections(); left != 0) {
-        base::say(base::severity::warning, "ending " + std::to_string(left) + " connections before they were done");
+        base::say(base::severity::warning,
+                  "ending " + std::to_string(left) + " connections before they were done");
         for (auto const& each : workers_) each->abort_all();
     }
     // A worker's thread ends when the kernel holds nothing of it; a commit in flight is waited for.

@@ -1,6 +1,6 @@
-// The whole service in one process: opens the store, starts the workers, obeys signals on the calling
-// thread, and stops in order. SIGTERM and SIGINT stop (a second one cuts the grace period short),
-// SIGHUP reads certificates anew and reopens the access log.
+// The whole service in one process: opens the store, starts the workers, obeys signals on the
+// calling thread, and stops in order. SIGTERM and SIGINT stop (a second one cuts the grace period
+// short), SIGHUP reads certificates anew and reopens the access log.
 #pragma once
 
 #include "base/result.hpp"

@@ -32,7 +32,8 @@ api::peer peer_of(int fd, bool tls) {
 }
 
 bool within(std::string_view part, std::string const& whole) {
-    return !std::less<>()(part.data(), whole.data()) && !std::less<>()(whole.data() + whole.size(), part.data());
+    return !std::less<>()(part.data(), whole.data()) &&
+           !std::less<>()(whole.data() + whole.size(), part.data());
 }
 
 }  // namespace
@@ -98,7 +99,8 @@ void transport::on_receive(std::int32_t result, std::uint32_t flags) {
     } else if (result < 0 && result != -ECANCELED && result != -EINTR && result != -EAGAIN) {
         abort();
     }
-    bool const wanted = phase_ == phase::open || phase_ == phase::finishing || phase_ == phase::lingering;
+    bool const wanted =
+        phase_ == phase::open || phase_ == phase::finishing || phase_ == phase::lingering;
     if (!receive_.active && wanted && !paused_ && !starved_ && !input_ended_) begin_receive();
     check_gone();
 }
@@ -159,11 +161,14 @@ void transport::pause_if_full() {
     if (paused_ || unread_.size() <= unparsed_bytes_max || phase_ != phase::open) return;
     paused_ = true;
     if (receive_.active)
-        io_uring_prep_cancel64(home_.ring().submission(),
-                               reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(&receive_)), 0);
+        io_uring_prep_cancel64(
+            home_.ring().submission(),
+            reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(&receive_)), 0);
 }
 
-void transport::consume(std::size_t bytes) { unread_.remove_prefix(bytes); }
+void transport::consume(std::size_t bytes) {
+    unread_.remove_prefix(bytes);
+}
 
 void transport::no_more_input() {
     if (input_ended_) return;
@@ -225,7 +230,8 @@ void transport::on_send(std::int32_t result) {
         if (unsent() != 0 || phase_ == phase::finishing) mark_dirty();
     }
     account();
-    if (waiter_ && waiting_for_ == wait::room && unsent() <= unsent_bytes_max / 2) resume(news::bytes);
+    if (waiter_ && waiting_for_ == wait::room && unsent() <= unsent_bytes_max / 2)
+        resume(news::bytes);
 }
 
 // ---- the end
@@ -262,8 +268,9 @@ void transport::begin_close() {
     // Closing does not end what is armed on a socket, so each is cancelled too.
     for (auto* const armed : {&receive_, &send_})
         if (armed->active)
-            io_uring_prep_cancel64(home_.ring().submission(),
-                                   reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(armed)), 0);
+            io_uring_prep_cancel64(
+                home_.ring().submission(),
+                reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(armed)), 0);
     if (signing_ && session_->call_off()) signing_ = false;
     close_.active = true;
     io_uring_prep_close(home_.ring().submission(close_), fd_);
@@ -277,7 +284,8 @@ void transport::end_idle() {
 
 void transport::check_gone() {
     // Not here and now: somebody above may still look at this object.
-    if (phase_ == phase::closing && !in_flight() && waiter_ && waiting_for_ == wait::gone) home_.run_next_turn(*this);
+    if (phase_ == phase::closing && !in_flight() && waiter_ && waiting_for_ == wait::gone)
+        home_.run_next_turn(*this);
 }
 
 // ---- waiting
@@ -287,9 +295,15 @@ transport::waiting transport::more(base::mono_ns deadline) {
     arm_deadline();
     return {*this, wait::input};
 }
-transport::waiting transport::room() { return {*this, wait::room}; }
-transport::waiting transport::next_turn() { return {*this, wait::turn}; }
-transport::waiting transport::gone() { return {*this, wait::gone}; }
+transport::waiting transport::room() {
+    return {*this, wait::room};
+}
+transport::waiting transport::next_turn() {
+    return {*this, wait::turn};
+}
+transport::waiting transport::gone() {
+    return {*this, wait::gone};
+}
 
 bool transport::waiting::await_ready() const noexcept {
     io.news_ = io.open() && !io.input_ended_ ? news::bytes : news::end;
@@ -344,7 +358,8 @@ void transport::on_deadline(base::mono_ns now) {
 }
 
 void transport::account() {
-    auto const now_held = pending_.size() + answers_.size() + sealed_.size() + sending_.size() + body_held_;
+    auto const now_held =
+        pending_.size() + answers_.size() + sealed_.size() + sending_.size() + body_held_;
     home_.hold(static_cast<std::ptrdiff_t>(now_held) - static_cast<std::ptrdiff_t>(held_));
     held_ = now_held;
 }
@@ -371,8 +386,9 @@ void transport::begin_handshake() {
     };
     session_ = std::make_unique<tls::session>(*context_, signed_.get());
     handshaking_ = true;
-    end_deadline_ = home_.now().mono +
-                    static_cast<base::mono_ns>(home_.shared().configuration.http_handshake_seconds) * second;
+    end_deadline_ =
+        home_.now().mono +
+        static_cast<base::mono_ns>(home_.shared().configuration.http_handshake_seconds) * second;
     arm_deadline();
 }
 

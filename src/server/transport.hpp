@@ -1,12 +1,12 @@
 // One client's socket as two streams of plain bytes: TLS, receiving with flow control, sending, and
-// an orderly end are in here; HTTP is not. Owned by its connection's coroutine, which is the only one
-// that awaits it; belongs to its worker's thread.
+// an orderly end are in here; HTTP is not. Owned by its connection's coroutine, which is the only
+// one that awaits it; belongs to its worker's thread.
 //
 //     while (io.unread() does not do) if (co_await io.more(deadline) != news::bytes) …;
 //     io.consume(n);
-//     io.answers().append(…);        // sent at the end of the turn, or when the send before is done
-//     io.finish();                   // nothing more will be answered
-//     co_await io.gone();            // last: the kernel holds nothing of it any more
+//     io.answers().append(…);        // sent at the end of the turn, or when the send before is
+//     done io.finish();                   // nothing more will be answered co_await io.gone(); //
+//     last: the kernel holds nothing of it any more
 //
 // Views of `unread` hold until the coroutine next suspends or consumes.
 #pragma once
@@ -58,7 +58,8 @@ class transport {
         void await_suspend(std::coroutine_handle<> waiter) noexcept;
         news await_resume() const noexcept { return io.news_; }
     };
-    // Until more bytes came (`bytes`), the client sends no more (`end`), or the deadline has passed.
+    // Until more bytes came (`bytes`), the client sends no more (`end`), or the deadline has
+    // passed.
     waiting more(base::mono_ns deadline);
     // Until less than half of unsent_bytes_max is unsent, or the client is gone.
     waiting room();
@@ -69,7 +70,9 @@ class transport {
 
     // Where answers are appended; they are sent by themselves.
     std::string& answers();
-    std::size_t unsent() const { return answers_.size() + sealed_.size() + sending_.size() - sent_; }
+    std::size_t unsent() const {
+        return answers_.size() + sealed_.size() + sending_.size() - sent_;
+    }
     // False once the client is gone: nothing that is answered can reach it.
     bool open() const { return phase_ == phase::open; }
     // No request and no part of one is in hand; the worker ends such connections when it drains.
@@ -86,10 +89,10 @@ class transport {
     void hold_body(std::size_t bytes) { body_held_ = bytes, account(); }
 
     // For the worker's turn.
-    void flush();            // seals and sends what the turn has left
-    void handshake_step();   // one step; the worker rations them
-    void receive_again();    // there are buffers again
-    void resume_later();     // of those that asked for the next turn
+    void flush();           // seals and sends what the turn has left
+    void handshake_step();  // one step; the worker rations them
+    void receive_again();   // there are buffers again
+    void resume_later();    // of those that asked for the next turn
 
     transport* next_open = nullptr;  // the worker's list of all
     transport** open_link = nullptr;
@@ -145,16 +148,16 @@ class transport {
     bool handshaking_ = false;
     bool queued_handshake_ = false;
     bool starved_ = false;
-    bool signing_ = false;      // an RSA signature is on its way
+    bool signing_ = false;  // an RSA signature is on its way
     bool sealed_end_sent_ = false;
 
     std::coroutine_handle<> waiter_;
     std::string_view unread_;
-    std::string pending_;   // unread bytes that outlived their turn
-    std::string answers_;   // plain, not yet sealed or sent
-    std::string sealed_;    // TLS records to be sent
-    std::string sending_;   // the kernel reads it until the send has completed
-    std::string sealed_in_; // TLS bytes of an unfinished handshake
+    std::string pending_;    // unread bytes that outlived their turn
+    std::string answers_;    // plain, not yet sealed or sent
+    std::string sealed_;     // TLS records to be sent
+    std::string sending_;    // the kernel reads it until the send has completed
+    std::string sealed_in_;  // TLS bytes of an unfinished handshake
     std::size_t sent_ = 0;
     std::size_t discarded_ = 0;
     std::size_t held_ = 0;

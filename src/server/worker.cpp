@@ -18,7 +18,8 @@ constexpr std::size_t spare_buffers_max = 256;
 constexpr std::size_t spare_buffer_bytes_max = 64 * 1024;
 constexpr base::mono_ns accept_pause = 100'000'000;
 
-// Each worker to a core of its own, where there are enough: its memory and its interrupts stay near.
+// Each worker to a core of its own, where there are enough: its memory and its interrupts stay
+// near.
 void pin(unsigned index) {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
@@ -59,21 +60,25 @@ struct worker::acceptor {
         accept_.complete = [](uring::operation& self, std::int32_t result, std::uint32_t flags) {
             static_cast<op&>(self).self->accepted_one(result, flags);
         };
-        pause.fire = [](uring::timers::entry& self, base::mono_ns) { static_cast<pause_entry&>(self).self->arm(); };
+        pause.fire = [](uring::timers::entry& self, base::mono_ns) {
+            static_cast<pause_entry&>(self).self->arm();
+        };
     }
     ~acceptor() { on.timers().remove(pause); }
 
     void arm() {
         if (!on.accepting_ || active) return;
         active = true;
-        io_uring_prep_multishot_accept(on.ring().submission(accept_), from.fd, nullptr, nullptr, SOCK_CLOEXEC);
+        io_uring_prep_multishot_accept(on.ring().submission(accept_), from.fd, nullptr, nullptr,
+                                       SOCK_CLOEXEC);
     }
     void accepted_one(std::int32_t result, std::uint32_t flags) {
         if (!(flags & IORING_CQE_F_MORE)) active = false;
         if (result >= 0) on.accept({.fd = result, .tls = from.tls});
         if (active) return;
         // Out of descriptors or memory: trying again at once would spin.
-        bool const short_of = result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
+        bool const short_of =
+            result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
         if (short_of)
             on.timers().arm(pause, on.now().mono + accept_pause);
         else
@@ -81,8 +86,9 @@ struct worker::acceptor {
     }
     void cancel() {
         if (active)
-            io_uring_prep_cancel64(on.ring().submission(),
-                                   reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(&accept_)), 0);
+            io_uring_prep_cancel64(
+                on.ring().submission(),
+                reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(&accept_)), 0);
     }
 };
 
@@ -123,8 +129,8 @@ void worker::turn() {
 }
 
 bool worker::may_block() const {
-    return next_ready_ == ready_.size() && again_.empty() && handshakes_.empty() && dirty_ == nullptr &&
-           !ring_->has_completions();
+    return next_ready_ == ready_.size() && again_.empty() && handshakes_.empty() &&
+           dirty_ == nullptr && !ring_->has_completions();
 }
 
 void worker::run_ready() {
@@ -148,7 +154,8 @@ void worker::run_handshakes() {
     auto const count = std::min(handshakes_.size(), handshakes_per_turn_max);
     for (std::size_t i = 0; i < count; ++i)
         if (handshakes_[i] != nullptr) handshakes_[i]->handshake_step();
-    handshakes_.erase(handshakes_.begin(), handshakes_.begin() + static_cast<std::ptrdiff_t>(count));
+    handshakes_.erase(handshakes_.begin(),
+                      handshakes_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 void worker::flush_dirty() {
@@ -159,7 +166,8 @@ void worker::flush_dirty() {
     }
 }
 
-// First come, first served, and only once half the ring is free: re-arming on an empty ring fails at once.
+// First come, first served, and only once half the ring is free: re-arming on an empty ring fails
+// at once.
 void worker::feed_starved() {
     if (starved_.empty() || buffers_->lent() < buffers_->count() / 2) return;
     auto const count = std::min<std::size_t>(starved_.size(), buffers_->lent());
@@ -190,7 +198,8 @@ void worker::mark_dirty(transport& io) {
 }
 
 void worker::forget(transport& io) {
-    for (auto* const list : {&again_, &handshakes_, &starved_, &batch_}) std::replace(list->begin(), list->end(), &io, static_cast<transport*>(nullptr));
+    for (auto* const list : {&again_, &handshakes_, &starved_, &batch_})
+        std::replace(list->begin(), list->end(), &io, static_cast<transport*>(nullptr));
     if (!io.dirty_) return;
     auto** link = &dirty_;
     while (*link != &io) link = &(*link)->next_dirty_;
@@ -209,7 +218,8 @@ std::string worker::take_buffer() {
 }
 
 void worker::give_back(std::string&& buffer) {
-    if (buffer.capacity() < 1024 || buffer.capacity() > spare_buffer_bytes_max || spare_.size() >= spare_buffers_max) {
+    if (buffer.capacity() < 1024 || buffer.capacity() > spare_buffer_bytes_max ||
+        spare_.size() >= spare_buffers_max) {
         std::string().swap(buffer);
         return;
     }
@@ -283,10 +293,12 @@ void worker::abort_all() {
     });
 }
 
-void worker::use(std::shared_ptr<tls::identity const> identity, std::shared_ptr<tls::ticket_keys const> tickets) {
+void worker::use(std::shared_ptr<tls::identity const> identity,
+                 std::shared_ptr<tls::ticket_keys const> tickets) {
     tell([this, identity = std::move(identity), tickets = std::move(tickets)] {
         // Connections that are open keep the context they began with.
-        if (identity != identity_) tls_ = std::make_shared<tls::context>(identity, tickets, &shared_.signer);
+        if (identity != identity_)
+            tls_ = std::make_shared<tls::context>(identity, tickets, &shared_.signer);
         identity_ = identity;
         tls_->use(tickets);
     });
@@ -299,20 +311,23 @@ void worker::finish() {
 
 // ---- the thread
 
-base::result<void> worker::start(std::vector<listener> const& listeners, std::shared_ptr<tls::identity const> identity,
+base::result<void> worker::start(std::vector<listener> const& listeners,
+                                 std::shared_ptr<tls::identity const> identity,
                                  std::shared_ptr<tls::ticket_keys const> tickets) {
     identity_ = std::move(identity);
     tickets_ = std::move(tickets);
     std::atomic<int> started{0};
     base::error failure;
-    thread_ = std::thread([this, &listeners, &started, &failure] { thread_main(&listeners, &started, &failure); });
+    thread_ = std::thread(
+        [this, &listeners, &started, &failure] { thread_main(&listeners, &started, &failure); });
     started.wait(0);
     if (started.load() == 1) return {};
     thread_.join();
     return failure;
 }
 
-void worker::thread_main(std::vector<listener> const* listeners, std::atomic<int>* started, base::error* failure) {
+void worker::thread_main(std::vector<listener> const* listeners, std::atomic<int>* started,
+                         base::error* failure) {
     pthread_setname_np(pthread_self(), ("worker-" + std::to_string(index_)).c_str());
     pin(index_);
     coro::frame_pool::installation const pooled(frames_);
@@ -323,7 +338,8 @@ void worker::thread_main(std::vector<listener> const* listeners, std::atomic<int
     if (!ready) return;
 
     auto const accepts_still = [this] {
-        return std::any_of(acceptors_.begin(), acceptors_.end(), [](auto const& each) { return each->active; });
+        return std::any_of(acceptors_.begin(), acceptors_.end(),
+                           [](auto const& each) { return each->active; });
     };
     while (!finishing_ || connections_.size() != 0 || accepts_still()) turn();
     mailbox_->close();
@@ -355,7 +371,8 @@ base::result<void> worker::set_up(std::vector<listener> const& listeners) {
     desk_ = std::make_unique<api::desk>(
         api::desk{shared_.rules, *snapshot_, *keys_, shared_.buckets, random_});
     if (identity_) tls_ = std::make_shared<tls::context>(identity_, tickets_, &shared_.signer);
-    for (auto const& each : listeners) acceptors_.push_back(std::make_unique<acceptor>(*this, each));
+    for (auto const& each : listeners)
+        acceptors_.push_back(std::make_unique<acceptor>(*this, each));
     for (auto const& each : acceptors_) each->arm();
     return {};
 }

@@ -1,10 +1,11 @@
 // One core's share of the service: a thread with its ring, its listeners, its connections, its key
-// cache and its view of the store. Nothing here is shared with another worker but what `common` names.
+// cache and its view of the store. Nothing here is shared with another worker but what `common`
+// names.
 //
-// One turn reads: submit and wait in one system call → clocks → mail → renew the snapshot → copy the
-// completions → run them → TLS handshake steps → lend buffers → one send per connection → timers.
-// Whatever runs after the renew arrived, or was committed, before it; so a write that was answered
-// is seen by every later request on every worker.
+// One turn reads: submit and wait in one system call → clocks → mail → renew the snapshot → copy
+// the completions → run them → TLS handshake steps → lend buffers → one send per connection →
+// timers. Whatever runs after the renew arrived, or was committed, before it; so a write that was
+// answered is seen by every later request on every worker.
 #pragma once
 
 #include <atomic>
@@ -44,11 +45,12 @@ struct common {
     limit::buckets& buckets;
     log_thread& log;
     tls::signing_thread& signer;
-    std::atomic<bool> draining{false};                // answers carry `Connection: close`
-    std::atomic<std::size_t> credential_bodies{0};    // bytes of bodies read for their credential
+    std::atomic<bool> draining{false};              // answers carry `Connection: close`
+    std::atomic<std::size_t> credential_bodies{0};  // bytes of bodies read for their credential
 };
 
-// A request in hand: everything of it that must outlive a suspension. Pooled, so that capacities stay.
+// A request in hand: everything of it that must outlive a suspension. Pooled, so that capacities
+// stay.
 struct job {
     api::exchange exchange;
     log_entry entry;
@@ -65,13 +67,15 @@ class worker {
 
     // Starts the thread; returns when the worker accepts, or what kept it from it. The listeners'
     // descriptors stay the caller's.
-    base::result<void> start(std::vector<listener> const& listeners, std::shared_ptr<tls::identity const> identity,
+    base::result<void> start(std::vector<listener> const& listeners,
+                             std::shared_ptr<tls::identity const> identity,
                              std::shared_ptr<tls::ticket_keys const> tickets);
     // From any thread; carried out between two turns.
     void stop_accepting();
-    void drain();                                      // ends idle connections, the others after their answer
+    void drain();  // ends idle connections, the others after their answer
     void abort_all();
-    void use(std::shared_ptr<tls::identity const> identity, std::shared_ptr<tls::ticket_keys const> tickets);
+    void use(std::shared_ptr<tls::identity const> identity,
+             std::shared_ptr<tls::ticket_keys const> tickets);
     // Open connections; any thread, a little late.
     std::size_t connections() const { return connection_count_.load(std::memory_order_relaxed); }
     // Ends the thread once no connection is left; call after `drain`.
@@ -119,7 +123,8 @@ class worker {
     static constexpr std::size_t completions_per_turn_max = 4096;
     static constexpr std::size_t handshakes_per_turn_max = 4;
 
-    void thread_main(std::vector<listener> const* listeners, std::atomic<int>* started, base::error* failure);
+    void thread_main(std::vector<listener> const* listeners, std::atomic<int>* started,
+                     base::error* failure);
     base::result<void> set_up(std::vector<listener> const& listeners);
     void turn();
     void run_ready();

@@ -20,15 +20,19 @@ namespace latchkey::uring {
 namespace {
 
 void* map(std::size_t bytes) {
-    void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const at =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return at == MAP_FAILED ? nullptr : at;
 }
 
-std::uint32_t index_of(std::uint32_t flags) { return flags >> IORING_CQE_BUFFER_SHIFT; }
+std::uint32_t index_of(std::uint32_t flags) {
+    return flags >> IORING_CQE_BUFFER_SHIFT;
+}
 
 }  // namespace
 
-base::result<std::unique_ptr<buffers>> buffers::make(ring& owner, std::uint32_t count, std::uint32_t bytes_each) {
+base::result<std::unique_ptr<buffers>> buffers::make(ring& owner, std::uint32_t count,
+                                                     std::uint32_t bytes_each) {
     std::unique_ptr<buffers> made(new buffers(owner));
     made->count_ = count;
     made->bytes_each_ = bytes_each;
@@ -41,7 +45,8 @@ base::result<std::unique_ptr<buffers>> buffers::make(ring& owner, std::uint32_t 
     registration.ring_entries = count;
     registration.bgid = group;
     if (int const code = io_uring_register_buf_ring(&owner.native(), &registration, 0); code < 0)
-        return base::errno_error("io_uring does not take receive buffers (Linux 6.1 or newer is needed)", code);
+        return base::errno_error(
+            "io_uring does not take receive buffers (Linux 6.1 or newer is needed)", code);
     io_uring_buf_ring_init(made->entries_);
     for (std::uint32_t i = 0; i < count; ++i) made->give_back(i << IORING_CQE_BUFFER_SHIFT);
     made->publish();

@@ -1,5 +1,6 @@
-// The receive buffers of a ring, lent to the kernel (a provided-buffer ring): a multishot receive takes
-// one for each piece of data that comes, so idle connections hold none. Same thread as the ring.
+// The receive buffers of a ring, lent to the kernel (a provided-buffer ring): a multishot receive
+// takes one for each piece of data that comes, so idle connections hold none. Same thread as the
+// ring.
 //
 //     std::span<char> bytes = buffers.view(flags, result);   // of a completion with F_BUFFER
 //     … read them in this turn …
@@ -23,7 +24,8 @@ class buffers {
     static constexpr std::uint16_t group = 1;
 
     // `count`: a power of two, at most 32768.
-    static base::result<std::unique_ptr<buffers>> make(ring& owner, std::uint32_t count, std::uint32_t bytes_each);
+    static base::result<std::unique_ptr<buffers>> make(ring& owner, std::uint32_t count,
+                                                       std::uint32_t bytes_each);
     ~buffers();
     buffers(buffers const&) = delete;
     buffers& operator=(buffers const&) = delete;

@@ -32,15 +32,18 @@ void mailbox::arm() {
 
 void mailbox::close() {
     closing_ = true;
-    if (armed_) io_uring_prep_cancel64(ring_.submission(), reinterpret_cast<std::uintptr_t>(&by_event_), 0);
+    if (armed_)
+        io_uring_prep_cancel64(ring_.submission(), reinterpret_cast<std::uintptr_t>(&by_event_), 0);
 }
 
 void mailbox::post(coro::resumption& node) noexcept {
     auto* newest = newest_.load(std::memory_order_relaxed);
     do {
         node.next.store(newest, std::memory_order_relaxed);
-    } while (!newest_.compare_exchange_weak(newest, &node, std::memory_order_release, std::memory_order_relaxed));
-    // Either the owner sees the node when it looks again before it sleeps, or it is seen asleep here.
+    } while (!newest_.compare_exchange_weak(newest, &node, std::memory_order_release,
+                                            std::memory_order_relaxed));
+    // Either the owner sees the node when it looks again before it sleeps, or it is seen asleep
+    // here.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (sleeping_.load(std::memory_order_relaxed)) wake();
 }

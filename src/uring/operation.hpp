@@ -1,6 +1,6 @@
-// One submission in flight. Its tagged address is the user_data; it lives in the object that waits for
-// it, and neither it nor the memory that its SQE names may move or die before the last completion
-// came, not even after a cancel or a close: until then the kernel owns both.
+// One submission in flight. Its tagged address is the user_data; it lives in the object that waits
+// for it, and neither it nor the memory that its SQE names may move or die before the last
+// completion came, not even after a cancel or a close: until then the kernel owns both.
 //
 //     struct waiter : uring::operation { … };
 //     ring.submission(op) → fill the SQE with an io_uring_prep_* helper; op.complete is called in

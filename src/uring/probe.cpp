@@ -55,8 +55,12 @@ base::result<void> probe_opcodes(ring& on) {
     static constexpr struct {
         int code;
         std::string_view name;
-    } needed[] = {{IORING_OP_ACCEPT, "accept"}, {IORING_OP_RECV, "recv"},         {IORING_OP_SEND, "send"},
-                  {IORING_OP_CLOSE, "close"},   {IORING_OP_ASYNC_CANCEL, "cancel"}, {IORING_OP_READ, "read"},
+    } needed[] = {{IORING_OP_ACCEPT, "accept"},
+                  {IORING_OP_RECV, "recv"},
+                  {IORING_OP_SEND, "send"},
+                  {IORING_OP_CLOSE, "close"},
+                  {IORING_OP_ASYNC_CANCEL, "cancel"},
+                  {IORING_OP_READ, "read"},
                   {IORING_OP_MSG_RING, "messages between rings"}};
     io_uring_probe* const known = io_uring_get_probe_ring(&on.native());
     if (known == nullptr) return missing("the probe");
@@ -78,16 +82,19 @@ base::result<void> probe_receive(ring& on, int sender, int receiver) {
     sqe->flags |= IOSQE_BUFFER_SELECT;
     sqe->buf_group = buffers::group;
     for (int round = 1; round <= 2; ++round) {
-        if (::send(sender, "ab", 2, MSG_NOSIGNAL) != 2) return base::errno_error("a socketpair does not send", errno);
-        if (!wait_for(on, receive, round) || receive.result != 2 || !(receive.flags & IORING_CQE_F_BUFFER) ||
-            receive.last)
+        if (::send(sender, "ab", 2, MSG_NOSIGNAL) != 2)
+            return base::errno_error("a socketpair does not send", errno);
+        if (!wait_for(on, receive, round) || receive.result != 2 ||
+            !(receive.flags & IORING_CQE_F_BUFFER) || receive.last)
             return missing("multishot receives");
         (*lent)->view(receive.flags, receive.result);
         (*lent)->give_back(receive.flags);
         (*lent)->publish();
     }
-    io_uring_prep_cancel64(on.submission(), reinterpret_cast<std::uintptr_t>(static_cast<operation*>(&receive)), 0);
-    if (!wait_for(on, receive, 3) || receive.result != -ECANCELED || !receive.last) return missing("cancellation");
+    io_uring_prep_cancel64(on.submission(),
+                           reinterpret_cast<std::uintptr_t>(static_cast<operation*>(&receive)), 0);
+    if (!wait_for(on, receive, 3) || receive.result != -ECANCELED || !receive.last)
+        return missing("cancellation");
     return {};
 }
 
@@ -114,7 +121,8 @@ std::string raise_limits(unsigned workers, unsigned long descriptors) {
         setrlimit(RLIMIT_NOFILE, &open);
         if (open.rlim_cur < descriptors + 64)
             warning = "at most " + std::to_string(open.rlim_cur) +
-                      " files may be open, which also bounds the connections: raise it with ulimit -Hn, or LimitNOFILE= "
+                      " files may be open, which also bounds the connections: raise it with ulimit "
+                      "-Hn, or LimitNOFILE= "
                       "in the unit";
     }
     if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0) {
@@ -123,9 +131,10 @@ std::string raise_limits(unsigned workers, unsigned long descriptors) {
         // About 220 KiB of rings a worker; a privileged process is not held to the limit.
         if (geteuid() != 0 && locked.rlim_cur < workers * 256ul * 1024) {
             if (!warning.empty()) warning += "; ";
-            warning += "only " + std::to_string(locked.rlim_cur / 1024) +
-                       " KiB may be locked, which may not do for the rings: raise it with ulimit -Hl, or "
-                       "LimitMEMLOCK= in the unit";
+            warning +=
+                "only " + std::to_string(locked.rlim_cur / 1024) +
+                " KiB may be locked, which may not do for the rings: raise it with ulimit -Hl, or "
+                "LimitMEMLOCK= in the unit";
         }
     }
     return warning;

@@ -19,18 +19,25 @@ base::error set_up_error(int number) {
         case ENOSYS:
             return {"this kernel has no io_uring: Linux 6.1 or newer is needed"};
         case EPERM:
-            return {"io_uring is forbidden here: set the sysctl kernel.io_uring_disabled to 0 or, in a container, "
-                    "use a seccomp profile that allows io_uring_setup, io_uring_enter and io_uring_register "
-                    "(Docker's default does not)"};
+            return {
+                "io_uring is forbidden here: set the sysctl kernel.io_uring_disabled to 0 or, in a "
+                "container, "
+                "use a seccomp profile that allows io_uring_setup, io_uring_enter and "
+                "io_uring_register "
+                "(Docker's default does not)"};
         case EINVAL:
             return {"this kernel's io_uring is too old: Linux 6.1 or newer is needed"};
         case ENOMEM:
-            return {"no memory may be locked for io_uring: raise the limit of locked memory (ulimit -l, or "
-                    "LimitMEMLOCK= in the unit)"};
+            return {
+                "no memory may be locked for io_uring: raise the limit of locked memory (ulimit "
+                "-l, or "
+                "LimitMEMLOCK= in the unit)"};
         case EMFILE:
         case ENFILE:
-            return {"no descriptor is left for io_uring: raise the limit of open files (ulimit -n, or LimitNOFILE= "
-                    "in the unit)"};
+            return {
+                "no descriptor is left for io_uring: raise the limit of open files (ulimit -n, or "
+                "LimitNOFILE= "
+                "in the unit)"};
         default:
             return base::errno_error("io_uring cannot be set up", number);
     }
@@ -41,10 +48,12 @@ base::error set_up_error(int number) {
 base::result<std::unique_ptr<ring>> ring::make(ring_options options) {
     std::unique_ptr<ring> made(new ring);
     io_uring_params params{};
-    params.flags = IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-                   IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
+    params.flags = IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
+                   IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN |
+                   IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
     params.cq_entries = options.completions;
-    if (int const code = io_uring_queue_init_params(options.submissions, &made->ring_, &params); code < 0) {
+    if (int const code = io_uring_queue_init_params(options.submissions, &made->ring_, &params);
+        code < 0) {
         made->ring_.ring_fd = -1;
         return set_up_error(code);
     }
@@ -64,7 +73,9 @@ ring::~ring() {
     if (ring_of_thread == this) ring_of_thread = nullptr;
 }
 
-ring* ring::of_this_thread() { return ring_of_thread; }
+ring* ring::of_this_thread() {
+    return ring_of_thread;
+}
 
 io_uring_sqe* ring::submission(operation& op) {
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
@@ -80,11 +91,17 @@ io_uring_sqe* ring::submission(operation& op) {
     return sqe;
 }
 
-io_uring_sqe* ring::submission() { return submission(const_cast<operation&>(unwanted)); }
+io_uring_sqe* ring::submission() {
+    return submission(const_cast<operation&>(unwanted));
+}
 
-bool ring::has_completions() const { return !early_.empty() || io_uring_cq_ready(&ring_) != 0; }
+bool ring::has_completions() const {
+    return !early_.empty() || io_uring_cq_ready(&ring_) != 0;
+}
 
-void ring::enter(bool block, base::mono_ns until) { submit(block ? 1 : 0, until); }
+void ring::enter(bool block, base::mono_ns until) {
+    submit(block ? 1 : 0, until);
+}
 
 int ring::submit(unsigned wait_for, base::mono_ns until) {
     auto& sq = ring_.sq;
@@ -101,11 +118,13 @@ int ring::submit(unsigned wait_for, base::mono_ns until) {
         timeout.tv_nsec = left % 1'000'000'000;
         argument.ts = reinterpret_cast<std::uintptr_t>(&timeout);
     }
-    int const code = io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), pending, wait_for, flags,
-                                     reinterpret_cast<sigset_t*>(&argument), sizeof argument);
+    int const code =
+        io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), pending, wait_for, flags,
+                        reinterpret_cast<sigset_t*>(&argument), sizeof argument);
     // EBUSY and EAGAIN: the kernel has no room or memory for more now; what was not taken stays in
     // the queue and goes with the next turn. ETIME and EINTR are the ends of a wait.
-    base::check(code >= 0 || code == -ETIME || code == -EINTR || code == -EBUSY || code == -EAGAIN || code == -ENOMEM,
+    base::check(code >= 0 || code == -ETIME || code == -EINTR || code == -EBUSY ||
+                    code == -EAGAIN || code == -ENOMEM,
                 "io_uring_enter failed in a way that only a bug can cause");
     if (code == -EBUSY || code == -EAGAIN || code == -ENOMEM) ++refused_;
     return code;
@@ -129,7 +148,8 @@ void ring::reap(std::vector<completion>& ready) {
 }
 
 void ring::wake(int other_ring, operation& arrives_at) {
-    io_uring_prep_msg_ring(submission(), other_ring, 0, reinterpret_cast<std::uintptr_t>(&arrives_at), 0);
+    io_uring_prep_msg_ring(submission(), other_ring, 0,
+                           reinterpret_cast<std::uintptr_t>(&arrives_at), 0);
 }
 
 }  // namespace latchkey::uring

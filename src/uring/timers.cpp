@@ -15,10 +15,11 @@ void timers::arm(entry& which, base::mono_ns deadline) {
 }
 
 void timers::insert(entry& which) {
-    // Rounded up, so that it never fires early; what lies beyond the wheel's reach waits in its last
-    // slot and is put in again from there.
+    // Rounded up, so that it never fires early; what lies beyond the wheel's reach waits in its
+    // last slot and is put in again from there.
     auto number = (which.deadline + slot_ns - 1) / slot_ns;
-    number = std::clamp<std::int64_t>(number, hand_ + 1, hand_ + static_cast<std::int64_t>(slot_count) - 1);
+    number = std::clamp<std::int64_t>(number, hand_ + 1,
+                                      hand_ + static_cast<std::int64_t>(slot_count) - 1);
     auto const slot = static_cast<std::size_t>(number) % slot_count;
     which.slot = static_cast<std::uint16_t>(slot);
     which.slot_time = number * slot_ns;
@@ -35,7 +36,8 @@ void timers::remove(entry& which) {
     *which.link = which.next;
     if (which.next != nullptr) which.next->link = which.link;
     which.link = nullptr;
-    if (slots_[which.slot] == nullptr) occupied_[which.slot / 64] &= ~(std::uint64_t{1} << (which.slot % 64));
+    if (slots_[which.slot] == nullptr)
+        occupied_[which.slot / 64] &= ~(std::uint64_t{1} << (which.slot % 64));
 }
 
 void timers::expire(base::mono_ns now) {

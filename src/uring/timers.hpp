@@ -1,6 +1,6 @@
 // Deadlines by the thousand for one thread: a wheel of 1,024 slots of 64 ms (Varghese and Lauck,
-// "Hashed and hierarchical timing wheels", 1987, scheme 6). Moving a deadline later is one store; the
-// entry is linked again only when its slot comes up. A deadline fires at most one slot late.
+// "Hashed and hierarchical timing wheels", 1987, scheme 6). Moving a deadline later is one store;
+// the entry is linked again only when its slot comes up. A deadline fires at most one slot late.
 //
 //     timers.arm(entry, now + 10 s);   entry.fire is called from `expire`, disarmed
 #pragma once
@@ -48,7 +48,8 @@ class timers {
 
     std::array<entry*, slot_count> slots_{};
     std::array<std::uint64_t, slot_count / 64> occupied_{};
-    std::int64_t hand_;  // the slot number (time / slot_ns) up to which everything has been looked at
+    std::int64_t
+        hand_;  // the slot number (time / slot_ns) up to which everything has been looked at
 };
 
 }  // namespace latchkey::uring

@@ -1,10 +1,10 @@
+#include "uring/timers.hpp"
+
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <random>
 #include <vector>
-
-#include "uring/timers.hpp"
 
 namespace latchkey::uring {
 namespace {

@@ -98,7 +98,8 @@ TEST(buffers, bring_everything_in_order_and_run_dry_without_loss) {
     EXPECT_EQ(op.received, sent);
     EXPECT_TRUE(starved) << "the ring of 128 bytes should have run dry";
     EXPECT_EQ(lent->lent(), lent->count());
-    io_uring_prep_cancel64(on->submission(), reinterpret_cast<std::uintptr_t>(static_cast<operation*>(&op)), 0);
+    io_uring_prep_cancel64(on->submission(),
+                           reinterpret_cast<std::uintptr_t>(static_cast<operation*>(&op)), 0);
     for (int i = 0; i < 10 && op.more; ++i) turn(*on);
     EXPECT_EQ(op.results.back(), -ECANCELED);
 }
@@ -161,8 +162,12 @@ void hammer(bool senders_have_rings) {
     for (int i = 0; i < 10 && !box->idle(); ++i) turn(*on);
 }
 
-TEST(mailbox, wakes_a_sleeper_from_threads_without_a_ring) { hammer(false); }
-TEST(mailbox, wakes_a_sleeper_from_threads_with_a_ring) { hammer(true); }
+TEST(mailbox, wakes_a_sleeper_from_threads_without_a_ring) {
+    hammer(false);
+}
+TEST(mailbox, wakes_a_sleeper_from_threads_with_a_ring) {
+    hammer(true);
+}
 
 }  // namespace
 }  // namespace latchkey::uring

@@ -1,0 +1,47 @@
+# What the scripts beside this file share; sourced by them, not run.
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+if [ -t 2 ]; then bold=$'\e[1m' red=$'\e[31m' plain=$'\e[0m'; else bold='' red='' plain=''; fi
+say() { printf '%s==>%s %s\n' "$bold" "$plain" "$*" >&2; }
+die() { printf '%serror:%s %s\n' "$red" "$plain" "$*" >&2; exit 1; }
+
+# What building takes. CLI11, toml++, Boost and llhttp are compiled in; BoringSSL and LMDB are linked.
+build_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev meson ninja-build ccache pkg-config
+  liburing-dev node-llhttp android-libboringssl-dev liblmdb-dev libboost-dev libboost-json1.81-dev
+  libxxhash-dev libcli11-dev libtomlplusplus-dev libgtest-dev libgmock-dev libbenchmark-dev)
+
+# Installs those packages that are missing; asks for nothing.
+install_packages() {
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return 0
+  command -v apt-get >/dev/null || die "these Debian packages are missing and there is no apt-get to install them: ${missing[*]}"
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || die "these packages are missing, run as root or install them: apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  say "installing ${#missing[@]} packages: ${missing[*]}"
+  local log; log=$(mktemp)
+  { "${as_root[@]}" apt-get update -qq &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"; } \
+    >"$log" 2>&1 || { tail -n 5 "$log" >&2; rm -f "$log"; die "apt-get could not install the packages above; the last lines say why"; }
+  rm -f "$log"
+}
+
+# build KIND TARGET…: configures build/KIND from tools/native/KIND.ini once, then builds what changed.
+build() {
+  local kind=$1 folder=$top/build/$1; shift
+  if [ ! -e "$folder/build.ninja" ]; then
+    say "configuring build/$kind"
+    local log; log=$(mktemp)
+    meson setup --native-file "$top/tools/native/$kind.ini" "$folder" "$top" >"$log" 2>&1 ||
+      { grep -E 'ERROR' "$log" >&2 || tail -n 5 "$log" >&2; rm -f "$log"; die "meson could not configure build/$kind"; }
+    rm -f "$log"
+  fi
+  say "building build/$kind"
+  ninja -C "$folder" "$@" >&2 || die "the build in build/$kind failed; the compiler's message is above"
+}
