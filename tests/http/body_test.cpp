@@ -70,7 +70,7 @@ constexpr script accepted[] = {
      "01234567890123456789a"},
     {"data that looks like framing", "7\r\n0\r\n\r\n\r\n\r\n2\r\n\r\n\r\n0\r\n\r\n",
      "0\r\n\r\n\r\n\r\n"},
-    {"RFC 9112 §7.1.1 extensions", "5;a\r\nhello\r\n1;a=b;c=\"d;e\"\r\n!\r\n0;last\r\n\r\n",
+    {"RFC 9112 §7.1.1 extensions", "5;a\r\nhello\r\n1;a;b;c=\"d;e\"\r\n!\r\n0;last\r\n\r\n",
      "hello!"},
     {"RFC 9112 §7.1.2 trailers", "5\r\nhello\r\n0\r\nX: y\r\nZ:\t a b \r\nE:\r\n\r\n", "hello"},
     {"RFC 9110 §6.5.1 trailers change no framing", "1\r\na\r\n0\r\nContent-Length: 9\r\n\r\n", "a"},
