@@ -8,7 +8,8 @@ export default async function* report(events) {
   const failures = [];
   for await (const { type, data } of events) {
     if (type !== 'test:pass' && type !== 'test:fail') continue;
-    if (data.details?.type === 'suite') continue;
+    // A suite is no test of its own; it counts only when one of its hooks has failed.
+    if (data.details?.type === 'suite' && data.details.error?.failureType !== 'hookFailed') continue;
     const time = `${Math.round(data.details?.duration_ms ?? 0)} ms`;
     const skipped = data.skip !== undefined && data.skip !== false;
     if (skipped) {
