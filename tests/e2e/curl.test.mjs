@@ -1,0 +1,148 @@
+// The life of a user and a post by curl alone, the way a person or a shell script would use the service. The key is
+// read from files, so that no process list shows it.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { assertPost, assertUser, run, startServer, temporaryFolder } from './harness.mjs';
+
+const server = await startServer();
+after(() => server.stop());
+const { key } = await server.makeKey();
+const folder = temporaryFolder();
+const file = (name, text) => {
+  const made = path.join(folder, name);
+  fs.writeFileSync(made, text, { mode: 0o600 });
+  return made;
+};
+const config = file('curlrc', `header = "Authorization: Bearer ${key}"\n`);
+const header = file('header', `X-API-Key: ${key}\n`);
+const bareKey = file('key', key);
+const base = `${server.base()}/api/v1`;
+
+// Runs curl and gives {status, head, text, json} of its last answer.
+async function curl(...words) {
+  const headFile = path.join(folder, 'head');
+  const bodyFile = path.join(folder, 'body');
+  fs.rmSync(bodyFile, { force: true });
+  const { stdout } = await run('curl', ['-q', '-sS', '--max-time', '20', '--noproxy', '*', '--cacert', server.certificateFile, '-D', headFile, '-o', bodyFile,
+    '-w', '%{http_code} %{http_version} %{num_connects} %{size_upload}', ...words]);
+  const [status, version, connects, uploaded] = stdout.split(' ').map(Number);
+  const text = fs.existsSync(bodyFile) ? fs.readFileSync(bodyFile, 'utf8') : '';
+  let json;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    json = undefined;
+  }
+  return { status, version, connects, uploaded, head: fs.readFileSync(headFile, 'latin1'), text, json };
+}
+
+const withKey = (...words) => curl('--config', config, ...words);
+const send = (method, url, body, type = 'application/json') => withKey('-X', method, '-H', `Content-Type: ${type}`, '--data-binary', JSON.stringify(body), url);
+
+test('a user and a post live their lives', async () => {
+  const made = await send('POST', `${base}/users`, { name: 'Curl Müller', email: 'curl@example.org' });
+  assert.equal(made.status, 201, made.text);
+  assertUser(made.json);
+  const user = made.json;
+  assert.match(made.head, new RegExp(`^location: /api/v1/users/${user.id}\r$`, 'im'));
+
+  const read = await withKey(`${base}/users/${user.id}`);
+  assert.equal(read.status, 200);
+  assert.deepEqual(read.json, user);
+
+  const posted = await send('POST', `${base}/posts`, { user_id: user.id, title: 'By curl', body: 'plain\ntext' });
+  assert.equal(posted.status, 201, posted.text);
+  assertPost(posted.json);
+  const post = posted.json;
+  assert.equal(post.status, 'draft');
+
+  const published = await send('PATCH', `${base}/posts/${post.id}`, { status: 'published' }, 'application/merge-patch+json');
+  assert.equal(published.status, 200, published.text);
+  assert.equal(published.json.status, 'published');
+  assert.notEqual(published.json.published_at, null);
+
+  const listed = await withKey(`${base}/posts?author=${user.id}&status=published`);
+  assert.deepEqual(listed.json.data, [published.json]);
+  assert.equal(listed.json.pagination.total, 1);
+
+  const whole = await withKey(`${base}/users/${user.id}?include=posts`);
+  assert.deepEqual(whole.json.posts, [published.json]);
+
+  const renamed = await send('PUT', `${base}/users/${user.id}`, { name: 'Curl Meier', email: 'curl@example.org' });
+  assert.equal(renamed.status, 200);
+  assert.equal(renamed.json.name, 'Curl Meier');
+
+  const refused = await send('POST', `${base}/users`, { name: 'Second', email: 'CURL@example.org' });
+  assert.equal(refused.status, 409);
+  assert.equal(refused.json.code, 'email_taken');
+
+  const deleted = await withKey('-X', 'DELETE', `${base}/users/${user.id}`);
+  assert.equal(deleted.status, 204);
+  assert.equal(deleted.text, '');
+  assert.equal((await withKey(`${base}/users/${user.id}`)).status, 404);
+  const gone = await withKey(`${base}/posts/${post.id}`);
+  assert.equal(gone.status, 404);
+  assert.match(gone.head, /^content-type: application\/problem\+json/im);
+});
+
+test('the key comes by header file, by configuration, by query and by body', async () => {
+  assert.equal((await curl('-H', `@${header}`, `${base}/users`)).status, 200);
+  assert.equal((await withKey(`${base}/users`)).status, 200);
+  assert.equal((await curl('-G', '--data-urlencode', `api_key@${bareKey}`, `${base}/users`)).status, 200);
+  const body = file('body.json', JSON.stringify({ name: 'Body', email: 'body@example.org', api_key: key }));
+  assert.equal((await curl('-H', 'Content-Type: application/json', '--data-binary', `@${body}`, `${base}/users`)).status, 201);
+  const without = await curl(`${base}/users`);
+  assert.equal(without.status, 401);
+  assert.match(without.head, /^www-authenticate: Bearer realm="api"\r$/im);
+});
+
+test('curl --json, where it exists, and a form, which is none', async () => {
+  const { stdout } = await run('curl', ['--version']);
+  const [major, minor] = /^curl ([0-9]+)\.([0-9]+)/.exec(stdout).slice(1).map(Number);
+  if (major > 7 || minor >= 82) {
+    const made = await withKey('--json', '{"name":"Json","email":"json@example.org"}', `${base}/users`);
+    assert.equal(made.status, 201, made.text);
+  }
+  const form = await withKey('-d', 'name=x&email=form@example.org', `${base}/users`);
+  assert.equal(form.status, 415);
+});
+
+test('two transfers share a connection', async () => {
+  const { stdout } = await run('curl', ['-q', '-sS', '--noproxy', '*', '--cacert', server.certificateFile, '--config', config, '-w', '%{http_code} %{num_connects}\n',
+    '-o', '/dev/null', `${base}/users`, '-o', '/dev/null', `${base}/posts`, '-o', '/dev/null', `${base}/users/999999`]);
+  assert.deepEqual(stdout.trim().split('\n'), ['200 1', '200 0', '404 0']);
+});
+
+test('HEAD, HTTP/1.0, h2 offered, a chunked upload', async () => {
+  assert.equal((await withKey('-I', `${base}/users`)).status, 200);
+  assert.equal((await withKey('--http1.0', `${base}/users`)).status, 200);
+  const offered = await withKey('--http2', `${base}/users`);
+  assert.equal(offered.status, 200);
+  assert.equal(offered.version, 1.1);
+  const body = file('chunked.json', JSON.stringify({ name: 'Chunked', email: 'chunked@example.org' }));
+  const made = await withKey('-X', 'POST', '-H', 'Content-Type: application/json', '-H', 'Transfer-Encoding: chunked', '--data-binary', `@${body}`, `${base}/users`);
+  assert.equal(made.status, 201, made.text);
+});
+
+test('a large upload that is refused is not sent, because curl asks first', async () => {
+  const body = file('large.json', ' '.repeat(3 * 1024 * 1024));
+  const refused = await withKey('-H', 'Content-Type: application/json', '-H', 'Expect: 100-continue', '--expect100-timeout', '10', '--data-binary', `@${body}`, `${base}/users`);
+  assert.equal(refused.status, 413);
+  assert.equal(refused.json.code, 'body_too_large');
+  assert.equal(refused.uploaded, 0, 'no byte of the body was sent');
+});
+
+test('an upload of 1 MiB that curl asks for first is taken', async () => {
+  const text = JSON.stringify({ name: 'Large', email: 'large@example.org' });
+  const body = file('one.json', text + ' '.repeat(1024 * 1024 - text.length));
+  const made = await withKey('-H', 'Content-Type: application/json', '-H', 'Expect: 100-continue', '--expect100-timeout', '10', '--data-binary', `@${body}`, `${base}/users`);
+  assert.equal(made.status, 201, made.text);
+  assert.match(made.head, /^HTTP\/1\.1 100 /);
+});
+
+test('a certificate that curl does not know is not trusted', async () => {
+  await assert.rejects(run('curl', ['-q', '-sS', '--noproxy', '*', '--config', config, `${base}/users`]), (error) => error.code === 60);
+});

@@ -1,0 +1,370 @@
+// Starts the binary under test in a temporary folder, makes keys, speaks to it and stops it again.
+//
+//   const server = await startServer();
+//   const api = server.client(await server.makeKey());
+//   const answer = await api.post('/users', { name: 'Ada', email: 'ada@example.org' });
+//   await server.stop();                            // SIGTERM; fails unless the exit code is 0
+//
+// Processes are ended through their own handle only.
+
+import assert from 'node:assert/strict';
+import { execFile, fork, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { connectWire, utf8 } from './wire.mjs';
+
+export const run = promisify(execFile);
+export const binary = path.resolve(process.env.LATCHKEY ?? process.argv[2] ?? '');
+if (!fs.statSync(binary, { throwIfNoEntry: false })?.isFile()) {
+  throw new Error('say which binary to test: LATCHKEY=/path/to/latchkey');
+}
+
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+export const keyForm = /^[0-9A-Za-z]{48}$/;
+export const timeForm = /^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z$/;
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const children = new Set();
+const folders = new Set();
+
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+  if (process.env.LATCHKEY_KEEP) return;
+  for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true });
+});
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => process.exit(1));
+
+export function temporaryFolder() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'latchkey-e2e-'));
+  folders.add(folder);
+  return folder;
+}
+
+// One run of a command of the binary: {code, stdout, stderr}, never an exception for the exit code.
+export function command(...args) {
+  return new Promise((resolve) => {
+    execFile(binary, args, { timeout: 20_000 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : error.code ?? error.signal, stdout, stderr });
+    });
+  });
+}
+
+// The JSON document of a new key. Without limits of its own it is unlimited, so that no test runs into the default.
+export async function makeKey(data, { name = 'e2e', scopes = ['*'], limits = [], args = [], defaults = false } = {}) {
+  const limit = limits.length ? limits.flatMap((l) => ['--limit', l]) : defaults ? [] : ['--unlimited'];
+  const made = await command('keys', 'create', '--data', data, '--name', name,
+    ...scopes.flatMap((s) => ['--scope', s]), ...limit, ...args, '--json');
+  assert.equal(made.code, 0, `keys create failed: ${made.stderr}`);
+  const key = JSON.parse(made.stdout);
+  assert.match(key.key, keyForm);
+  return key;
+}
+
+export async function startServer({
+  data = path.join(temporaryFolder(), 'data'),
+  listen = ['https://127.0.0.1:0', 'http://127.0.0.1:0'],
+  args = [],
+  config = null,
+  workers = 2,
+  log = path.join(path.dirname(data), 'access.log'),
+} = {}) {
+  const options = { data, listen, args, config, workers, log };
+  const words = ['serve', '--data', data, '--workers', String(workers), '--access-log', log,
+    ...listen.flatMap((url) => ['--listen', url]), ...args];
+  if (config !== null) {
+    const file = path.join(path.dirname(data), 'latchkey.toml');
+    fs.writeFileSync(file, config);
+    words.push('--config', file);
+  }
+  const child = spawn(binary, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+  children.add(child);
+  const server = new Server(child, options);
+  await server.accepting();
+  return server;
+}
+
+class Server {
+  constructor(child, options) {
+    this.child = child;
+    this.pid = child.pid;
+    this.options = options;
+    this.data = options.data;
+    this.log = options.log;
+    this.stderr = '';
+    this.urls = [];
+    this.certificateFile = path.join(options.data, 'tls', 'certificate.pem');
+    this.exited = new Promise((resolve) => {
+      child.once('exit', (code, signal) => {
+        children.delete(child);
+        resolve({ code, signal });
+      });
+    });
+    child.stderr.setEncoding('utf8');
+    child.stderr.on('data', (text) => { this.stderr += text; });
+  }
+
+  // `serve` prints one line with the URL for each listener once it accepts.
+  async accepting() {
+    const limit = Date.now() + 20_000;
+    let dead = null;
+    this.exited.then((end) => { dead = end; });
+    for (;;) {
+      this.urls = [...this.stderr.matchAll(/^.*\b(https?):\/\/(\[[0-9a-f:]+\]|[0-9.]+):([1-9][0-9]*)\b.*$/gm)]
+        .map(([, scheme, host, port]) => ({ scheme, host: host.replace(/[[\]]/g, ''), port: Number(port) }));
+      if (this.urls.length >= this.options.listen.length) break;
+      if (dead) throw new Error(`the server ended at its start (${JSON.stringify(dead)}): ${this.stderr}`);
+      if (Date.now() > limit) {
+        this.child.kill('SIGKILL');
+        throw new Error(`the server did not accept within 20 s: ${this.stderr}`);
+      }
+      await sleep(5);
+    }
+    this.ca = fs.existsSync(this.certificateFile) ? fs.readFileSync(this.certificateFile) : undefined;
+  }
+
+  // Where a listener is: {scheme, host, port, ca}.
+  at(scheme = 'https') {
+    const url = this.urls.find((u) => u.scheme === scheme);
+    assert.ok(url, `there is an ${scheme} listener`);
+    return { ...url, ca: this.ca };
+  }
+
+  base(scheme = 'https') {
+    const { host, port } = this.at(scheme);
+    return `${scheme}://${host}:${port}`;
+  }
+
+  makeKey(options) {
+    return makeKey(this.data, options);
+  }
+
+  connect({ scheme = 'https', ...more } = {}) {
+    return connectWire({ ...this.at(scheme), ...more });
+  }
+
+  // A client that keeps one connection. `key` is the text, or the document of makeKey.
+  client(key, options = {}) {
+    return new Client(this, typeof key === 'object' && key !== null ? key.key : key, options);
+  }
+
+  // One request on a connection of its own, the answer, and nothing beside it.
+  async ask(method, target, { key, headers = {}, body, type, scheme, from, version = '1.1', timeout } = {}) {
+    const wire = await this.connect({ scheme, from });
+    try {
+      await wire.send(message(method, target, { key, headers: { Connection: 'close', ...headers }, body, type, version }));
+      const answer = await wire.response({ method, timeout });
+      await wire.ending();
+      return answer;
+    } finally {
+      wire.close();
+    }
+  }
+
+  async stop({ within = 20_000 } = {}) {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGTERM');
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), within);
+    const end = await this.exited;
+    clearTimeout(timer);
+    assert.deepEqual(end, { code: 0, signal: null }, `SIGTERM ends the server with 0: ${this.stderr}`);
+    assert.doesNotMatch(this.stderr, /Sanitizer|runtime error:/, 'no sanitizer has anything to say');
+  }
+
+  async kill() {
+    this.child.kill('SIGKILL');
+    await this.exited;
+  }
+
+  // The same data, a new process; its ports are new too.
+  again(changes = {}) {
+    return startServer({ ...this.options, ...changes });
+  }
+
+  // The access log's lines, once the server has stopped or the log has been quiet.
+  logLines() {
+    return fs.readFileSync(this.log, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line));
+  }
+}
+
+// The bytes of a request. A body that is neither text nor bytes is sent as JSON.
+export function message(method, target, { key, headers = {}, body, type, version = '1.1', host = 'localhost' } = {}) {
+  const fields = { ...(version === '1.1' ? { Host: host } : {}), ...headers };
+  if (key !== undefined && key !== null) fields['X-API-Key'] ??= key;
+  let bytes = Buffer.alloc(0);
+  if (body !== undefined) {
+    bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+    if (type !== null) fields['Content-Type'] ??= type ?? 'application/json';
+    if (!('Transfer-Encoding' in fields)) fields['Content-Length'] ??= String(bytes.length);
+  }
+  const head = Object.entries(fields).flatMap(([name, value]) => [value].flat().map((v) => `${name}: ${v}\r\n`)).join('');
+  return Buffer.concat([Buffer.from(`${method} ${target} HTTP/${version}\r\n${head}\r\n`, 'latin1'), bytes]);
+}
+
+export function chunked(...parts) {
+  return Buffer.concat([...parts.flatMap((part) => {
+    const bytes = Buffer.from(part);
+    return [Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')];
+  }), Buffer.from('0\r\n\r\n')]);
+}
+
+class Client {
+  constructor(server, key, { scheme = 'https', from, headers = {} } = {}) {
+    Object.assign(this, { server, key, scheme, from, headers });
+    this.wire = null;
+    this.turn = Promise.resolve();
+  }
+
+  // `path` is under /api/v1, unless `root` is set.
+  call(method, target, { root = false, headers = {}, ...rest } = {}) {
+    const bytes = message(method, root ? target : `/api/v1${target}`,
+      { key: this.key, ...rest, headers: { ...this.headers, ...headers } });
+    const result = this.turn.then(() => this.exchange(method, bytes));
+    this.turn = result.catch(() => {});
+    return result;
+  }
+
+  async exchange(method, bytes) {
+    if (this.wire !== null && this.wire.ended) this.close();
+    this.wire ??= await this.server.connect({ scheme: this.scheme, from: this.from });
+    const wire = this.wire;
+    try {
+      wire.send(bytes);
+      const answer = await wire.response({ method });
+      if (/\bclose\b/i.test(answer.headers.get('connection') ?? '')) {
+        this.wire = null;
+        await wire.ending();
+      }
+      return answer;
+    } catch (error) {
+      this.wire = null;
+      wire.close();
+      throw error;
+    }
+  }
+
+  get(target, options) { return this.call('GET', target, options); }
+  head(target, options) { return this.call('HEAD', target, options); }
+  post(target, body, options) { return this.call('POST', target, { body, ...options }); }
+  put(target, body, options) { return this.call('PUT', target, { body, ...options }); }
+  patch(target, body, options) { return this.call('PATCH', target, { body, type: 'application/merge-patch+json', ...options }); }
+  delete(target, options) { return this.call('DELETE', target, options); }
+
+  // As get, but the answer must be 200; gives its document.
+  async read(target) {
+    const answer = await this.get(target);
+    assert.equal(answer.status, 200, `GET ${target}: ${utf8(answer.body)}`);
+    return answer.json;
+  }
+
+  // As post, but the answer must be 201; gives its document.
+  async create(target, body) {
+    const answer = await this.post(target, body);
+    assert.equal(answer.status, 201, `POST ${target}: ${utf8(answer.body)}`);
+    return answer.json;
+  }
+
+  close() {
+    this.wire?.close();
+    this.wire = null;
+  }
+}
+
+// Node's own fetch, in a process of its own: NODE_EXTRA_CA_CERTS, which is how a Node program is told to
+// trust a certificate, is read at start only.
+export async function startFetch(certificateFile) {
+  const child = fork(path.join(here, 'fetch_process.mjs'), [], {
+    env: { ...process.env, NODE_EXTRA_CA_CERTS: certificateFile },
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  children.add(child);
+  const waiting = new Map();
+  let last = 0;
+  child.on('message', ({ id, answer, error }) => {
+    const { resolve, reject } = waiting.get(id);
+    waiting.delete(id);
+    if (error) reject(new Error(error));
+    else resolve({ ...answer, headers: new globalThis.Headers(answer.headers), json: parsed(answer.text) });
+  });
+  child.once('exit', () => {
+    children.delete(child);
+    for (const { reject } of waiting.values()) reject(new Error('the fetch process ended'));
+  });
+  return {
+    fetch(url, init = {}) {
+      return new Promise((resolve, reject) => {
+        waiting.set(++last, { resolve, reject });
+        child.send({ id: last, url, init });
+      });
+    },
+    stop: () => child.disconnect(),
+  };
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+// ---- assertions that many files share ----
+
+export function assertStatus(answer, status, code) {
+  assert.equal(answer.status, status, `${answer.status} instead of ${status}: ${utf8(answer.body).slice(0, 600)}`);
+  if (code !== undefined) assert.equal(answer.json?.code, code, utf8(answer.body).slice(0, 600));
+}
+
+// A 422 with exactly these field errors, {pointer: code}, in any order.
+export function assertFields(answer, expected) {
+  assertStatus(answer, 422, 'validation_failed');
+  const found = Object.fromEntries((answer.json.errors ?? []).map((e) => [e.pointer, e.code]));
+  assert.deepEqual(found, expected, utf8(answer.body));
+  assert.equal(answer.json.errors.length, Object.keys(expected).length, 'one error for each field');
+}
+
+export function assertTime(text, what = 'a time') {
+  assert.match(text, timeForm, `${what} is RFC 3339 UTC with milliseconds: ${text}`);
+  assert.equal(new Date(text).toISOString(), text, `${what} exists`);
+}
+
+export function assertNow(text, what) {
+  assertTime(text, what);
+  assert.ok(Math.abs(Date.now() - Date.parse(text)) < 10_000, `${what} is now: ${text}`);
+}
+
+export function assertUser(user) {
+  assert.deepEqual(Object.keys(user).sort(), ['created_at', 'email', 'id', 'name', 'updated_at']);
+  assert.ok(Number.isSafeInteger(user.id) && user.id >= 1, 'id is an integer from 1');
+  assertTime(user.created_at, 'created_at');
+  assertTime(user.updated_at, 'updated_at');
+}
+
+export function assertPost(post) {
+  assert.deepEqual(Object.keys(post).sort(),
+    ['body', 'created_at', 'id', 'published_at', 'status', 'title', 'updated_at', 'user_id']);
+  assert.ok(Number.isSafeInteger(post.id) && post.id >= 1, 'id is an integer from 1');
+  assert.ok(Number.isSafeInteger(post.user_id) && post.user_id >= 1, 'user_id is an integer from 1');
+  assertTime(post.created_at, 'created_at');
+  assertTime(post.updated_at, 'updated_at');
+  if (post.published_at !== null) assertTime(post.published_at, 'published_at');
+}
+
+// RFC 8288: {rel: target} of the Link header.
+export function links(answer) {
+  const found = {};
+  const text = answer.headers.get('link') ?? '';
+  for (const [, target, parameters] of text.matchAll(/<([^>]*)>((?:\s*;\s*[^,;<]+(?:="[^"]*")?)*)/g)) {
+    const rel = /;\s*rel="?([^";,\s]+)"?/.exec(parameters);
+    assert.ok(rel, `a link without rel: ${text}`);
+    assert.equal(found[rel[1]], undefined, `rel ${rel[1]} stands once: ${text}`);
+    found[rel[1]] = target;
+  }
+  return found;
+}
+
+let made = 0;
+export const newUser = (more = {}) => ({ name: `User ${++made}`, email: `user${made}@example.org`, ...more });

@@ -1,0 +1,85 @@
+// Runs the suite against a binary:
+//
+//   node tests/e2e/run.mjs --binary build/src/latchkey [users.test.mjs …]
+//
+// Without file names all of them run, one after the other. The last line is `N passed, N failed`; the exit
+// code is 0 only when nothing failed and something ran. Nothing is installed: demo.test.mjs needs an earlier
+// `npm ci --ignore-scripts --omit=dev` in this folder.
+
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const fileLimit = Number(process.env.E2E_FILE_SECONDS ?? 300) * 1000;
+
+const { binary, files } = parse(process.argv.slice(2));
+const total = { passed: 0, failed: 0 };
+const begun = Date.now();
+for (const file of files) {
+  console.log(`${path.basename(file)}`);
+  const { passed, failed, seconds } = await runFile(file);
+  total.passed += passed;
+  total.failed += failed;
+  console.log(`    ${passed} passed, ${failed} failed in ${seconds} s\n`);
+}
+console.log(`${((Date.now() - begun) / 1000).toFixed(1)} s`);
+console.log(`${total.passed} passed, ${total.failed} failed`);
+process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;
+
+function parse(words) {
+  let binary = process.env.LATCHKEY;
+  const names = [];
+  while (words.length > 0) {
+    const word = words.shift();
+    if (word === '--binary') binary = words.shift();
+    else if (word.startsWith('--')) usage(`unknown option ${word}`);
+    else names.push(word);
+  }
+  if (!binary || !fs.existsSync(binary)) usage(`no binary${binary ? ` at ${binary}` : ''}`);
+  const all = fs.readdirSync(here).filter((name) => name.endsWith('.test.mjs')).sort();
+  const files = (names.length ? names : all).map((name) => {
+    const found = [path.resolve(name), path.join(here, name), path.join(here, `${name}.test.mjs`)]
+      .find((file) => fs.existsSync(file) && fs.statSync(file).isFile());
+    return found ?? usage(`no test file ${name}`);
+  });
+  return { binary: path.resolve(binary), files };
+}
+
+function usage(why) {
+  console.error(`${why}\nusage: node run.mjs --binary FILE [TEST FILE]…`);
+  process.exit(2);
+}
+
+function runFile(file) {
+  const start = Date.now();
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ['--test-reporter', path.join(here, 'reporter.mjs'),
+      '--test-reporter-destination', 'stdout', file],
+    { env: { ...process.env, LATCHKEY: binary, NODE_TEST_CONTEXT: undefined }, stdio: ['ignore', 'pipe', 'inherit'] });
+    const timer = setTimeout(() => {
+      console.log(`    FAILED  ${path.basename(file)} ran longer than ${fileLimit / 1000} s`);
+      child.kill('SIGTERM');
+    }, fileLimit);
+    let counts = null;
+    let rest = '';
+    const line = (text) => {
+      if (text.startsWith('@counts ')) counts = JSON.parse(text.slice(8));
+      else console.log(text);
+    };
+    child.stdout.setEncoding('utf8');
+    child.stdout.on('data', (text) => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop();
+      lines.forEach(line);
+    });
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      if (rest) line(rest);
+      let { passed = 0, failed = 0 } = counts ?? {};
+      if (failed === 0 && (code !== 0 || passed === 0)) failed = 1; // it broke outside of any test
+      resolve({ passed, failed, seconds: ((Date.now() - start) / 1000).toFixed(1) });
+    });
+  });
+}

@@ -1,0 +1,122 @@
+#include "http/request.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "http/parser.hpp"
+
+namespace latchkey::http {
+namespace {
+
+TEST(request, finds_known_fields_in_any_case) {
+    std::pair<std::string_view, field_name> const names[] = {
+        {"Accept", field_name::accept},
+        {"Authorization", field_name::authorization},
+        {"Connection", field_name::connection},
+        {"Content-Length", field_name::content_length},
+        {"Content-Type", field_name::content_type},
+        {"Expect", field_name::expect},
+        {"X-Forwarded-For", field_name::forwarded_for},
+        {"X-Forwarded-Proto", field_name::forwarded_proto},
+        {"Host", field_name::host},
+        {"Idempotency-Key", field_name::idempotency_key},
+        {"If-Match", field_name::if_match},
+        {"If-None-Match", field_name::if_none_match},
+        {"X-Request-Id", field_name::request_id},
+        {"traceparent", field_name::traceparent},
+        {"Transfer-Encoding", field_name::transfer_encoding},
+        {"User-Agent", field_name::user_agent},
+        {"X-API-Key", field_name::x_api_key},
+    };
+    EXPECT_EQ(std::size(names), static_cast<std::size_t>(field_name::count_));
+    for (auto const& [name, known] : names) {
+        std::string upper;
+        std::string lower;
+        for (char const byte : name) {
+            upper.push_back(static_cast<char>(std::toupper(byte)));
+            lower.push_back(static_cast<char>(std::tolower(byte)));
+        }
+        EXPECT_EQ(field_name_of(name), known) << name;
+        EXPECT_EQ(field_name_of(upper), known) << name;
+        EXPECT_EQ(field_name_of(lower), known) << name;
+        // Another byte anywhere makes it another name.
+        for (std::size_t at = 0; at < name.size(); ++at) {
+            auto other = std::string(name);
+            other[at] = '~';
+            EXPECT_EQ(field_name_of(other), field_name::unknown) << other;
+        }
+        EXPECT_EQ(field_name_of(std::string(name) + "x"), field_name::unknown);
+        EXPECT_EQ(field_name_of(name.substr(1)), field_name::unknown);
+    }
+    EXPECT_EQ(field_name_of(""), field_name::unknown);
+}
+
+TEST(request, keeps_the_first_and_counts_all) {
+    request one;
+    EXPECT_TRUE(one.add("X-Other", "0"));
+    EXPECT_TRUE(one.add("accept", "1"));
+    EXPECT_TRUE(one.add("ACCEPT", "2"));
+    EXPECT_EQ(one.find(field_name::accept), "1");
+    EXPECT_EQ(one.count(field_name::accept), 2u);
+    EXPECT_EQ(one.find(field_name::expect), std::nullopt);
+    EXPECT_EQ(one.count(field_name::expect), 0u);
+    EXPECT_EQ(one.fields().size(), 3u);
+    EXPECT_EQ(one.fields()[2].known, field_name::accept);
+    one.clear();
+    EXPECT_EQ(one.find(field_name::accept), std::nullopt);
+    EXPECT_TRUE(one.fields().empty());
+}
+
+TEST(request, is_full_at_its_limit) {
+    request one;
+    for (std::size_t count = 0; count < base::limits::header_fields_max; ++count)
+        EXPECT_TRUE(one.add("Accept", "x"));
+    EXPECT_FALSE(one.add("Accept", "x"));
+    EXPECT_EQ(one.count(field_name::accept), base::limits::header_fields_max);
+}
+
+std::vector<std::string> all_views(request const& one) {
+    std::vector<std::string> views;
+    for (auto const view : {one.method_text, one.path, one.query, one.authority, one.body})
+        views.emplace_back(view);
+    for (auto const& field : one.fields()) {
+        views.emplace_back(field.name);
+        views.emplace_back(field.value);
+    }
+    return views;
+}
+
+TEST(request, follows_its_bytes) {
+    settings const limits;
+    for (std::string const head :
+         {"GET /a?b HTTP/1.1\r\nHost: h\r\nX:\r\nY: z\r\n\r\n",
+          "GET http://h HTTP/1.1\r\nHost: i\r\n\r\n",
+          "OPTIONS http://h HTTP/1.1\r\nHost: i\r\n\r\n", "OPTIONS * HTTP/1.0\r\n\r\n"}) {
+        std::string storage = head + std::string(100, '.');
+        parser on(limits);
+        request one;
+        framing how;
+        ASSERT_EQ(on.read_head({storage.data(), head.size()}, one, how).state,
+                  step::state::complete);
+        auto const before = all_views(one);
+        storage.replace(0, head.size() + 7, std::string(7, '!') + head);
+        one.rebase(7);
+        EXPECT_EQ(all_views(one), before);
+    }
+}
+
+TEST(request, knows_methods) {
+    for (auto const verb : {method::get, method::head, method::post, method::put, method::patch,
+                            method::delete_, method::options})
+        EXPECT_EQ(method_of(name_of(verb)), verb);
+    EXPECT_EQ(name_of(method::delete_), "DELETE");
+    EXPECT_EQ(method_of("PROPFIND"), method::other);
+    EXPECT_EQ(method_of("OTHER"), std::nullopt);
+    EXPECT_EQ(method_of("Get"), std::nullopt);
+    EXPECT_EQ(method_of(""), std::nullopt);
+}
+
+}  // namespace
+}  // namespace latchkey::http
