@@ -32,16 +32,20 @@ install_packages() {
   rm -f "$log"
 }
 
-# build KIND TARGET…: configures build/KIND from tools/native/KIND.ini once, then builds what changed.
+# Configures build/KIND from tools/native/KIND.ini, once.
+configure() {
+  local folder=$top/build/$1 log
+  [ ! -e "$folder/build.ninja" ] || return 0
+  say "configuring build/$1"
+  log=$(mktemp)
+  meson setup --native-file "$top/tools/native/$1.ini" "$folder" "$top" >"$log" 2>&1 ||
+    { grep -E 'ERROR' "$log" >&2 || tail -n 5 "$log" >&2; rm -f "$log"; die "meson could not configure build/$1"; }
+  rm -f "$log"
+}
+
+# build KIND TARGET...: builds what changed in build/KIND.
 build() {
-  local kind=$1 folder=$top/build/$1; shift
-  if [ ! -e "$folder/build.ninja" ]; then
-    say "configuring build/$kind"
-    local log; log=$(mktemp)
-    meson setup --native-file "$top/tools/native/$kind.ini" "$folder" "$top" >"$log" 2>&1 ||
-      { grep -E 'ERROR' "$log" >&2 || tail -n 5 "$log" >&2; rm -f "$log"; die "meson could not configure build/$kind"; }
-    rm -f "$log"
-  fi
-  say "building build/$kind"
-  ninja -C "$folder" "$@" >&2 || die "the build in build/$kind failed; the compiler's message is above"
+  configure "$1"
+  say "building build/$1"
+  ninja -C "$top/build/$1" "${@:2}" >&2 || die "the build in build/$1 failed; the compiler's message is above"
 }
