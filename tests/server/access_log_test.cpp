@@ -1,0 +1,100 @@
+#include "server/access_log.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace latchkey::server {
+namespace {
+
+std::string contents(std::filesystem::path const& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct log_folder {
+    std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("access-log-" + std::to_string(::getpid()));
+    log_folder() { std::filesystem::create_directory(folder); }
+    ~log_folder() { std::filesystem::remove_all(folder); }
+};
+
+TEST(access_log, writes_what_it_is_handed_in_order_and_gives_buffers_back) {
+    log_folder at;
+    auto const path = at.folder / "access.log";
+    {
+        auto log = log_thread::open(path).value();
+        std::string lines;
+        for (int i = 0; i < 1000; ++i) {
+            lines = std::to_string(i) + "\n";
+            log->hand_over(lines);
+            EXPECT_TRUE(lines.empty());
+        }
+    }
+    auto const text = contents(path);
+    EXPECT_TRUE(text.starts_with("0\n1\n2\n"));
+    EXPECT_TRUE(text.ends_with("998\n999\n"));
+    struct stat status{};
+    ::stat(path.c_str(), &status);
+    EXPECT_EQ(status.st_mode & 0007, 0u) << "others may not read it";
+}
+
+TEST(access_log, goes_on_in_a_new_file_after_it_was_moved_away) {
+    log_folder at;
+    auto const path = at.folder / "access.log";
+    {
+        auto log = log_thread::open(path).value();
+        std::string lines = "before\n";
+        log->hand_over(lines);
+        for (int i = 0; i < 1000 && contents(path).empty(); ++i) ::usleep(1000);
+        std::filesystem::rename(path, at.folder / "access.log.1");
+        log->reopen();
+        for (int i = 0; i < 1000 && !std::filesystem::exists(path); ++i) ::usleep(1000);
+        lines = "after\n";
+        log->hand_over(lines);
+    }
+    EXPECT_EQ(contents(at.folder / "access.log.1"), "before\n");
+    EXPECT_EQ(contents(path), "after\n");
+}
+
+TEST(access_log, counts_what_a_full_disk_does_not_take) {
+    auto log = log_thread::open("/dev/full").value();
+    std::string lines = "lost\n";
+    log->hand_over(lines);
+    for (int i = 0; i < 2000 && log->dropped_bytes() == 0; ++i) ::usleep(1000);
+    EXPECT_EQ(log->dropped_bytes(), 5u);
+}
+
+TEST(access_log, says_what_is_wrong_with_its_file) {
+    auto const log = log_thread::open("/nowhere/access.log");
+    ASSERT_FALSE(log);
+    EXPECT_NE(log.error().message.find("/nowhere/access.log"), std::string::npos);
+}
+
+TEST(access_log_lines, are_json_whatever_the_client_sends) {
+    log_entry entry;
+    entry.begin("GET", "/users/\"\\", "agent\x01\xff\"", {0, 0});
+    entry.status = 404;
+    entry.code = base::problem::route_not_found;
+    entry.bytes_in = 10, entry.bytes_out = 20;
+    entry.request_id = "req_x";
+    entry.refused_unparsed = true;
+    std::string line;
+    append_line(entry, nullptr, {}, 1'234'567, line);
+    EXPECT_EQ(line.find('\x01'), std::string::npos);
+    EXPECT_EQ(line.find('\xff'), std::string::npos) << "a log line is valid UTF-8";
+    EXPECT_NE(line.find(R"("path":"/users/\"\\")"), std::string::npos) << line;
+    EXPECT_NE(
+        line.find(
+            R"("status":404,"code":"route_not_found","bytes_in":10,"bytes_out":20,"duration_us":1234)"),
+        std::string::npos)
+        << line;
+    EXPECT_TRUE(line.ends_with("}\n"));
+}
+
+}  // namespace
+}  // namespace latchkey::server
