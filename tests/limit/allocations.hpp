@@ -6,6 +6,7 @@
 
 namespace latchkey::test {
 
+bool counts_allocations();  // not under TSan; then a test of this kind is skipped
 std::size_t allocations();  // of this thread, so far
 
 }  // namespace latchkey::test
