@@ -180,9 +180,9 @@ guard::progress guard::judge_request_line(std::string_view input) {
         return refuse(problem::malformed_request, "CONNECT is for proxies, and this is none.");
     if (facts_.target.in(input) == "*" && method != "OPTIONS")
         return refuse(problem::malformed_request, "The target '*' is only for OPTIONS.");
-    facts_.verb = method_of(method);
-    if (!facts_.verb)
-        return refuse(problem::method_not_implemented, "No such method is implemented.");
+    auto const verb = method_of(method);
+    if (!verb) return refuse(problem::method_not_implemented, "No such method is implemented.");
+    facts_.verb = *verb;
     return progress::done;
 }
 

@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "base/problem.hpp"
@@ -37,7 +36,7 @@ struct head_facts {
     stretch authority;  // of an absolute-form target, else of Host
     stretch path;       // size 0: absolute form without a path
     stretch query;
-    std::optional<http::method> verb;  // nullopt: a method that llhttp does not know
+    http::method verb = http::method::other;
     std::uint8_t minor_version = 1;
     std::size_t field_count = 0;
     bool has_host = false;

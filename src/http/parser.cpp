@@ -156,7 +156,7 @@ framing framing_of(request const& head, head_facts const& facts) {
 }
 
 void fill_request_line(std::string_view input, head_facts const& facts, request& into) {
-    into.method = *facts.verb;
+    into.method = facts.verb;
     into.method_text = facts.method.in(input);
     into.authority = facts.authority.size > 0 ? facts.authority.in(input) : std::string_view();
     into.query = facts.query.size > 0 ? facts.query.in(input) : std::string_view();
@@ -171,8 +171,6 @@ void fill_request_line(std::string_view input, head_facts const& facts, request&
 }
 
 }  // namespace
-
-static_assert(sizeof(llhttp_t) <= 128 && alignof(llhttp_t) <= alignof(std::max_align_t));
 
 step parser::read_head(std::string_view input, request& into, framing& how) {
     switch (guard_.advance(input, *limits_)) {
@@ -199,6 +197,8 @@ step parser::read_head(std::string_view input, request& into, framing& how) {
 step parser::parse_head(std::string_view input, request& into) {
     auto const& facts = guard_.facts();
     fill_request_line(input, facts, into);
+    static_assert(sizeof(llhttp_t) <= llhttp_bytes);
+    static_assert(alignof(llhttp_t) <= alignof(std::max_align_t));
     auto* const state = new (llhttp_) llhttp_t;
     sink to{.into = &into};
     llhttp_init(state, HTTP_REQUEST, &callbacks);

@@ -55,7 +55,7 @@ class parser {
     // Big enough for llhttp_t of 8.x and 9.x; parser.cpp checks it, so that llhttp.h stays there.
     static constexpr std::size_t llhttp_bytes = 128;
 
-    step parse_head(std::string_view message, request& into);
+    step parse_head(std::string_view input, request& into);
     step read_chunks(std::string_view input, std::string& body);
 
     settings const* limits_;

@@ -1,17 +1,31 @@
-// Token buckets, exact across all workers (API §10): one atomic theoretical arrival time (GCRA,
-// ITU-T I.371) per key and limit, eight to a cache line, one line per key id in one sparse mapping.
-// Lock-free; any thread. A full bucket is the same as a forgotten one, so zeroed memory is full.
+// Token buckets, exact across all workers (API §10): one atomic theoretical arrival time (TAT) per
+// key and limit, eight to a cache line, one line per key id in one sparse mapping. Lock-free; any
+// thread. A full bucket is the same as a forgotten one, so zeroed memory is full.
 //
 //     limit::decision const seen = buckets.admit(key_id, policy, now.mono, 1);
-//     if (!seen.admitted()) … seen.retry_after_seconds(), seen.violated
+//     limit::append_header(policy, seen, rate_limit_field);
+//     if (!seen.admitted()) … seen.retry_after, seen.violated
 //
-// The promise: in any interval of t seconds at most burst + t × limit / window are admitted. All
-// limits of a key must admit; when one refuses, none is charged. Tokens are never given back.
+// The algorithm is GCRA, ITU-T I.371 annex A, in its virtual scheduling form with several tokens at
+// once: a limit admits n tokens when max(TAT, now) + n × T ≤ now + burst × T, and then TAT becomes
+// max(TAT, now) + n × T. The promise: in any interval of t seconds at most burst + t × limit /
+// window are admitted, since between the first and the last charge of an interval every charge
+// moves the TAT by its own n × T at least, whichever worker made it. All limits of a key must
+// admit; when one refuses, none is charged. Two workers that race for the last token of one limit
+// may cost the key a token of another limit, never gain one. Tokens are never given back.
+//
+// Whole nanoseconds: T is rounded up, so a limit never admits more than it says, and above some
+// 10 million tokens a second visibly less. A bucket that would take more than `refill_max_ns` to
+// fill holds only as many tokens as refill in that time.
+//
+// The clocks of two workers may differ by the length of a turn. Only the repair below depends on
+// it: workers must not be more than `skew_max_ns` apart.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,20 +38,32 @@
 
 namespace latchkey::limit {
 
+// About 126 years: burst × T, and the same with the time of the machine added, stay far inside 64
+// bits, and its seconds inside the 32 of a standing.
+inline constexpr std::int64_t refill_max_ns = 4'000'000'000'000'000'000;
+
+// A TAT further ahead than a full bucket's debt and this comes from an earlier, slower setting of
+// the limit; it is lowered to just that, so that the new setting holds from now on.
+inline constexpr std::int64_t skew_max_ns = 100'000'000;
+
 // A key's limits, prepared for `admit` when the key is read from the store.
 struct rule {
-    std::int64_t interval_ns = 0;   // T = ceil(window / limit): one token
-    std::int64_t capacity_ns = 0;   // burst × T
+    std::int64_t interval_ns = 0;  // T = ceil(window / limit): one token
+    std::int64_t capacity_ns = 0;  // burst × T
     std::uint32_t limit = 0;
     std::uint32_t window_seconds = 0;
-    std::uint32_t burst = 0;
-    std::uint8_t slot = 0;          // of the key's line
+    std::uint32_t burst = 0;  // what the bucket holds, after the bound of refill_max_ns
+    std::uint8_t slot = 0;    // of the key's line
     std::string name;
 };
 struct policy {
-    std::vector<rule> rules;        // at most 8; empty: unlimited
-    std::string header;             // the value of RateLimit-Policy; empty when unlimited
+    std::vector<rule> rules;  // at most 8; empty: unlimited
+    std::string header;       // the value of RateLimit-Policy; empty when unlimited
+    // Indexes into `rules` in the order of their slots, which is the order of charging: a worker
+    // that still has the settings from before a PATCH then races in the same order as the others.
+    std::array<std::uint8_t, model::rate_limits_max> by_slot{};
 };
+// The limits must be within the bounds of the model and have one slot each, no slot twice.
 policy prepare(std::span<model::rate_limit const> limits, std::span<std::uint8_t const> slots);
 
 // What was decided and what is left, rule by rule in the policy's order.
@@ -51,23 +77,31 @@ class decision {
     std::uint8_t violated = 0;  // bit i: rule i refused
     std::uint8_t count = 0;
     std::array<standing, model::rate_limits_max> standings{};
-    std::uint32_t retry_after = 0;  // whole seconds, at least 1 when refused, never too early
+    // Whole seconds, 0 when admitted, else at least 1 and never too early: after exactly that long
+    // the same cost is admitted if nobody else was charged. `never` when no wait can help.
+    std::uint32_t retry_after = 0;
+    static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
 };
-// Appends `"minute";r=599;t=1, "hour";…`, the value of RateLimit.
+// Appends `"minute";r=599;t=1, "hour";…`, the value of RateLimit (IETF
+// draft-ietf-httpapi-ratelimit- headers). Nothing for an unlimited key.
 void append_header(policy const& rules, decision const& seen, std::string& to);
 
 class buckets {
   public:
     static constexpr std::uint64_t keys_max = 1ull << 26;
 
-    // Reserves address space for `keys` lines (MAP_NORESERVE); memory is used as keys are charged.
+    // Reserves address space for key ids below `keys` (MAP_NORESERVE, 64 bytes each, at most
+    // keys_max); memory is used as keys are charged.
     static base::result<std::unique_ptr<buckets>> make(std::uint64_t keys = keys_max);
     ~buckets();
     buckets(buckets const&) = delete;
     buckets& operator=(buckets const&) = delete;
 
-    // Charges `cost` tokens of every limit, or none. Cost 0 only looks. No lock, no allocation, no
-    // system call. `now` is the turn's monotonic clock.
+    // Charges `cost` tokens of every limit, or none. Cost 0 only looks and is always admitted. No
+    // lock, no allocation, no system call. `now` is the turn's monotonic clock, never negative.
+    //
+    // A cost above a bucket's burst is refused for ever. So is a limited key whose id has no line:
+    // the promise cannot be kept for it, and who creates keys should stop below keys_max.
     decision admit(model::id key, policy const& rules, base::mono_ns now, std::uint32_t cost);
 
   private:

@@ -51,6 +51,10 @@ bool set_serial(X509* certificate) {
            BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate)) != nullptr;
 }
 
+// A certificate that is both a server's and its own trust anchor. Some verifiers refuse one with
+// CA:TRUE as a server's (webpki), others one without keyCertSign as an issuer, which is what it is
+// to itself (BoringSSL): so it has neither basicConstraints nor keyUsage, and extKeyUsage alone
+// says what it is for.
 bssl::UniquePtr<X509> make_certificate(EVP_PKEY* key) {
     bssl::UniquePtr<X509> made(X509_new());
     if (made == nullptr) return nullptr;
@@ -65,7 +69,6 @@ bssl::UniquePtr<X509> make_certificate(EVP_PKEY* key) {
         X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, common, -1, -1, 0) == 1 &&
         X509_set_issuer_name(of, name) == 1 && X509_set_pubkey(of, key) == 1 &&
         extend(of, NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1,IP:::1") &&
-        extend(of, NID_key_usage, "critical,digitalSignature") &&
         extend(of, NID_ext_key_usage, "serverAuth") &&
         extend(of, NID_subject_key_identifier, "hash") && X509_sign(of, key, EVP_sha256()) > 0;
     return complete ? std::move(made) : nullptr;

@@ -179,6 +179,12 @@ session::state& state_of(SSL* ssl) {
     return *static_cast<session::state*>(SSL_get_app_data(ssl));
 }
 
+// BoringSSL leaves the alert to us.
+ssl_private_key_result_t cannot_sign(SSL* ssl) {
+    SSL_send_fatal_alert(ssl, SSL_AD_INTERNAL_ERROR);
+    return ssl_private_key_failure;
+}
+
 ssl_private_key_result_t sign(SSL* ssl, std::uint8_t*, std::size_t*, std::size_t,
                               std::uint16_t algorithm, std::uint8_t const* message,
                               std::size_t size) {
@@ -186,7 +192,7 @@ ssl_private_key_result_t sign(SSL* ssl, std::uint8_t*, std::size_t*, std::size_t
     auto job = std::make_shared<signature_job>(
         own.shared->who->native().key.get(), algorithm,
         std::string_view(reinterpret_cast<char const*>(message), size), *own.waiter);
-    if (!own.shared->signer->submit(job)) return ssl_private_key_failure;
+    if (!own.shared->signer->submit(job)) return cannot_sign(ssl);
     own.job = std::move(job);
     return ssl_private_key_retry;
 }
@@ -199,7 +205,8 @@ ssl_private_key_result_t decrypt(SSL*, std::uint8_t*, std::size_t*, std::size_t,
 
 ssl_private_key_result_t complete(SSL* ssl, std::uint8_t* out, std::size_t* size,
                                   std::size_t size_max) {
-    return state_of(ssl).job->take(out, size, size_max);
+    auto const result = state_of(ssl).job->take(out, size, size_max);
+    return result == ssl_private_key_failure ? cannot_sign(ssl) : result;
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ enum class progress : std::uint8_t {
     waiting,     // an RSA signature is being made on the signing thread; call handshake again when
                  // told
     closed,      // the peer's close_notify; ours is sent by `close`
-    failed,      // a fatal alert was sent (in `out`) or received: flush `out` and close
+    failed,      // a fatal alert was sent (in `out`) or received: flush `out` and close. Plain HTTP
+                 // gets no alert, nobody there would understand it
 };
 
 class session {

@@ -1,0 +1,75 @@
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "base/check.hpp"
+#include "limit/buckets.hpp"
+
+namespace latchkey::limit {
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+
+rule prepare_one(model::rate_limit const& from, std::uint8_t slot) {
+    base::check(from.limit > 0 && from.window_seconds > 0, "a rate limit of nothing");
+    base::check(slot < model::rate_limits_max, "a rate limit's slot outside the line");
+    rule one;
+    std::int64_t const window_ns = std::int64_t{from.window_seconds} * second_ns;
+    one.interval_ns = (window_ns + from.limit - 1) / from.limit;
+    std::int64_t const tokens = from.burst != 0 ? from.burst : from.limit;
+    // At least one, also for a window that is longer than any the model allows.
+    std::int64_t const tokens_max = std::max<std::int64_t>(1, refill_max_ns / one.interval_ns);
+    one.burst = static_cast<std::uint32_t>(std::min(tokens, tokens_max));
+    one.capacity_ns = one.burst * one.interval_ns;
+    one.limit = from.limit;
+    one.window_seconds = from.window_seconds;
+    one.slot = slot;
+    one.name = from.name;
+    return one;
+}
+
+void append_number(std::string& to, std::uint32_t value) {
+    char digits[10];
+    to.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+// `"name";first=1;second=2`, and the comma before it. Names are [a-z][a-z0-9_-]*, so that they need
+// no escapes in a quoted string (RFC 9651 §3.3.3).
+void append_item(std::string& to, bool first_item, std::string_view name, char first,
+                 std::uint32_t first_value, char second, std::uint32_t second_value) {
+    if (!first_item) to.append(", ");
+    to.append(1, '"').append(name).append("\";").append(1, first).append(1, '=');
+    append_number(to, first_value);
+    to.append(1, ';').append(1, second).append(1, '=');
+    append_number(to, second_value);
+}
+
+}  // namespace
+
+policy prepare(std::span<model::rate_limit const> limits, std::span<std::uint8_t const> slots) {
+    base::check(limits.size() == slots.size(), "a rate limit without a slot");
+    base::check(limits.size() <= model::rate_limits_max, "more rate limits than slots");
+    policy made;
+    made.rules.reserve(limits.size());
+    unsigned used = 0;
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+        made.rules.push_back(prepare_one(limits[i], slots[i]));
+        base::check((used >> slots[i] & 1u) == 0, "two rate limits in one slot");
+        used |= 1u << slots[i];
+        append_item(made.header, i == 0, limits[i].name, 'q', limits[i].limit, 'w',
+                    limits[i].window_seconds);
+    }
+    auto const order = std::span(made.by_slot).first(limits.size());
+    std::iota(order.begin(), order.end(), std::uint8_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](std::uint8_t left, std::uint8_t right) { return slots[left] < slots[right]; });
+    return made;
+}
+
+void append_header(policy const& rules, decision const& seen, std::string& to) {
+    for (std::size_t i = 0; i < seen.count; ++i)
+        append_item(to, i == 0, rules.rules[i].name, 'r', seen.standings[i].remaining, 't',
+                    seen.standings[i].full_in_seconds);
+}
+
+}  // namespace latchkey::limit

@@ -1,0 +1,58 @@
+#include "allocations.hpp"
+
+#include <cstdlib>
+#include <new>
+
+#if __has_feature(thread_sanitizer)
+
+// TSan's runtime has an operator new of its own, which cannot be replaced when it is linked in.
+bool latchkey::test::counts_allocations() {
+    return false;
+}
+std::size_t latchkey::test::allocations() {
+    return 0;
+}
+
+#else
+
+namespace {
+
+thread_local std::size_t count = 0;
+
+void* take(std::size_t bytes, std::size_t alignment) {
+    ++count;
+    std::size_t const rounded = (bytes + alignment - 1) / alignment * alignment;
+    void* const memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+
+}  // namespace
+
+bool latchkey::test::counts_allocations() {
+    return true;
+}
+std::size_t latchkey::test::allocations() {
+    return count;
+}
+
+void* operator new(std::size_t bytes) {
+    return take(bytes, alignof(std::max_align_t));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    return take(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+    std::free(memory);
+}
+
+#endif

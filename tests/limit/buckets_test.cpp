@@ -1,0 +1,228 @@
+#include "limit/buckets.hpp"
+
+#include <gtest/gtest.h>
+
+#include "allocations.hpp"
+
+namespace latchkey::limit {
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+constexpr std::int64_t start = 1'000'000 * second;
+
+policy prepared(std::vector<model::rate_limit> const& limits) {
+    std::vector<std::uint8_t> slots;
+    for (std::size_t i = 0; i < limits.size(); ++i) slots.push_back(static_cast<std::uint8_t>(i));
+    return prepare(limits, slots);
+}
+
+std::string header(policy const& rules, decision const& seen) {
+    std::string text;
+    append_header(rules, seen, text);
+    return text;
+}
+
+struct buckets_test : ::testing::Test {
+    std::unique_ptr<buckets> table = buckets::make(1024).value();
+
+    decision admit(policy const& rules, base::mono_ns now, std::uint32_t cost = 1) {
+        return table->admit(1, rules, now, cost);
+    }
+};
+
+TEST(policies, have_the_header_of_the_contract) {
+    EXPECT_EQ(prepared(model::default_rate_limits()).header,
+              "\"minute\";q=600;w=60, \"hour\";q=20000;w=3600");
+    EXPECT_EQ(prepared({}).header, "");
+    EXPECT_EQ(prepared({{.name = "a", .limit = 10, .window_seconds = 1, .burst = 50}}).header,
+              "\"a\";q=10;w=1");
+}
+
+TEST(policies, round_the_interval_up) {
+    auto const rules = prepared({{.name = "a", .limit = 3, .window_seconds = 1}});
+    EXPECT_EQ(rules.rules[0].interval_ns, 333'333'334);
+    EXPECT_EQ(rules.rules[0].capacity_ns, 3 * 333'333'334);
+    EXPECT_EQ(rules.rules[0].burst, 3u);
+}
+
+TEST(policies, charge_in_the_order_of_slots) {
+    std::vector<model::rate_limit> const limits = {{"a", 1, 1, 0}, {"b", 1, 1, 0}, {"c", 1, 1, 0}};
+    std::array<std::uint8_t, 3> const slots = {7, 0, 3};
+    auto const rules = prepare(limits, slots);
+    EXPECT_EQ(rules.rules[0].slot, 7);
+    EXPECT_EQ(rules.by_slot[0], 1);
+    EXPECT_EQ(rules.by_slot[1], 2);
+    EXPECT_EQ(rules.by_slot[2], 0);
+}
+
+TEST(policies, hold_no_more_than_refills_in_126_years) {
+    auto const rules =
+        prepared({{.name = "a", .limit = 1, .window_seconds = 31'536'000, .burst = 1'000'000'000}});
+    EXPECT_EQ(rules.rules[0].burst, 126u);
+    EXPECT_LE(rules.rules[0].capacity_ns, refill_max_ns);
+}
+
+TEST_F(buckets_test, admits_the_burst_then_one_per_interval) {
+    auto const rules = prepared({{.name = "a", .limit = 10, .window_seconds = 1, .burst = 5}});
+    for (std::uint32_t left = 5; left-- > 0;) {
+        auto const seen = admit(rules, start);
+        ASSERT_TRUE(seen.admitted());
+        EXPECT_EQ(seen.standings[0].remaining, left);
+        EXPECT_EQ(seen.retry_after, 0u);
+    }
+    EXPECT_FALSE(admit(rules, start).admitted());
+    EXPECT_FALSE(admit(rules, start + second / 10 - 1).admitted());
+    EXPECT_TRUE(admit(rules, start + second / 10).admitted());
+    EXPECT_FALSE(admit(rules, start + second / 10).admitted());
+    EXPECT_EQ(admit(rules, start + 10 * second).standings[0].remaining, 4u);
+}
+
+TEST_F(buckets_test, says_what_is_left) {
+    auto const rules = prepared(model::default_rate_limits());
+    EXPECT_EQ(header(rules, admit(rules, start, 0)), "\"minute\";r=600;t=0, \"hour\";r=20000;t=0");
+    EXPECT_EQ(header(rules, admit(rules, start)), "\"minute\";r=599;t=1, \"hour\";r=19999;t=1");
+    EXPECT_EQ(header(rules, admit(rules, start, 599)),
+              "\"minute\";r=0;t=60, \"hour\";r=19400;t=108");
+    auto const refused = admit(rules, start);
+    EXPECT_EQ(refused.violated, 1);
+    EXPECT_EQ(refused.retry_after, 1u);
+    EXPECT_EQ(header(rules, refused), "\"minute\";r=0;t=60, \"hour\";r=19400;t=108");
+}
+
+TEST_F(buckets_test, charges_none_when_one_refuses) {
+    auto const rules = prepared({{"wide", 100, 60, 0}, {"narrow", 2, 60, 0}, {"other", 50, 60, 0}});
+    EXPECT_TRUE(admit(rules, start, 2).admitted());
+    for (int i = 0; i < 10; ++i) {
+        auto const refused = admit(rules, start);
+        EXPECT_EQ(refused.violated, 2);
+        EXPECT_EQ(refused.standings[0].remaining, 98u);
+        EXPECT_EQ(refused.standings[1].remaining, 0u);
+        EXPECT_EQ(refused.standings[2].remaining, 48u);
+        EXPECT_EQ(refused.retry_after, 30u);
+    }
+    EXPECT_EQ(admit(rules, start, 99).violated, 1 | 2 | 4);
+}
+
+TEST_F(buckets_test, looks_without_charging) {
+    auto const rules = prepared({{.name = "a", .limit = 1, .window_seconds = 60}});
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(admit(rules, start, 0).standings[0].remaining, 1u);
+    EXPECT_TRUE(admit(rules, start).admitted());
+    auto const empty = admit(rules, start, 0);
+    EXPECT_TRUE(empty.admitted());
+    EXPECT_EQ(empty.standings[0].remaining, 0u);
+    EXPECT_EQ(empty.standings[0].full_in_seconds, 60u);
+    EXPECT_EQ(empty.retry_after, 0u);
+}
+
+TEST_F(buckets_test, admits_an_unlimited_key_always) {
+    auto const seen = admit(prepared({}), start, 1'000'000);
+    EXPECT_TRUE(seen.admitted());
+    EXPECT_EQ(seen.count, 0);
+    EXPECT_EQ(header(prepared({}), seen), "");
+}
+
+TEST_F(buckets_test, never_admits_more_than_a_bucket_holds) {
+    auto const rules = prepared({{"a", 10, 1, 0}, {"b", 100, 1, 0}});
+    auto const seen = admit(rules, start, 11);
+    EXPECT_EQ(seen.violated, 1);
+    EXPECT_EQ(seen.retry_after, decision::never);
+    EXPECT_FALSE(admit(rules, start, 4'000'000'000).admitted());
+    EXPECT_TRUE(admit(rules, start, 10).admitted());
+}
+
+TEST_F(buckets_test, refuses_a_key_that_has_no_line) {
+    auto const rules = prepared({{"a", 10, 1, 0}, {"b", 100, 1, 0}});
+    EXPECT_TRUE(table->admit(1023, rules, start, 1).admitted());
+    for (model::id const id : {std::int64_t{1024}, (std::int64_t{1} << 53) - 1}) {
+        auto const seen = table->admit(id, rules, start, 1);
+        EXPECT_EQ(seen.violated, 3);
+        EXPECT_EQ(seen.retry_after, decision::never);
+        EXPECT_TRUE(table->admit(id, prepared({}), start, 1).admitted());
+    }
+}
+
+TEST_F(buckets_test, keeps_keys_apart) {
+    auto const rules = prepared({{.name = "a", .limit = 1, .window_seconds = 60}});
+    for (model::id id = 1; id < 1024; ++id) {
+        EXPECT_TRUE(table->admit(id, rules, start, 1).admitted());
+        EXPECT_FALSE(table->admit(id, rules, start, 1).admitted());
+    }
+}
+
+TEST_F(buckets_test, a_faster_setting_holds_from_the_first_look) {
+    auto const slow = prepared({{.name = "a", .limit = 10, .window_seconds = 31'536'000}});
+    auto const fast = prepared({{.name = "a", .limit = 10, .window_seconds = 10}});
+    EXPECT_TRUE(admit(slow, start, 10).admitted());
+    auto const refused = admit(fast, start);
+    EXPECT_FALSE(refused.admitted());
+    EXPECT_EQ(refused.retry_after, 2u);  // one token's second, and the skew that is allowed for
+    EXPECT_EQ(refused.standings[0].full_in_seconds, 11u);
+    EXPECT_FALSE(admit(fast, start + second).admitted());
+    EXPECT_TRUE(admit(fast, start + second + skew_max_ns).admitted());
+    EXPECT_EQ(admit(fast, start + 10 * second + skew_max_ns, 0).standings[0].remaining, 9u);
+}
+
+TEST_F(buckets_test, a_slower_setting_keeps_what_was_spent) {
+    auto const fast = prepared({{.name = "a", .limit = 10, .window_seconds = 10}});
+    auto const slow = prepared({{.name = "a", .limit = 10, .window_seconds = 1000}});
+    EXPECT_TRUE(admit(fast, start, 10).admitted());
+    EXPECT_EQ(admit(slow, start, 0).standings[0].remaining, 9u);
+    EXPECT_EQ(admit(slow, start, 0).standings[0].full_in_seconds, 10u);
+}
+
+TEST_F(buckets_test, a_limit_keeps_its_bucket_with_its_slot) {
+    std::vector<model::rate_limit> const both = {{"a", 5, 60, 0}, {"b", 7, 60, 0}};
+    std::array<std::uint8_t, 2> const slots = {0, 1};
+    EXPECT_TRUE(admit(prepare(both, slots), start, 5).admitted());
+    std::vector<model::rate_limit> const changed = {{"b", 7, 60, 0}, {"c", 5, 60, 0}};
+    std::array<std::uint8_t, 2> const kept = {1, 2};
+    auto const seen = admit(prepare(changed, kept), start, 0);
+    EXPECT_EQ(seen.standings[0].remaining, 2u);
+    EXPECT_EQ(seen.standings[1].remaining, 5u);
+}
+
+TEST_F(buckets_test, holds_at_the_bounds_of_the_model) {
+    model::id id = 1;
+    for (std::uint32_t const limit : {1u, 7u, 1'000'000'000u})
+        for (std::uint32_t const window : {1u, 60u, 31'536'000u})
+            for (std::uint32_t const burst : {0u, 1u, 1'000'000'000u})
+                for (std::int64_t const now :
+                     {std::int64_t{0}, start, 30 * 365 * 86'400 * second}) {
+                    auto const rules = prepared({{"a", limit, window, burst}});
+                    auto const& one = rules.rules[0];
+                    auto const all = table->admit(id, rules, now, one.burst);
+                    ASSERT_TRUE(all.admitted());
+                    EXPECT_EQ(all.standings[0].remaining, 0u);
+                    auto const refused = table->admit(id, rules, now, 1);
+                    ASSERT_FALSE(refused.admitted());
+                    std::int64_t const later = now + refused.retry_after * second;
+                    EXPECT_TRUE(table->admit(id, rules, later, 1).admitted());
+                    EXPECT_FALSE(table->admit(id, rules, now, 4'294'967'295u).admitted());
+                    ++id;
+                }
+}
+
+TEST_F(buckets_test, allocates_nothing) {
+    if (!test::counts_allocations()) GTEST_SKIP();
+    auto const rules = prepared(model::default_rate_limits());
+    std::string text;
+    text.reserve(256);
+    auto const before = test::allocations();
+    for (int i = 0; i < 1000; ++i) {
+        text.clear();
+        append_header(rules, admit(rules, start + i), text);
+    }
+    EXPECT_EQ(test::allocations(), before);
+    EXPECT_FALSE(admit(rules, start).admitted());
+}
+
+TEST(tables, reserve_more_than_they_use) {
+    auto const table = buckets::make().value();
+    auto const rules = prepared({{.name = "a", .limit = 1, .window_seconds = 60}});
+    auto const last = static_cast<model::id>(buckets::keys_max - 1);
+    EXPECT_TRUE(table->admit(last, rules, start, 1).admitted());
+    EXPECT_FALSE(table->admit(last, rules, start, 1).admitted());
+}
+
+}  // namespace
+}  // namespace latchkey::limit
