@@ -1,11 +1,14 @@
-// One request from its head to its answer: API §3's order of checks, on one screen (gate.cpp), and the
-// only way to a handler. No sockets and no clock: bytes and time are arguments, so a whole request
-// can be tested without a server. One per connection, reused; belongs to the connection's worker.
+// One request from its head to its answer: API §3's order of checks, on one screen (gate.cpp), and
+// the only way to a handler. No sockets and no clock: bytes and time are arguments, so a whole
+// request can be tested without a server. One per connection, reused; belongs to the connection's
+// worker.
 //
 //     need then = exchange.begin(desk, request, framing, peer, now, response);
-//     if (then == need::body)   { … collect at most exchange.body_bytes_max() … ; then = exchange.finish(…); }
-//     if (then == need::commit) { store::commit done(writer, home, exchange.take_command());
-//                                 auto const& outcome = co_await done; exchange.answer(desk, outcome, response); }
+//     if (then == need::body)   { … collect at most exchange.body_bytes_max() … ; then =
+//     exchange.finish(…); } if (then == need::commit) { store::commit done(writer, home,
+//     exchange.take_command());
+//                                 auto const& outcome = co_await done; exchange.answer(desk,
+//                                 outcome, response); }
 //     // need::nothing: `response` is complete
 #pragma once
 
@@ -16,6 +19,7 @@
 #include <string_view>
 
 #include "api/settings.hpp"
+#include "api/trouble.hpp"
 #include "auth/cache.hpp"
 #include "base/clock.hpp"
 #include "http/request.hpp"
@@ -56,11 +60,13 @@ class exchange {
 
     // Everything up to the body. `need::body` is answered when the framing has one and all checks
     // before it passed (now is the time for `100 Continue`), else the request is served at once.
-    // When a request is refused while its body is still to come, `response.close` is set.
-    need begin(desk& at, http::request const& request, http::framing const& framing, peer const& from,
-               base::instant now, http::response& response);
+    // The bytes of the credential are overwritten where the request shows them, so they must lie in
+    // memory of the caller's that may be written.
+    need begin(desk& at, http::request const& request, http::framing const& framing,
+               peer const& from, base::instant now, http::response& response);
     // The body is in `request.body`; the other views of `request` are the same text as in `begin`.
-    need finish(desk& at, http::request const& request, base::instant now, http::response& response);
+    need finish(desk& at, http::request const& request, base::instant now,
+                http::response& response);
     // How large the body may be: smaller while the credential is still looked for in it.
     std::size_t body_bytes_max() const;
     bool credential_in_body() const;
@@ -75,21 +81,38 @@ class exchange {
 
     // For the access log and the metrics; valid after the answer, until the next `begin`.
     std::string_view request_id() const;
-    std::string_view trace_id() const;      // of `traceparent`, 32 hexadecimal digits or empty
-    std::string_view route() const;         // the pattern, "/api/v1/users/{id}", or empty
-    model::id key_id() const;               // 0: none; set on 403 and 429 too
+    std::string_view trace_id() const;  // of `traceparent`, 32 hexadecimal digits or empty
+    std::string_view route() const;     // the pattern, "/api/v1/users/{id}", or empty
+    model::id key_id() const;           // 0: none; set on 403 and 429 too
     std::string_view project() const;
     key_source source() const;
-    std::optional<model::address> const& client() const;  // the peer's, or what a trusted proxy said
+    std::optional<model::address> const& client()
+        const;  // the peer's, or what a trusted proxy said
 
   private:
     struct state;
+
+    bool is_secure(http::request const& request, peer const& from);
+    need seek_in_body(http::framing const& framing, http::response& response);
+    bool accept_key(auth::verdict const& verdict, http::response& response);
+    bool admit(desk& at, base::instant now, http::response& response);
+    bool find_handler(http::request const& request, http::response& response);
+    bool check_head(http::request const& request, bool has_body, bool odd_expectation,
+                    http::response& response);
+    bool takes_body() const;
+    need run(desk& at, http::request const& request, base::instant now, http::response& response);
+    need serve_open(http::request const& request, http::response& response);
+    void answer_options(http::response& response);
+    need refused(base::problem code, http::response& response);
+    need refused(trouble what, http::response& response);
+    need dressed(http::response& response);
+
     std::unique_ptr<state> state_;
 };
 
 // A problem document for a request that never became one (the parser refused it), with a fresh id.
 // `close` is set. `id` is set to the id, for the log.
-void refuse_unparsed(desk& at, base::problem problem, std::string_view detail, http::response& response,
-                     std::string& id);
+void refuse_unparsed(desk& at, base::problem problem, std::string_view detail,
+                     http::response& response, std::string& id);
 
 }  // namespace latchkey::api

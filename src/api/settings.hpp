@@ -10,9 +10,9 @@
 namespace latchkey::api {
 
 struct settings {
-    std::string base_url;             // "https://api.example.com", empty: relative references
-    bool allow_query = true;          // credentials by way 3
-    bool allow_body = true;           // credentials by way 4
+    std::string base_url;     // "https://api.example.com", empty: relative references
+    bool allow_query = true;  // credentials by way 3
+    bool allow_body = true;   // credentials by way 4
     std::vector<model::cidr> trusted_proxies;
     bool strict_transport_security = false;  // true with a configured certificate
     std::size_t body_bytes_max = base::limits::body_bytes_max;

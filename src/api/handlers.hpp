@@ -1,0 +1,35 @@
+// What the route table points at: a read answers from the snapshot, a write plans a command and
+// later renders its outcome. Each resource has a file of its own (users.cpp, posts.cpp, pages.cpp).
+#pragma once
+
+#include "api/route.hpp"
+
+namespace latchkey::api {
+
+std::optional<trouble> list_users(call const&, store::snapshot const&, http::response&);
+std::optional<trouble> get_user(call const&, store::snapshot const&, http::response&);
+std::optional<model::scope> scope_of_include(std::string_view raw_query);
+std::optional<model::scope> scope_of_posts(std::string_view raw_query);
+std::optional<trouble> list_posts_of_user(call const&, store::snapshot const&, http::response&);
+or_trouble<store::command> plan_create_user(call const&);
+or_trouble<store::command> plan_replace_user(call const&);
+or_trouble<store::command> plan_patch_user(call const&);
+or_trouble<store::command> plan_delete_user(call const&);
+void answer_user(settings const&, store::outcome const&, http::response&);
+void answer_user_created(settings const&, store::outcome const&, http::response&);
+
+std::optional<trouble> list_posts(call const&, store::snapshot const&, http::response&);
+std::optional<trouble> get_post(call const&, store::snapshot const&, http::response&);
+or_trouble<store::command> plan_create_post(call const&);
+or_trouble<store::command> plan_replace_post(call const&);
+or_trouble<store::command> plan_patch_post(call const&);
+or_trouble<store::command> plan_delete_post(call const&);
+void answer_post(settings const&, store::outcome const&, http::response&);
+void answer_post_created(settings const&, store::outcome const&, http::response&);
+
+void answer_deleted(settings const&, store::outcome const&, http::response&);
+
+std::optional<trouble> show_health(std::string_view, settings const&, http::response&);
+std::optional<trouble> show_problem(std::string_view code, settings const&, http::response&);
+
+}  // namespace latchkey::api

@@ -1,0 +1,35 @@
+// The id of a request (API §1) and the trace that it belongs to (W3C Trace Context, level 1).
+// Values of fixed size; nothing is allocated.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace latchkey::api {
+
+class request_id {
+  public:
+    // The client's if it matches [A-Za-z0-9_-]{8,64}; else `req_` and 22 base62 characters.
+    // `random` is the state of a small generator: ids are to differ, they are no secret.
+    void take(std::optional<std::string_view> sent, std::uint64_t& random);
+    std::string_view text() const { return {text_.data(), size_}; }
+
+  private:
+    std::array<char, 64> text_{};
+    std::uint8_t size_ = 0;
+};
+
+class trace_id {
+  public:
+    // Of a well-formed `traceparent`; empty otherwise.
+    void take(std::optional<std::string_view> traceparent);
+    std::string_view text() const { return {text_.data(), size_}; }
+
+  private:
+    std::array<char, 32> text_{};
+    std::uint8_t size_ = 0;
+};
+
+}  // namespace latchkey::api

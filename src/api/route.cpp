@@ -1,0 +1,122 @@
+#include "api/route.hpp"
+
+#include <array>
+
+#include "api/handlers.hpp"
+#include "base/limits.hpp"
+
+namespace latchkey::api {
+namespace {
+
+using http::method;
+using model::scope;
+
+constexpr route table[] = {
+    {method::get, "/api/v1/users", scope::users_read, read{list_users}, true},
+    {method::post, "/api/v1/users", scope::users_write,
+     write{plan_create_user, answer_user_created}, true},
+    {method::get, "/api/v1/users/{id}", scope::users_read, read{get_user, scope_of_include}, true},
+    {method::put, "/api/v1/users/{id}", scope::users_write, write{plan_replace_user, answer_user},
+     true},
+    {method::patch, "/api/v1/users/{id}", scope::users_write, write{plan_patch_user, answer_user},
+     true},
+    {method::delete_, "/api/v1/users/{id}", scope::users_write,
+     write{plan_delete_user, answer_deleted, false}, true},
+    {method::get, "/api/v1/users/{id}/posts", scope::users_read,
+     read{list_posts_of_user, scope_of_posts}, true},
+
+    {method::get, "/api/v1/posts", scope::posts_read, read{list_posts}, true},
+    {method::post, "/api/v1/posts", scope::posts_write,
+     write{plan_create_post, answer_post_created}, true},
+    {method::get, "/api/v1/posts/{id}", scope::posts_read, read{get_post}, true},
+    {method::put, "/api/v1/posts/{id}", scope::posts_write, write{plan_replace_post, answer_post},
+     true},
+    {method::patch, "/api/v1/posts/{id}", scope::posts_write, write{plan_patch_post, answer_post},
+     true},
+    {method::delete_, "/api/v1/posts/{id}", scope::posts_write,
+     write{plan_delete_post, answer_deleted, false}, true},
+
+    {method::get, "/healthz", scope::any, open{show_health}},
+    {method::get, "/problems/{code}", scope::any, open{show_problem}},
+};
+
+// Takes the next segment, without its slash; false at the end.
+bool take_segment(std::string_view& path, std::string_view& segment) {
+    if (path.empty() || path.front() != '/') return false;
+    path.remove_prefix(1);
+    auto const slash = path.find('/');
+    segment = path.substr(0, slash);
+    path.remove_prefix(slash == path.npos ? path.size() : slash);
+    return true;
+}
+
+// `{…}` matches one segment that is not empty.
+bool matches(std::string_view pattern, std::string_view path, std::string_view& variable) {
+    std::string_view wanted, given;
+    while (take_segment(pattern, wanted)) {
+        if (!take_segment(path, given)) return false;
+        if (wanted.starts_with('{')) {
+            if (given.empty()) return false;
+            variable = given;
+        } else if (wanted != given) {
+            return false;
+        }
+    }
+    return path.empty();
+}
+
+bool serves(route const& which, method verb) {
+    return which.method == verb || (verb == method::head && which.method == method::get);
+}
+
+}  // namespace
+
+std::span<route const> routes() {
+    return table;
+}
+
+match find_route(method verb, std::string_view path) {
+    match found;
+    bool const prefixed = path.starts_with(prefix);
+    for (auto const& each : table) {
+        if (!found.pattern.empty()) {
+            if (each.pattern == found.pattern && serves(each, verb)) found.chosen = &each;
+            continue;
+        }
+        auto const pattern =
+            each.unprefixed && !prefixed ? each.pattern.substr(prefix.size()) : each.pattern;
+        if (!matches(pattern, path, found.last)) continue;
+        found.pattern = each.pattern;
+        found.open = std::holds_alternative<open>(each.run);
+        found.unprefixed = each.unprefixed && !prefixed;
+        if (serves(each, verb)) found.chosen = &each;
+    }
+    return found;
+}
+
+std::string allowed_methods(std::string_view pattern) {
+    std::string all;
+    auto const add = [&](std::string_view name) {
+        all.append(all.empty() ? "" : ", ").append(name);
+    };
+    for (auto const& each : table) {
+        if (each.pattern != pattern) continue;
+        add(http::name_of(each.method));
+        if (each.method == method::get) add("HEAD");
+    }
+    add("OPTIONS");
+    return all;
+}
+
+std::optional<model::id> parse_id(std::string_view text) {
+    if (text.empty() || text.size() > 16 || text.front() == '0') return std::nullopt;
+    model::id value = 0;
+    for (char const digit : text) {
+        if (digit < '0' || digit > '9') return std::nullopt;
+        value = value * 10 + (digit - '0');
+    }
+    if (value > base::limits::id_max) return std::nullopt;
+    return value;
+}
+
+}  // namespace latchkey::api

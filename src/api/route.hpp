@@ -1,0 +1,94 @@
+// The routes: one constexpr table that dispatch, OPTIONS and Allow, the access log and the tests of
+// completeness read. A handler takes a `call`, which only the gate can make: no key and no
+// admission, no call.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "api/query.hpp"
+#include "api/settings.hpp"
+#include "api/trouble.hpp"
+#include "auth/cache.hpp"
+#include "base/clock.hpp"
+#include "http/request.hpp"
+#include "http/response.hpp"
+#include "store/command.hpp"
+#include "store/snapshot.hpp"
+
+namespace latchkey::api {
+
+// An authenticated and admitted request. Views, valid until the handler returns.
+class call {
+  public:
+    http::request const& request;
+    auth::principal const& who;
+    limit::decision const& quota;
+    base::instant now;
+    settings const& rules;
+    api::query& query;  // parsed; the credential is taken out
+    model::id id;       // of the path, 0 where its pattern has none
+
+  private:
+    friend class exchange;
+    call(http::request const& r, auth::principal const& p, limit::decision const& d,
+         base::instant n, settings const& s, api::query& q, model::id i)
+        : request(r), who(p), quota(d), now(n), rules(s), query(q), id(i) {}
+};
+
+// Answers at once from the snapshot, or says what is wrong.
+using read_fn = std::optional<trouble> (*)(call const&, store::snapshot const&, http::response&);
+// Makes the command, which owns its bytes; the gate adds who asked.
+using write_fn = or_trouble<store::command> (*)(call const&);
+// Renders a committed outcome without reading again.
+using answer_fn = void (*)(settings const&, store::outcome const&, http::response&);
+// Needs no key and gets none. `rest` is what the path has behind the pattern's last slash.
+using open_fn = std::optional<trouble> (*)(std::string_view rest, settings const&, http::response&);
+
+// A further scope that a query asks for; nullopt: none.
+using also_fn = std::optional<model::scope> (*)(std::string_view raw_query);
+
+struct read {
+    read_fn run;
+    also_fn also = nullptr;
+};
+struct write {
+    write_fn plan;
+    answer_fn answer;
+    bool body = true;  // takes a JSON body
+};
+struct open {
+    open_fn run;
+};
+
+struct route {
+    http::method method;
+    std::string_view pattern;  // "/api/v1/users/{id}"; {…} is one segment
+    model::scope scope;        // that the method needs; meaningless for open routes
+    std::variant<read, write, open> run;
+    bool unprefixed = false;  // answers without /api/v1 too
+};
+
+std::span<route const> routes();
+
+// Which route a path belongs to, whatever the method.
+struct match {
+    std::string_view pattern;  // empty: no such path
+    bool open = false;
+    bool unprefixed = false;        // it came without the prefix
+    std::string_view last;          // the segment that stood for {…}
+    route const* chosen = nullptr;  // the one of the method (HEAD as GET); null: 405
+};
+match find_route(http::method method, std::string_view path);
+
+// "GET, HEAD, OPTIONS, POST": what a pattern answers, for Allow.
+std::string allowed_methods(std::string_view pattern);
+
+// A path id is [1-9][0-9]{0,15} and at most 2^53-1.
+std::optional<model::id> parse_id(std::string_view text);
+
+inline constexpr std::string_view prefix = "/api/v1";
+
+}  // namespace latchkey::api

@@ -1,0 +1,172 @@
+#include "api/handlers.hpp"
+#include "api/resource.hpp"
+#include "api/validate.hpp"
+#include "http/target.hpp"
+
+namespace latchkey::api {
+namespace {
+
+using base::field_code;
+
+constexpr std::string_view users_path = "/api/v1/users";
+
+// The members of a user in a body; `required` for POST and PUT.
+struct user_body {
+    std::optional<std::string> name, email;
+};
+
+user_body take_user(members& body, bool required) {
+    user_body made;
+    made.name = body.text(
+        "name", {.required = required, .points_min = 1, .points_max = model::user_name_points_max});
+    made.email = body.text("email", {.required = required, .controls = true});
+    if (made.email && made.email->size() > model::email_bytes_max) {
+        body.fault("email", field_code::too_long, "must have at most 254 bytes");
+        made.email.reset();
+    } else if (made.email && !model::is_email(*made.email)) {
+        body.fault("email", field_code::invalid_format, "must be an email address");
+        made.email.reset();
+    }
+    return made;
+}
+
+or_trouble<store::command> plan_change_user(call const& of, bool whole) {
+    auto const object = read_object(of.request.body);
+    if (!object) return object.error();
+    if (auto wrong = of.query.refuse_rest()) return *wrong;
+    store::command command;
+    store::change_user change;
+    members body(*object, command.faults);
+    auto made = take_user(body, whole);
+    change.id = of.id;
+    change.name = std::move(made.name);
+    change.email = std::move(made.email);
+    change.expected.id = body.sent_back_id("id");
+    change.expected.created_at = body.sent_back_time("created_at");
+    change.expected.updated_at = body.sent_back_time("updated_at");
+    body.refuse_rest();
+    command.what = std::move(change);
+    return command;
+}
+
+}  // namespace
+
+std::optional<trouble> list_users(call const& of, store::snapshot const& seen,
+                                  http::response& answer) {
+    auto const part = take_page(of.query);
+    if (!part) return part.error();
+    auto const email = of.query.take("email");
+    if (auto wrong = of.query.refuse_rest()) return wrong;
+    begin_list(answer.body);
+    store::listed listed;
+    std::vector<filter> filters;
+    if (email) {
+        // The address is unique: the list is that one user, or empty.
+        filters.push_back({"email", *email});
+        auto const id = seen.user_with_email(*email);
+        auto const user = id ? seen.user(*id) : std::nullopt;
+        listed.total = user ? 1 : 0;
+        if (user && part->number == 1) append_user(answer.body, *user);
+    } else {
+        bool first = true;
+        listed = seen.users(part->range(), [&](model::user_view const& user) {
+            if (!std::exchange(first, false)) answer.body.push_back(',');
+            append_user(answer.body, user);
+        });
+    }
+    end_list(*part, listed, answer);
+    add_links(*part, listed, users_path, filters, of.rules, answer);
+    return std::nullopt;
+}
+
+// Posts inside a user, or of one, are posts.
+std::optional<model::scope> scope_of_posts(std::string_view) {
+    return model::scope::posts_read;
+}
+std::optional<model::scope> scope_of_include(std::string_view raw_query) {
+    http::query_cursor cursor(raw_query);
+    while (auto const parameter = cursor.next())
+        if (http::percent_decode(parameter->name, true) == "include")
+            return model::scope::posts_read;
+    return std::nullopt;
+}
+
+std::optional<trouble> get_user(call const& of, store::snapshot const& seen,
+                                http::response& answer) {
+    auto const include = of.query.take("include");
+    if (auto wrong = of.query.refuse_rest()) return wrong;
+    if (include && *include != "posts")
+        return bad_parameter("include", field_code::not_in_enum, "must be posts");
+    auto const user = seen.user(of.id);
+    if (!user) return no_such("user");
+    append_user(answer.body, *user);
+    show_resource(answer);
+    if (!include) return std::nullopt;
+    answer.body.pop_back();
+    answer.body.append(",\"posts\":[");
+    page const part{.limit = base::limits::page_limit_max};
+    bool first = true;
+    auto const listed = seen.posts({.user_id = of.id, .status = std::nullopt}, part.range(),
+                                   [&](model::post_view const& post) {
+                                       if (!std::exchange(first, false)) answer.body.push_back(',');
+                                       append_post(answer.body, post);
+                                   });
+    answer.body.append("],\"posts_pagination\":");
+    append_pagination(part, listed, answer.body);
+    answer.body.push_back('}');
+    return std::nullopt;
+}
+
+std::optional<trouble> list_posts_of_user(call const& of, store::snapshot const& seen,
+                                          http::response& answer) {
+    auto const part = take_page(of.query);
+    if (!part) return part.error();
+    if (auto wrong = of.query.refuse_rest()) return wrong;
+    if (!seen.user(of.id)) return no_such("user");
+    auto const path = std::string(users_path) + "/" + std::to_string(of.id) + "/posts";
+    answer_posts(of, seen, {.user_id = of.id, .status = std::nullopt}, *part, path, {}, answer);
+    return std::nullopt;
+}
+
+or_trouble<store::command> plan_create_user(call const& of) {
+    auto const object = read_object(of.request.body);
+    if (!object) return object.error();
+    if (auto wrong = of.query.refuse_rest()) return *wrong;
+    store::command command;
+    members body(*object, command.faults);
+    auto made = take_user(body, true);
+    for (auto const* const name : {"id", "created_at", "updated_at"}) body.refuse_read_only(name);
+    body.refuse_rest();
+    command.what =
+        store::create_user{std::move(made.name).value_or(""), std::move(made.email).value_or("")};
+    return command;
+}
+
+or_trouble<store::command> plan_replace_user(call const& of) {
+    return plan_change_user(of, true);
+}
+or_trouble<store::command> plan_patch_user(call const& of) {
+    return plan_change_user(of, false);
+}
+
+or_trouble<store::command> plan_delete_user(call const& of) {
+    if (auto wrong = of.query.refuse_rest()) return *wrong;
+    store::command command;
+    command.what = store::delete_user{of.id};
+    return command;
+}
+
+void answer_user(settings const&, store::outcome const& outcome, http::response& answer) {
+    append_user(answer.body, model::view_of(std::get<model::user>(outcome.record)));
+    show_written(answer);
+}
+
+void answer_user_created(settings const& rules, store::outcome const& outcome,
+                         http::response& answer) {
+    answer_user(rules, outcome, answer);
+    answer.status = 201;
+    answer.add("Location", rules.base_url, users_path, "/",
+               std::get<model::user>(outcome.record).id);
+}
+
+}  // namespace latchkey::api
