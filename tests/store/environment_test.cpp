@@ -1,0 +1,137 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "store/environment_state.hpp"
+#include "tests/store/support.hpp"
+
+namespace latchkey::store {
+namespace {
+
+unsigned mode_of(std::string const& path) {
+    struct stat found{};
+    return ::stat(path.c_str(), &found) == 0 ? found.st_mode & 0777 : 0;
+}
+
+std::string content_of(std::string const& path) {
+    std::ifstream from(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(from), {}};
+}
+
+TEST(environments, make_a_private_directory_with_private_files) {
+    temporary_directory const outer;
+    auto const directory = outer.path() + "/state/latchkey";
+    auto const store = open_store(directory);
+    ASSERT_TRUE(store);
+    ASSERT_TRUE(store->claim_for_server());
+    EXPECT_EQ(mode_of(directory), 0700u);
+    for (auto const* file : {"/store.mdb", "/store.mdb-lock", "/master.key", "/server.lock"})
+        EXPECT_EQ(mode_of(directory + file), 0600u) << file;
+    EXPECT_EQ(content_of(directory + "/server.lock"), std::to_string(::getpid()) + "\n");
+}
+
+TEST(environments, keep_their_master_key) {
+    temporary_directory const directory;
+    std::string first;
+    {
+        auto const store = open_store(directory.path());
+        first = store->master_key();
+        EXPECT_EQ(first.size(), 32u);
+        EXPECT_EQ(content_of(directory.path() + "/master.key"), first);
+    }
+    EXPECT_EQ(open_store(directory.path())->master_key(), first);
+    ::unlink((directory.path() + "/master.key").c_str());
+    EXPECT_NE(open_store(directory.path())->master_key(), first);
+}
+
+TEST(environments, refuse_a_damaged_master_key) {
+    temporary_directory const directory;
+    open_store(directory.path());
+    for (auto const size : {0, 31, 33}) {
+        std::ofstream(directory.path() + "/master.key", std::ios::trunc)
+            << std::string(size_t(size), 'k');
+        auto const opened = environment::open({.directory = directory.path(), .sync = false});
+        ASSERT_FALSE(opened);
+        EXPECT_NE(opened.error().message.find("master.key is damaged"), std::string::npos);
+    }
+}
+
+TEST(environments, are_found_as_they_were_left) {
+    temporary_directory const directory;
+    {
+        made_user(one(*open_store(directory.path()), new_user("Ann", "ann@example.org")));
+    }
+    auto const store = open_store(directory.path());
+    snapshot seen(*store);
+    seen.renew();
+    ASSERT_TRUE(seen.user(1));
+    EXPECT_EQ(seen.user(1)->email, "ann@example.org");
+    expect_whole(*store);
+}
+
+TEST(environments, opened_read_only_change_nothing) {
+    temporary_directory const directory;
+    EXPECT_FALSE(environment::open({.directory = directory.path() + "/none", .read_only = true}));
+    EXPECT_FALSE(environment::open({.directory = directory.path(), .read_only = true}));
+    {
+        made_user(one(*open_store(directory.path()), new_user("Ann", "ann@example.org")));
+    }
+    auto opened = environment::open({.directory = directory.path(), .read_only = true});
+    ASSERT_TRUE(opened) << opened.error().message;
+    auto& store = *opened.value();
+    EXPECT_EQ(store.master_key().size(), 32u);
+    snapshot seen(store);
+    seen.renew();
+    EXPECT_TRUE(seen.user(1));
+    EXPECT_FALSE(apply(store, {new_user("Bob", "bob@example.org")}));
+    expect_whole(store);
+}
+
+TEST(environments, of_another_schema_are_refused_with_a_sentence) {
+    temporary_directory const directory;
+    {
+        auto const store = open_store(directory.path());
+        MDB_txn* txn = nullptr;
+        ASSERT_EQ(::mdb_txn_begin(store->native().env, nullptr, 0, &txn), 0);
+        std::string version(schema_magic);
+        base::append(version, std::uint32_t{7});
+        auto const name = key_bytes{tag::schema};
+        auto key = val_of(name), value = val_of(version);
+        ASSERT_EQ(::mdb_put(txn, store->native().dbi(table::index), &key, &value, 0), 0);
+        ASSERT_EQ(::mdb_txn_commit(txn), 0);
+    }
+    auto const opened = environment::open({.directory = directory.path(), .sync = false});
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().message.find("has schema version 7, this program knows version 1"),
+              std::string::npos)
+        << opened.error().message;
+}
+
+TEST(environments, that_are_something_else_are_refused) {
+    temporary_directory const directory;
+    std::ofstream(directory.path() + "/store.mdb") << std::string(16384, 'x');
+    EXPECT_FALSE(environment::open({.directory = directory.path(), .sync = false}));
+    EXPECT_FALSE(environment::open({.directory = "/dev/null/x", .sync = false}));
+    EXPECT_FALSE(environment::open({.directory = directory.path() + "/store.mdb", .sync = false}));
+}
+
+TEST(environments, are_opened_once_in_a_process) {
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    temporary_directory const directory;
+    auto const store = open_store(directory.path());
+    EXPECT_DEATH(open_store(directory.path() + "/../" +
+                            std::filesystem::path(directory.path()).filename().string()),
+                 "open in this process already");
+}
+
+TEST(environments, are_claimed_more_than_once_by_their_own_server_only) {
+    temporary_directory const directory;
+    auto const store = open_store(directory.path());
+    EXPECT_TRUE(store->claim_for_server());
+    EXPECT_TRUE(store->claim_for_server());
+    store->clear_stale_readers();
+}
+
+}  // namespace
+}  // namespace latchkey::store

@@ -1,0 +1,155 @@
+#include "tests/store/support.hpp"
+
+namespace latchkey::store {
+namespace {
+
+using base::problem;
+
+class keys : public testing::Test {
+  protected:
+    temporary_directory directory_;
+    std::unique_ptr<environment> store_ = open_store(directory_.path());
+    snapshot seen_{*store_};
+
+    model::key add(model::key record) { return made_key(one(*store_, new_key(std::move(record)))); }
+    problem as(model::id caller, model::scope needs) {
+        static int number = 0;
+        auto what = new_user("u", "u" + std::to_string(++number) + "@example.org");
+        what.caller = caller;
+        what.needs = needs;
+        return one(*store_, what).problem;
+    }
+    void TearDown() override {
+        seen_.reset();
+        expect_whole(*store_);
+    }
+};
+
+TEST_F(keys, are_created_and_found_by_id_and_digest) {
+    auto record = key_number(1, {"users:*"});
+    record.id = 77, record.created_at = 5, record.limit_slots = {7, 6};
+    auto const made = add(record);
+    EXPECT_EQ(made.id, 1);
+    EXPECT_GT(made.created_at, 1'600'000'000'000);
+    EXPECT_EQ(made.limit_slots, (std::vector<std::uint8_t>{0, 1}));
+    EXPECT_EQ(made.created_by, 0);
+    add(key_number(2));
+    seen_.renew();
+    EXPECT_EQ(seen_.key(1)->name, "key 1");
+    EXPECT_EQ(seen_.key_with_digest(record.digest)->id, 1);
+    EXPECT_EQ(seen_.key_with_digest(record.digest)->scopes, record.scopes);
+    EXPECT_FALSE(seen_.key(3));
+    EXPECT_FALSE(seen_.key_with_digest(key_number(3).digest));
+    auto const all = seen_.keys();
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[1].id, 2);
+}
+
+TEST_F(keys, have_digests_that_differ) {
+    add(key_number(1));
+    auto const answer = one(*store_, new_key(key_number(1)));
+    EXPECT_EQ(answer.problem, problem::validation_failed);
+    EXPECT_EQ(answer.faults.size(), 1u);
+}
+
+TEST_F(keys, that_were_imported_are_known_as_such) {
+    add(key_number(1));
+    seen_.renew();
+    EXPECT_FALSE(seen_.has_imported_digests());
+    auto record = key_number(2);
+    record.start.clear(), record.last4.clear();
+    add(record);
+    seen_.renew();
+    EXPECT_TRUE(seen_.has_imported_digests());
+}
+
+TEST_F(keys, must_still_be_active_when_their_command_is_carried_out) {
+    auto const writes = add(key_number(1, {"users:write"})).id;
+    auto const reads = add(key_number(2, {"*:read"})).id;
+    auto record = key_number(3, {"*"});
+    record.deactivated_at = 5, record.deactivation_reason = model::deactivation::manual;
+    auto const off = add(record).id;
+    record = key_number(4, {"*"});
+    record.expires_at = 1000;
+    auto const expired = add(record).id;
+    record = key_number(5, {"*"});
+    record.not_before = base::read_clocks().wall + 3'600'000;
+    auto const later = add(record).id;
+    EXPECT_EQ(as(writes, model::scope::users_write), problem::none);
+    EXPECT_EQ(as(writes, model::scope::posts_write), problem::insufficient_scope);
+    EXPECT_EQ(as(reads, model::scope::users_write), problem::insufficient_scope);
+    EXPECT_EQ(as(off, model::scope::users_write), problem::key_deactivated);
+    EXPECT_EQ(as(expired, model::scope::users_write), problem::key_expired);
+    EXPECT_EQ(as(later, model::scope::users_write), problem::key_not_yet_active);
+    EXPECT_EQ(as(99, model::scope::users_write), problem::key_invalid);
+}
+
+TEST_F(keys, are_judged_before_anything_else) {
+    auto const reads = add(key_number(1, {"*:read"})).id;
+    command what{.what = change_user{.id = 9, .name = "x"},
+                 .caller = reads,
+                 .needs = model::scope::users_write};
+    what.faults.push_back({.at = "/name"});
+    EXPECT_EQ(one(*store_, what).problem, problem::insufficient_scope);
+}
+
+TEST_F(keys, of_one_transaction_are_each_judged) {
+    auto const writes = add(key_number(1, {"users:write"})).id;
+    auto const reads = add(key_number(2, {"users:read"})).id;
+    std::vector<command> group;
+    for (auto const caller : {writes, reads, writes, model::id{0}, reads}) {
+        group.push_back(new_user("u", "v" + std::to_string(group.size()) + "@example.org"));
+        group.back().caller = caller;
+        group.back().needs = model::scope::users_write;
+    }
+    auto const outcomes = apply(*store_, std::move(group)).value();
+    std::vector<problem> problems;
+    for (auto const& each : outcomes) problems.push_back(each.problem);
+    EXPECT_EQ(problems, (std::vector{problem::none, problem::insufficient_scope, problem::none,
+                                     problem::none, problem::insufficient_scope}));
+}
+
+TEST_F(keys, give_only_what_they_have) {
+    auto const admin = add(key_number(1, {"keys:*", "users:read"})).id;
+    auto what = new_key(key_number(2, {"users:read", "keys:read"}));
+    what.caller = admin, what.needs = model::scope::keys_write;
+    EXPECT_EQ(made_key(one(*store_, what)).created_by, admin);
+    what = new_key(key_number(3, {"users:*"}));
+    what.caller = admin, what.needs = model::scope::keys_write;
+    EXPECT_EQ(one(*store_, what).problem, problem::insufficient_scope);
+}
+
+TEST_F(keys, move_the_epoch_with_every_change) {
+    seen_.renew();
+    EXPECT_EQ(seen_.key_epoch(), 0u);
+    EXPECT_EQ(seen_.keys_changed_since(0), std::vector<model::digest>{});
+    for (unsigned i = 1; i <= 3; ++i) add(key_number(i));
+    one(*store_, new_user("u", "u@example.org"));
+    seen_.renew();
+    EXPECT_EQ(seen_.key_epoch(), 3u);
+    EXPECT_EQ(seen_.keys_changed_since(1),
+              (std::vector<model::digest>{key_number(2).digest, key_number(3).digest}));
+    EXPECT_EQ(seen_.keys_changed_since(3), std::vector<model::digest>{});
+    EXPECT_EQ(seen_.keys_changed_since(4), std::nullopt);
+}
+
+TEST_F(keys, changes_reach_back_as_far_as_the_ring) {
+    constexpr unsigned count = 1100;
+    for (unsigned i = 1; i <= count;) {
+        std::vector<command> group;
+        for (; group.size() < 64 && i <= count; ++i) group.push_back(new_key(key_number(i)));
+        ASSERT_TRUE(apply(*store_, std::move(group)));
+    }
+    seen_.renew();
+    ASSERT_EQ(seen_.key_epoch(), count);
+    EXPECT_FALSE(seen_.keys_changed_since(0));
+    EXPECT_FALSE(seen_.keys_changed_since(count - 1025));
+    auto const changed = seen_.keys_changed_since(count - 1024);
+    ASSERT_TRUE(changed);
+    ASSERT_EQ(changed->size(), 1024u);
+    EXPECT_EQ(changed->front(), key_number(count - 1023).digest);
+    EXPECT_EQ(changed->back(), key_number(count).digest);
+}
+
+}  // namespace
+}  // namespace latchkey::store

@@ -1,0 +1,194 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "tests/store/support.hpp"
+
+namespace latchkey::store {
+namespace {
+
+// store-child, beside this program, with its output in a pipe.
+class child {
+  public:
+    child(std::string what, std::string directory, std::uint64_t number = 0) {
+        auto program =
+            std::filesystem::read_symlink("/proc/self/exe").parent_path() / "store-child";
+        auto text = std::to_string(number);
+        auto path = program.string();
+        char* arguments[] = {path.data(), what.data(), directory.data(), text.data(), nullptr};
+        int ends[2];
+        EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+        posix_spawn_file_actions_t actions;
+        ::posix_spawn_file_actions_init(&actions);
+        ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+        EXPECT_EQ(::posix_spawn(&pid_, path.c_str(), &actions, nullptr, arguments, environ), 0);
+        ::posix_spawn_file_actions_destroy(&actions);
+        ::close(ends[1]);
+        output_ = ends[0];
+    }
+    ~child() {
+        if (pid_ > 0) ::kill(pid_, SIGKILL), wait();
+        ::close(output_);
+    }
+    child(child const&) = delete;
+    child& operator=(child const&) = delete;
+
+    pid_t pid() const { return pid_; }
+    void kill() { ::kill(pid_, SIGKILL); }
+    // Until it ended, or closed its output.
+    std::string rest_of_output() {
+        std::string all;
+        char bytes[4096];
+        for (ssize_t size; (size = ::read(output_, bytes, sizeof bytes)) > 0;)
+            all.append(bytes, static_cast<std::size_t>(size));
+        return all;
+    }
+    int wait() {
+        int status = 0;
+        ::waitpid(pid_, &status, 0);
+        pid_ = -1;
+        return status;
+    }
+
+  private:
+    pid_t pid_ = -1;
+    int output_ = -1;
+};
+
+struct answered {
+    std::set<model::id> users, posts;
+    std::set<model::id> gone_users, gone_posts;
+
+    void read(std::string const& output) {
+        std::istringstream lines(output);
+        for (std::string line; std::getline(lines, line);) {
+            if (lines.eof()) return;  // the last one may be cut
+            auto const id = std::stoll(line.substr(3));
+            (line[0] == '+' ? (line[1] == 'u' ? users : posts)
+                            : (line[1] == 'u' ? gone_users : gone_posts))
+                .insert(id);
+        }
+    }
+};
+
+void expect_everything_answered(environment& store, answered const& told) {
+    snapshot seen(store);
+    seen.renew();
+    for (auto const id : told.gone_users) EXPECT_FALSE(seen.user(id)) << "user " << id;
+    for (auto const id : told.gone_posts) EXPECT_FALSE(seen.post(id)) << "post " << id;
+    // What was created and never said to be gone is there, unless its end was on the way: at most
+    // one command of each of the three threads was, and a user takes its posts along.
+    std::size_t users = 0, posts = 0;
+    for (auto const id : told.users)
+        if (!told.gone_users.contains(id) && !seen.user(id)) ++users;
+    EXPECT_LE(users, 3u);
+    std::set<model::id> there;
+    for (auto const id : told.posts)
+        if (!told.gone_posts.contains(id) && !seen.post(id)) ++posts;
+    // Posts of deleted users are among these, so only a bound can be told here.
+    EXPECT_LE(posts, told.posts.size());
+    if (told.gone_users.empty() && users == 0) EXPECT_LE(posts, 3u);
+}
+
+TEST(processes, that_are_killed_lose_nothing_that_was_answered) {
+    temporary_directory const directory;
+    std::size_t commits = 0;
+    for (std::uint64_t round = 1; round <= 8; ++round) {
+        child loaded("load", directory.path(), round);
+        std::thread killer([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(150 + round * 37));
+            loaded.kill();
+        });
+        answered told;
+        told.read(loaded.rest_of_output());
+        killer.join();
+        EXPECT_TRUE(WIFSIGNALED(loaded.wait()));
+        commits += told.users.size() + told.posts.size();
+        auto const store = open_store(directory.path());
+        ASSERT_TRUE(store);
+        expect_whole(*store);
+        expect_everything_answered(*store, told);
+        // And it goes on.
+        EXPECT_EQ(
+            one(*store, new_user("x", "round" + std::to_string(round) + "@example.org")).problem,
+            base::problem::none);
+    }
+    EXPECT_GT(commits, 20u);
+}
+
+TEST(processes, share_a_store) {
+    temporary_directory const directory;
+    auto const store = open_store(directory.path());
+    writer through(*store);
+    snapshot seen(*store);
+    child other("apply", directory.path(), 400);
+    for (int i = 0; i < 200; ++i) {
+        auto const user =
+            made_user(ask(through, new_user("here", "here" + std::to_string(i) + "@example.org")));
+        seen.renew();
+        EXPECT_TRUE(seen.user(user.id));
+        seen.reset();
+    }
+    EXPECT_EQ(other.wait(), 0);
+    seen.renew();
+    EXPECT_EQ(seen.users({}, [](auto const&) {}).total, 600u);
+    EXPECT_TRUE(seen.user_with_email("child399@example.org"));
+    seen.reset();
+    through.stop();
+    expect_whole(*store);
+}
+
+TEST(processes, have_one_server_among_them) {
+    temporary_directory const directory;
+    {
+        auto const store = open_store(directory.path());
+        ASSERT_TRUE(store->claim_for_server());
+        child other("claim", directory.path());
+        auto const said = other.rest_of_output();
+        other.wait();
+        EXPECT_NE(said.find("process " + std::to_string(::getpid()) + ")"), std::string::npos)
+            << said;
+    }
+    child next("claim", directory.path());
+    EXPECT_EQ(next.rest_of_output(), "claimed\n");
+}
+
+TEST(processes, that_died_leave_reader_slots_that_are_freed) {
+    temporary_directory const directory;
+    auto const store = open_store(directory.path());
+    child loaded("load", directory.path(), 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    loaded.kill();
+    loaded.wait();
+    store->clear_stale_readers();
+    EXPECT_EQ(one(*store, new_user("x", "x@example.org")).problem, base::problem::none);
+    expect_whole(*store);
+}
+
+TEST(processes, purge_what_another_deleted) {
+    temporary_directory const directory;
+    auto const store = open_store(directory.path());
+    made_user(one(*store, new_user("Ann", "ann@example.org")));
+    for (int i = 0; i < 2048; i += 64) {
+        std::vector<command> group;
+        for (int k = 0; k < 64; ++k) group.push_back(new_post(1, "t"));
+        ASSERT_TRUE(apply(*store, std::move(group)));
+    }
+    child other("doom", directory.path(), 1);
+    EXPECT_EQ(other.wait(), 0);
+    snapshot seen(*store);
+    seen.renew();
+    EXPECT_EQ(seen.posts({}, {}, [](auto const&) { FAIL(); }).total, 0u);
+    seen.reset();
+    expect_whole(*store);
+}
+
+}  // namespace
+}  // namespace latchkey::store
