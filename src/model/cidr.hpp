@@ -13,8 +13,8 @@ namespace latchkey::model {
 struct address {
     std::array<std::uint8_t, 16> bytes{};
 
-    static std::optional<address> parse(
-        std::string_view text);  // dotted quad or RFC 4291 text, no zone
+    // A dotted quad or RFC 4291 text; no zone.
+    static std::optional<address> parse(std::string_view text);
     bool is_v4() const;
     bool is_loopback() const;  // 127.0.0.0/8, ::1
     std::string text() const;

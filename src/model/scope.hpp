@@ -27,22 +27,22 @@ enum class scope : std::uint8_t {
     audit_read,
     events_read,
     events_write,
-    any,  // *
-    users_any,
+    any,        // *
+    users_any,  // users:*, and so on
     posts_any,
     keys_any,
     usage_any,
     audit_any,
-    events_any,  // users:* …
-    any_read,
-    any_write,  // *:read, *:write
+    events_any,
+    any_read,  // *:read
+    any_write,
     count_
 };
 inline constexpr std::size_t scope_count = static_cast<std::size_t>(scope::count_);
 
 std::string_view name_of(scope which);  // "users:read", "*:read" …
-std::optional<scope> find_scope(
-    std::string_view name);                   // nullopt for unknown ones and events:write:{source}
+// nullopt for unknown ones and for events:write:{source}, which is no scope of the enumeration.
+std::optional<scope> find_scope(std::string_view name);
 std::uint32_t wider_than(scope which);        // bits of every scope that covers it, itself included
 bool is_event_source(std::string_view name);  // [a-z][a-z0-9-]{0,31}
 

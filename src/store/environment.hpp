@@ -1,21 +1,30 @@
 // One LMDB environment (one file `store.mdb` and its lock in the data directory), opened once per
-// process, full durability. Several processes may have it open: the server and the command line.
-// Thread-safe once opened.
+// process (a second open of the same directory is a bug and ends the process), full durability.
+// Several processes may have it open: the server and the command line. Thread-safe once opened.
+//
+//     auto opened = store::environment::open({.directory = "/var/lib/latchkey"});
+//     if (!opened) … opened.error().message is a sentence for the operator …
+//     if (auto const claimed = opened.value()->claim_for_server(); !claimed) …
+//
+// In the directory: `store.mdb`, LMDB's `store.mdb-lock`, `master.key` (32 random bytes, made at
+// the first open), `server.lock` (the server's process id). A file system without fallocate works,
+// but there a full disk may end the process instead of answering 507.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 
 namespace latchkey::store {
 
 struct environment_options {
-    std::string directory;                       // made (0700) when absent; files are 0600
-    std::uint64_t map_bytes = 64ull << 30;       // address space; sized once
+    std::string directory;                  // made (0700) when absent; files are 0600
+    std::uint64_t map_bytes = 64ull << 30;  // address space; the same in every process
     bool read_only = false;
-    bool sync = true;                            // only the crash harness turns it off
+    bool sync = true;  // only the crash harness turns it off
 };
 
 class environment {
@@ -30,6 +39,10 @@ class environment {
     base::result<void> claim_for_server();
     // Frees reader slots of processes that died; at start and every minute.
     void clear_stale_readers();
+
+    // The 32 bytes of `master.key`, from which the keys for cursors and secrets are derived; empty
+    // only when opened read-only beside none. A secret: never into a log.
+    std::string_view master_key() const;
 
     struct state;
     state& native() { return *state_; }

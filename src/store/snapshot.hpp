@@ -4,6 +4,10 @@
 //
 //     snapshot.renew();
 //     if (auto const user = snapshot.user(42)) …
+//
+// Look-ups by id and lists allocate nothing. The posts of a deleted user are gone with its commit
+// here too, even while the writer is still removing them. Errors of LMDB in a read end the process.
+// Destroy it before its environment; in between, only the thread that uses it may touch it.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +53,9 @@ class snapshot {
     void reset();
     // Number of the commit that is seen; grows.
     std::uint64_t version() const;
+    // True when an answer since the last renew left out a record that is there but cannot be read
+    // (a bug or a damaged disk): then it is no answer, and the client is to get internal_error.
+    bool damaged() const;
 
     std::optional<model::user_view> user(model::id id) const;
     std::optional<model::post_view> post(model::id id) const;
@@ -63,7 +70,7 @@ class snapshot {
     std::optional<model::key> key(model::id id) const;
     std::optional<model::key> key_with_digest(model::digest const& digest) const;
     std::vector<model::key> keys() const;  // all, ascending id; for the command line
-    bool has_imported_digests() const;
+    bool has_imported_digests() const;     // is there a key whose text the service never made?
 
     // Moves with every transaction that changed a key.
     std::uint64_t key_epoch() const;

@@ -60,7 +60,8 @@ class commit {
     bool await_ready() const noexcept { return false; }
     bool await_suspend(std::coroutine_handle<> waiter) {
         ticket_.handle = waiter;
-        if (writer_.submit(ticket_)) return true;  // this frame may already be running elsewhere: touch nothing
+        if (writer_.submit(ticket_))
+            return true;  // this frame may already be running elsewhere: touch nothing
         ticket_.outcome.problem = base::problem::overloaded;
         return false;
     }

@@ -1,0 +1,210 @@
+#include "store/environment.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <mutex>
+#include <set>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "store/environment_state.hpp"
+#include "store/master_key.hpp"
+
+namespace latchkey::store {
+namespace {
+
+constexpr unsigned readers_max = 512;
+constexpr char const* table_names[table_count] = {"users", "posts", "index"};
+
+// Directories that this process has open. Two environments over one file would release each
+// other's file locks.
+std::mutex open_mutex;
+std::set<std::pair<std::uint64_t, std::uint64_t>>& open_directories() {
+    static std::set<std::pair<std::uint64_t, std::uint64_t>> all;
+    return all;
+}
+
+base::result<void> make_directory(environment::state& store) {
+    auto const& path = store.directory;
+    if (!store.read_only) {
+        std::error_code ignored;  // what matters is whether the directory is there in the end
+        auto const parent = std::filesystem::path(path).parent_path();
+        if (!parent.empty()) std::filesystem::create_directories(parent, ignored);
+        if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+            return base::errno_error("cannot make the data directory " + path, errno);
+    }
+    struct stat found;
+    if (::stat(path.c_str(), &found) != 0)
+        return base::errno_error("cannot open the data directory " + path, errno);
+    if (!S_ISDIR(found.st_mode)) return base::error{path + " is not a directory"};
+    if ((found.st_mode & 077) != 0)
+        base::say(base::severity::warning,
+                  path + " can be read by other users: chmod 700 would keep it private");
+    store.identity = {found.st_dev, found.st_ino};
+    std::lock_guard const lock(open_mutex);
+    base::check(open_directories().insert(store.identity).second,
+                "a data directory that is open in this process already");
+    return {};
+}
+
+base::result<void> open_file(environment::state& store, environment_options const& options) {
+    auto const path = store.directory + "/store.mdb";
+    auto const what = "cannot open the store " + path;
+    if (int const code = ::mdb_env_create(&store.env); code != 0) return lmdb_error(what, code);
+    ::mdb_env_set_maxreaders(store.env, readers_max);
+    ::mdb_env_set_maxdbs(store.env, 16);
+    if (int const code = ::mdb_env_set_mapsize(store.env, options.map_bytes); code != 0)
+        return lmdb_error(what, code);
+    unsigned flags = MDB_NOSUBDIR | MDB_NOTLS;
+    if (options.read_only) flags |= MDB_RDONLY;
+    if (!options.sync) flags |= MDB_NOSYNC;
+    if (int const code = ::mdb_env_open(store.env, path.c_str(), flags, 0600); code != 0)
+        return lmdb_error(what, code);
+    MDB_envinfo info;
+    MDB_stat stat;
+    ::mdb_env_info(store.env, &info);
+    ::mdb_env_stat(store.env, &stat);
+    store.map_bytes = info.me_mapsize;
+    store.page_bytes = stat.ms_psize;
+    return {};
+}
+
+// Nothing there yet: an empty store is written. Something there: it must be ours.
+base::result<void> check_schema(environment::state& store, MDB_txn* txn) {
+    auto const where = "the store in " + store.directory;
+    auto const schema_holder = key_bytes{tag::schema};
+    auto key = val_of(schema_holder);
+    MDB_val value;
+    int const code = ::mdb_get(txn, store.dbi(table::index), &key, &value);
+    if (code == 0) {
+        base::reader from(view_of(value));
+        auto const magic = from.bytes(schema_magic.size());
+        auto const version = from.integer<std::uint32_t>();
+        if (!from.done() || magic != schema_magic)
+            return base::error{where + " is not one of latchkey's"};
+        if (version != schema_version)
+            return base::error{where + " has schema version " + std::to_string(version) +
+                               ", this program knows version " + std::to_string(schema_version) +
+                               ": use the latchkey that wrote it, or a newer one"};
+        return {};
+    }
+    if (code != MDB_NOTFOUND) return lmdb_error("cannot read " + where, code);
+    if (store.read_only) return base::error{where + " is not one of latchkey's"};
+    std::string bytes(schema_magic);
+    base::append(bytes, schema_version);
+    auto schema = val_of(bytes);
+    if (int const failed = ::mdb_put(txn, store.dbi(table::index), &key, &schema, 0); failed != 0)
+        return lmdb_error("cannot write " + where, failed);
+    encode(heads{}, bytes);
+    auto const heads_holder = key_bytes{tag::heads};
+    key = val_of(heads_holder);
+    auto first = val_of(bytes);
+    if (int const failed = ::mdb_put(txn, store.dbi(table::index), &key, &first, 0); failed != 0)
+        return lmdb_error("cannot write " + where, failed);
+    return {};
+}
+
+// In one transaction, so that of two processes that come first one makes everything.
+base::result<void> open_tables(environment::state& store) {
+    auto const what = "cannot open the tables of the store in " + store.directory;
+    MDB_txn* txn = nullptr;
+    unsigned const mode = store.read_only ? MDB_RDONLY : 0;
+    if (int const code = ::mdb_txn_begin(store.env, nullptr, mode, &txn); code != 0)
+        return lmdb_error(what, code);
+    auto const give_up = [&](base::error failure) {
+        ::mdb_txn_abort(txn);
+        return failure;
+    };
+    for (std::size_t i = 0; i < table_count; ++i)
+        if (int const code = ::mdb_dbi_open(txn, table_names[i], store.read_only ? 0 : MDB_CREATE,
+                                            &store.tables[i]);
+            code != 0)
+            return give_up(lmdb_error(what, code));
+    if (auto const ours = check_schema(store, txn); !ours) return give_up(ours.error());
+    auto const key = load_master_key(store.directory, store.read_only);
+    if (!key) return give_up(key.error());
+    store.has_master_key = key->has_value();
+    if (store.has_master_key) store.master_key = **key;
+    if (int const code = ::mdb_txn_commit(txn); code != 0) return lmdb_error(what, code);
+    return {};
+}
+
+}  // namespace
+
+base::error lmdb_error(std::string_view what, int code) {
+    return base::error{std::string(what) + ": " + ::mdb_strerror(code)};
+}
+
+environment::state::~state() {
+    if (env != nullptr) ::mdb_env_close(env);
+    if (claim >= 0) ::close(claim);
+    base::wipe(master_key.data(), master_key.size());
+    if (identity == decltype(identity){}) return;
+    std::lock_guard const lock(open_mutex);
+    open_directories().erase(identity);
+}
+
+base::result<std::unique_ptr<environment>> environment::open(environment_options const& options) {
+    auto store = std::make_unique<state>();
+    store->directory = options.directory;
+    store->read_only = options.read_only;
+    if (auto const made = make_directory(*store); !made) return made.error();
+    if (auto const opened = open_file(*store, options); !opened) return opened.error();
+    if (auto const opened = open_tables(*store); !opened) return opened.error();
+    // LMDB does not sync the directory that its file is new in.
+    if (auto const synced = sync_directory(store->directory); !synced && !options.read_only)
+        return synced.error();
+    std::unique_ptr<environment> whole(new environment(std::move(store)));
+    whole->clear_stale_readers();
+    return whole;
+}
+
+environment::environment(std::unique_ptr<state> opened) : state_(std::move(opened)) {}
+environment::~environment() = default;
+
+base::result<void> environment::claim_for_server() {
+    if (state_->claim >= 0) return {};
+    auto const path = state_->directory + "/server.lock";
+    int const descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (descriptor < 0) return base::errno_error("cannot open " + path, errno);
+    char text[24];
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+        int const failure = errno;
+        auto const size = ::pread(descriptor, text, sizeof text - 1, 0);
+        ::close(descriptor);
+        if (failure != EWOULDBLOCK) return base::errno_error("cannot lock " + path, failure);
+        std::string_view pid(text, size > 0 ? static_cast<std::size_t>(size) : 0);
+        pid = pid.substr(0, pid.find('\n'));
+        return base::error{"another server (process " + std::string(pid) + ") serves " +
+                           state_->directory + ": stop it first, or use another data directory"};
+    }
+    auto const end = std::to_chars(text, text + sizeof text - 1, ::getpid()).ptr;
+    *end = '\n';
+    auto const size = static_cast<std::size_t>(end + 1 - text);
+    if (::ftruncate(descriptor, 0) != 0 ||
+        ::pwrite(descriptor, text, size, 0) != static_cast<ssize_t>(size)) {
+        int const failure = errno;
+        ::close(descriptor);
+        return base::errno_error("cannot write " + path, failure);
+    }
+    state_->claim = descriptor;
+    return {};
+}
+
+void environment::clear_stale_readers() {
+    int freed = 0;
+    ::mdb_reader_check(state_->env, &freed);
+}
+
+std::string_view environment::master_key() const {
+    if (!state_->has_master_key) return {};
+    return {state_->master_key.data(), state_->master_key.size()};
+}
+
+}  // namespace latchkey::store

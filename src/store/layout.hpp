@@ -1,0 +1,156 @@
+// How the store is laid out: three LMDB databases, since each named one costs at every renew.
+// Numbers are big-endian, so keys sort like what they are made of. Private to the store.
+//
+//   database  key                                   value
+//   users     id (8)                                model::encode(user)
+//   posts     id (8)                                model::encode(post)
+//   index     01                                    "latchkey", schema version (4)
+//             02                                    heads, see below
+//             10 e-mail, folded                     user id (8)
+//             11 user id (8), post id (8)           –
+//             12 status (1), post id (8)            user id (8)
+//             13 user id (8), status (1), post (8)  –
+//             14 user id (8)                        tally: its posts by status (3 × 8); absent:
+//             none 15 user id (8)                        a deleted user with posts still to be
+//             removed: (8) 20 key id (8)                         model::encode(key) 21 SHA-256 (32)
+//             key id (8) 22 epoch modulo 1,024 (2)             epoch (8), SHA-256 of the key that
+//             changed (32)
+//
+// Reserved, so that what comes later has its place: 23 last use of a key by key id; 24 usage by key
+// id, granularity and start; 30 and 31 idempotency by key id and hash, and by time of expiry; 41 to
+// 43 events by source and id, by source and delivery, and secrets of sources. The records of events
+// and of the audit log are long and appended only: they get databases of their own, `events` and
+// `audit`, by id.
+//
+// `users` and `posts` are appended to in the order of their ids (MDB_APPEND), so their pages are
+// full. 12 names the user so that a list can leave out the posts of deleted users without reading
+// them.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "base/clock.hpp"
+#include "model/key.hpp"
+#include "model/post.hpp"
+
+namespace latchkey::store {
+
+inline constexpr std::uint32_t schema_version = 1;
+inline constexpr std::string_view schema_magic = "latchkey";
+
+enum class table : std::uint8_t { users, posts, index };
+inline constexpr std::size_t table_count = 3;
+
+enum class tag : std::uint8_t {
+    schema = 0x01,
+    heads = 0x02,
+    email = 0x10,
+    post_by_user = 0x11,
+    post_by_status = 0x12,
+    post_by_user_status = 0x13,
+    tally = 0x14,
+    purge = 0x15,
+    key = 0x20,
+    key_digest = 0x21,
+    key_change = 0x22,
+};
+
+inline constexpr std::uint64_t key_changes_max = 1024;
+// Posts that one transaction removes at most, with a user or in a batch of the purge.
+inline constexpr std::size_t purge_posts_max = 1024;
+
+// A key under construction; at most 256 bytes, which the longest e-mail fits.
+class key_bytes {
+  public:
+    key_bytes() = default;
+    explicit key_bytes(tag which) { add(static_cast<std::uint8_t>(which)); }
+
+    template <class Integer>
+    key_bytes& add(Integer value) {
+        size_ = static_cast<std::size_t>(base::put(bytes_.data() + size_, value) - bytes_.data());
+        return *this;
+    }
+    key_bytes& add(std::string_view text);
+    operator std::string_view() const {
+        return {bytes_.data(), size_};
+    }  // NOLINT: meant to convert
+
+  private:
+    std::array<char, 256> bytes_;  // only the first size_ are ever read
+    std::size_t size_ = 0;
+};
+
+inline key_bytes id_key(model::id id) {
+    return key_bytes{}.add(id);
+}
+// `email` must be folded and at most model::email_bytes_max bytes.
+inline key_bytes email_key(std::string_view email) {
+    return key_bytes{tag::email}.add(email);
+}
+inline key_bytes posts_of_user(model::id user) {
+    return key_bytes{tag::post_by_user}.add(user);
+}
+inline key_bytes posts_in(model::post_status status) {
+    return key_bytes{tag::post_by_status}.add(static_cast<std::uint8_t>(status));
+}
+inline key_bytes posts_of_user_in(model::id user, model::post_status status) {
+    return key_bytes{tag::post_by_user_status}.add(user).add(static_cast<std::uint8_t>(status));
+}
+inline key_bytes tally_key(model::id user) {
+    return key_bytes{tag::tally}.add(user);
+}
+inline key_bytes purge_key(model::id user) {
+    return key_bytes{tag::purge}.add(user);
+}
+inline key_bytes key_key(model::id id) {
+    return key_bytes{tag::key}.add(id);
+}
+inline key_bytes digest_key(model::digest const& digest) {
+    return key_bytes{tag::key_digest}.add(
+        std::string_view(reinterpret_cast<char const*>(digest.data()), digest.size()));
+}
+inline key_bytes change_key(std::uint64_t epoch) {
+    return key_bytes{tag::key_change}.add(static_cast<std::uint16_t>(epoch % key_changes_max));
+}
+
+// A value that is one id.
+std::string_view id_value(model::id id, std::array<char, 8>& into);
+std::optional<model::id> read_id(std::string_view value);
+
+// One entry of the ring of key changes.
+struct key_change {
+    std::uint64_t epoch = 0;
+    model::digest digest{};
+};
+void encode(key_change const& entry, std::string& to);
+std::optional<key_change> decode_key_change(std::string_view bytes);
+
+// A number for each status.
+using tally = std::array<std::uint64_t, model::post_status_count>;
+std::uint64_t sum_of(tally const& numbers);
+void encode(tally const& numbers, std::string& to);
+std::optional<tally> decode_tally(std::string_view bytes);
+
+// What every transaction needs and most of them move, in one record: counts, the last ids that were
+// given out (never derived from the last record, so that none is used twice), the epoch of key
+// changes, and the time of the last write. Its form belongs to the schema version.
+struct heads {
+    base::wall_ms written_at = 0;
+    model::id last_user = 0;
+    model::id last_post = 0;
+    model::id last_key = 0;
+    std::uint64_t users = 0;
+    tally posts{};  // those of deleted users do not count
+    std::uint64_t keys = 0;
+    std::uint64_t imported_keys = 0;  // those whose text the service never made
+    std::uint64_t key_epoch = 0;
+    std::uint64_t purges = 0;  // deleted users under tag::purge
+};
+void encode(heads const& whole, std::string& to);
+std::optional<heads> decode_heads(std::string_view bytes);
+
+}  // namespace latchkey::store

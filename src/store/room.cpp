@@ -1,0 +1,85 @@
+// Is there room to grow? A full disk must not look like a failed sync (on a full ext4 the commit
+// gives EIO, after which nothing is known about the file), so the blocks are asked for beforehand,
+// where a full disk is an ordinary answer. The end of the map is met in the same way: what is left
+// there belongs to deletions, which need new pages before they free old ones.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/limits.hpp"
+#include "store/environment_state.hpp"
+
+namespace latchkey::store {
+namespace {
+
+namespace limits = base::limits;
+
+constexpr std::uint64_t ahead_bytes = 64 * limits::mib;  // beyond the last page, on the disk
+constexpr std::uint64_t ahead_for_deletions_bytes = 24 * limits::mib;  // more than one takes
+constexpr std::uint64_t ahead_step_bytes = 32 * limits::mib;
+constexpr std::uint64_t kept_for_deletions_bytes = 64 * limits::mib;  // of the map
+
+}  // namespace
+
+room environment::state::make_room() {
+    MDB_envinfo info;
+    ::mdb_env_info(env, &info);
+    auto const used = (info.me_last_pgno + 1) * page_bytes;
+    room found{.weight_max = limits::commands_per_commit_max};
+
+    // A map smaller than 512 MiB keeps an eighth.
+    auto const kept = std::min(kept_for_deletions_bytes, map_bytes / 8);
+    auto left = map_bytes - std::min(map_bytes, used);
+    if (left < 2 * kept) left += free_pages() * page_bytes;
+    found.grow = left >= kept;
+    if (left < 2 * kept)
+        found.weight_max = std::clamp<std::size_t>(kept / page_bytes / 8, 1, found.weight_max);
+
+    auto const until = [&](std::uint64_t ahead) { return std::min(used + ahead, map_bytes); };
+    // In steps, so that the call is made once in many transactions.
+    if (reserved >= until(ahead_bytes) || reserve_blocks(until(ahead_bytes + ahead_step_bytes)) ||
+        reserve_blocks(until(ahead_bytes)))
+        return found;
+    found.grow = false;
+    found.write = reserved >= until(ahead_for_deletions_bytes) ||
+                  reserve_blocks(until(ahead_for_deletions_bytes)) ||
+                  free_pages() * page_bytes >= ahead_for_deletions_bytes;
+    return found;
+}
+
+bool environment::state::reserve_blocks(std::uint64_t end) {
+    int descriptor = -1;
+    ::mdb_env_get_fd(env, &descriptor);
+    int failed;
+    do {
+        failed = ::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(end));
+    } while (failed != 0 && errno == EINTR);
+    // A file system that cannot reserve is taken as it is.
+    if (failed != 0 && errno != EOPNOTSUPP && errno != ENOSYS) return false;
+    reserved = end;
+    return true;
+}
+
+// Pages that earlier transactions freed, from LMDB's own list; a few of them may still be pinned by
+// a reader. Only near the end of the map, since it walks that list.
+std::uint64_t environment::state::free_pages() const {
+    MDB_txn* txn = nullptr;
+    MDB_cursor* cursor = nullptr;
+    std::uint64_t pages = 0;
+    if (::mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn) != 0) return 0;
+    if (::mdb_cursor_open(txn, 0, &cursor) == 0) {
+        MDB_val key, list;
+        while (::mdb_cursor_get(cursor, &key, &list, MDB_NEXT) == 0) {
+            std::size_t count = 0;  // the list's first word
+            if (list.mv_size >= sizeof count) std::memcpy(&count, list.mv_data, sizeof count);
+            pages += count;
+        }
+        ::mdb_cursor_close(cursor);
+    }
+    ::mdb_txn_abort(txn);
+    return pages;
+}
+
+}  // namespace latchkey::store

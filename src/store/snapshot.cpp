@@ -1,0 +1,169 @@
+#include "store/snapshot.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "store/id_walk.hpp"
+#include "store/snapshot_state.hpp"
+
+namespace latchkey::store {
+
+snapshot::snapshot(environment& store) : state_(std::make_unique<state>(store.native())) {}
+snapshot::~snapshot() = default;
+
+void snapshot::renew() {
+    reset();
+    int const code = ::mdb_txn_renew(state_->txn);
+    base::check(code == 0, "a snapshot that cannot be renewed");
+    state_->live = true;
+    state_->damaged = false;
+    state_->version = ::mdb_txn_id(state_->txn);
+    ++state_->renewals;
+}
+
+void snapshot::reset() {
+    if (!state_->live) return;
+    ::mdb_txn_reset(state_->txn);
+    state_->live = false;
+}
+
+std::uint64_t snapshot::version() const {
+    return state_->version;
+}
+bool snapshot::damaged() const {
+    return state_->damaged;
+}
+
+std::optional<model::user_view> snapshot::user(model::id id) const {
+    auto const bytes = state_->get(table::users, id_key(id));
+    if (!bytes) return std::nullopt;
+    return state_->readable(model::decode_user(id, *bytes));
+}
+
+std::optional<model::post_view> snapshot::post(model::id id) const {
+    auto const bytes = state_->get(table::posts, id_key(id));
+    if (!bytes) return std::nullopt;
+    auto const view = state_->readable(model::decode_post(id, *bytes));
+    if (!view || state_->is_doomed(view->user_id)) return std::nullopt;
+    return view;
+}
+
+std::optional<model::id> snapshot::user_with_email(std::string_view email) const {
+    if (email.size() > model::email_bytes_max) return std::nullopt;
+    auto const bytes = state_->get(table::index, email_key(model::folded_email(email)));
+    if (!bytes) return std::nullopt;
+    return state_->readable(read_id(*bytes));
+}
+
+std::uint64_t snapshot::posts_of(model::id user) const {
+    return sum_of(state_->posts_of(user));
+}
+
+std::optional<model::key> snapshot::key(model::id id) const {
+    auto const bytes = state_->get(table::index, key_key(id));
+    if (!bytes) return std::nullopt;
+    return state_->readable(model::decode_key(id, *bytes));
+}
+
+std::optional<model::key> snapshot::key_with_digest(model::digest const& digest) const {
+    auto const bytes = state_->get(table::index, digest_key(digest));
+    if (!bytes) return std::nullopt;
+    auto const id = state_->readable(read_id(*bytes));
+    if (!id) return std::nullopt;
+    auto found = key(*id);
+    if (!found) state_->damaged = true;
+    return found;
+}
+
+std::vector<model::key> snapshot::keys() const {
+    std::vector<model::key> all;
+    id_walk walk(state_->cursor(table::index), key_bytes{tag::key});
+    for (bool there = walk.first(); there; there = walk.next())
+        if (auto each = state_->readable(model::decode_key(walk.id(), walk.value())))
+            all.push_back(std::move(*each));
+    return all;
+}
+
+bool snapshot::has_imported_digests() const {
+    return state_->heads().imported_keys != 0;
+}
+std::uint64_t snapshot::key_epoch() const {
+    return state_->heads().key_epoch;
+}
+
+std::optional<std::vector<model::digest>> snapshot::keys_changed_since(std::uint64_t epoch) const {
+    auto const now = state_->heads().key_epoch;
+    // An epoch of the future is one of another store, which a backup has replaced.
+    if (epoch > now || now - epoch > key_changes_max) return std::nullopt;
+    std::vector<model::digest> changed;
+    changed.reserve(now - epoch);
+    while (epoch != now) {
+        auto const bytes = state_->get(table::index, change_key(++epoch));
+        auto const entry = bytes ? decode_key_change(*bytes) : std::nullopt;
+        if (!entry || entry->epoch != epoch) return std::nullopt;
+        changed.push_back(entry->digest);
+    }
+    return changed;
+}
+
+snapshot::state::state(environment::state& opened) : store(opened) {
+    int const code = ::mdb_txn_begin(store.env, nullptr, MDB_RDONLY, &txn);
+    base::check(code == 0, "a snapshot that cannot begin (are all reader slots taken?)");
+    ::mdb_txn_reset(txn);
+}
+
+snapshot::state::~state() {
+    for (auto* const each : cursors)
+        if (each != nullptr) ::mdb_cursor_close(each);
+    ::mdb_txn_abort(txn);
+}
+
+std::optional<std::string_view> snapshot::state::get(table where, std::string_view key) const {
+    base::check(live, "a query of a snapshot that was reset");
+    auto name = val_of(key);
+    MDB_val value;
+    int const code = ::mdb_get(txn, store.dbi(where), &name, &value);
+    if (code == 0) return store::view_of(value);
+    base::check(code == MDB_NOTFOUND, "a read of the store that LMDB refused");
+    return std::nullopt;
+}
+
+MDB_cursor* snapshot::state::cursor(table where) {
+    base::check(live, "a query of a snapshot that was reset");
+    auto const at = static_cast<std::size_t>(where);
+    if (cursors[at] != nullptr && cursor_renewals[at] == renewals) return cursors[at];
+    int const code = cursors[at] == nullptr ? ::mdb_cursor_open(txn, store.dbi(where), &cursors[at])
+                                            : ::mdb_cursor_renew(txn, cursors[at]);
+    base::check(code == 0, "a cursor that cannot be opened");
+    cursor_renewals[at] = renewals;
+    return cursors[at];
+}
+
+heads const& snapshot::state::heads() {
+    if (heads_version_ == version && live) return heads_;
+    auto const bytes = get(table::index, key_bytes{tag::heads});
+    auto const found = bytes ? readable(decode_heads(*bytes)) : std::nullopt;
+    base::check(found.has_value(), "a store without its heads");
+    heads_ = *found;
+    heads_version_ = version;
+    doomed_.clear();
+    if (heads_.purges != 0) find_doomed();
+    return heads_;
+}
+
+void snapshot::state::find_doomed() {
+    id_walk walk(cursor(table::index), key_bytes{tag::purge});
+    for (bool there = walk.first(); there; there = walk.next()) doomed_.push_back(walk.id());
+}
+
+bool snapshot::state::is_doomed(model::id user) {
+    return heads().purges != 0 && std::ranges::binary_search(doomed_, user);
+}
+
+tally snapshot::state::posts_of(model::id user) {
+    auto const bytes = get(table::index, tally_key(user));
+    if (!bytes) return {};
+    return readable(decode_tally(*bytes)).value_or(tally{});
+}
+
+}  // namespace latchkey::store

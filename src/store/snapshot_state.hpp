@@ -1,0 +1,52 @@
+// What a snapshot is made of: the read-only transaction, one cursor for each table, and what was
+// looked up once since the last renew. Private to the store.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "store/environment_state.hpp"
+#include "store/snapshot.hpp"
+
+namespace latchkey::store {
+
+struct snapshot::state {
+    explicit state(environment::state& opened);
+    ~state();
+    state(state const&) = delete;
+    state& operator=(state const&) = delete;
+
+    environment::state& store;
+    MDB_txn* txn = nullptr;
+    bool live = false;
+    bool damaged = false;
+    std::uint64_t renewals = 0;
+    std::uint64_t version = 0;
+    std::array<MDB_cursor*, table_count> cursors{};
+    std::array<std::uint64_t, table_count> cursor_renewals{};  // when each was last made current
+
+    std::optional<std::string_view> get(table where, std::string_view key) const;
+    MDB_cursor* cursor(table where);
+
+    // The heads of this version; read at most once for each.
+    store::heads const& heads();
+    // Is it the id of a deleted user whose posts are still being removed? Nothing but a compare as
+    // long as there is none.
+    bool is_doomed(model::id user);
+    tally posts_of(model::id user);  // by status
+
+    // What a record says, or nothing and `damaged`.
+    template <class Record>
+    std::optional<Record> readable(std::optional<Record> record) {
+        if (!record) damaged = true;
+        return record;
+    }
+
+  private:
+    std::uint64_t heads_version_ = 0;
+    store::heads heads_;
+    std::vector<model::id> doomed_;  // ascending; of heads_version_
+    void find_doomed();
+};
+
+}  // namespace latchkey::store
