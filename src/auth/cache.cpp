@@ -55,7 +55,9 @@ verdict cache::authenticate(std::string_view key, model::address const* client,
     }
     auto who = state_->find(key, seen);
     if (who == nullptr) {
-        given.problem = base::problem::key_invalid;
+        // A record that cannot be read is no proof that the key is unknown, and the client's
+        // address must not be counted for it.
+        given.problem = seen.damaged() ? base::problem::internal_error : base::problem::key_invalid;
         return given;
     }
     given.problem = problem_of(who->record, client, now);

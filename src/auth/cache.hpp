@@ -67,8 +67,9 @@ class cache {
     void follow(store::snapshot const& seen);
 
     // The key's problem, or none: key_invalid (then `who` is empty), key_deactivated, key_expired,
-    // key_not_yet_active, ip_not_allowed, in this order. `client` null: not known, and then a
-    // non-empty allowlist refuses.
+    // key_not_yet_active, ip_not_allowed, in this order; internal_error when its record cannot be
+    // read (store::snapshot::damaged). `client` null: not known, and then a non-empty allowlist
+    // refuses.
     verdict authenticate(std::string_view key, model::address const* client,
                          store::snapshot const& seen, base::instant now);
 
