@@ -1,19 +1,26 @@
-// From a credential to a principal (API §3: key known, key state, client address), with the keys that
-// a worker has seen kept in a table of fixed size. One per worker, used on its thread alone.
+// From a credential to a principal (API §3: key known, key state, client address), with the keys
+// that a worker has seen kept in a table of fixed size. One per worker, used on its thread alone.
 //
 //     cache.follow(snapshot);                      // once a turn, after the renew
 //     auto const seen = cache.authenticate(text, client, snapshot, now);
 //     if (seen.problem != base::problem::none) … else seen.who->record().id …
 //
-// The table is always what the snapshot says: `follow` drops exactly the entries whose keys changed.
-// An unknown key costs at most one look-up in the store and never pushes a known one out; garbage is
-// refused by its checksum alone. A hit allocates nothing.
+// The table is always what the snapshot says: `follow` drops exactly the entries whose keys
+// changed, or all when it fell behind the store's ring of changes. An unknown key costs at most one
+// look-up in the store and never pushes a known one out; garbage is refused by its checksum alone,
+// unless digests were imported (API §4). A hit allocates nothing. Among known keys the one that was
+// not used for longest, about, makes room (second chance).
+//
+// A state that only the clock changes (expiry, not_before) is no change of the record: it is asked
+// at every call, against `now.wall`. Nothing here is wiped: records hold no secret, and the bytes
+// of the credential are the caller's.
 #pragma once
 
 #include <boost/smart_ptr/local_shared_ptr.hpp>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/problem.hpp"
@@ -51,19 +58,28 @@ struct verdict {
 
 class cache {
   public:
-    explicit cache(std::size_t entries = 16 * 1024);  // a power of two
+    explicit cache(std::size_t entries = 16 * 1024);  // a power of two, at least 8; 56 bytes each
     ~cache();
     cache(cache const&) = delete;
     cache& operator=(cache const&) = delete;
 
+    // Brings the table to what `seen` says. Before any `authenticate` with a snapshot that moved.
     void follow(store::snapshot const& seen);
 
-    // `client` null: not known, and then a non-empty allowlist refuses.
-    verdict authenticate(std::string_view key, model::address const* client, store::snapshot const& seen,
-                         base::instant now);
+    // The key's problem, or none: key_invalid (then `who` is empty), key_deactivated, key_expired,
+    // key_not_yet_active, ip_not_allowed, in this order; internal_error when its record cannot be
+    // read (store::snapshot::damaged). `client` null: not known, and then a non-empty allowlist
+    // refuses.
+    verdict authenticate(std::string_view key, model::address const* client,
+                         store::snapshot const& seen, base::instant now);
 
+    // Every call is one of the first four.
     struct counters {
-        std::uint64_t hits = 0, misses = 0, unknown = 0, malformed = 0, dropped = 0;
+        std::uint64_t hits = 0;       // known, from the table
+        std::uint64_t misses = 0;     // known, from the store
+        std::uint64_t unknown = 0;    // the store was asked and has no such key
+        std::uint64_t malformed = 0;  // refused by its form
+        std::uint64_t dropped = 0;    // entries taken out because their keys changed
     };
     counters const& count() const;
 

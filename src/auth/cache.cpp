@@ -1,0 +1,121 @@
+#include "auth/cache.hpp"
+
+#include <algorithm>
+#include <boost/smart_ptr/make_local_shared.hpp>
+
+#include "auth/key_form.hpp"
+#include "auth/table.hpp"
+
+namespace latchkey::auth {
+
+struct cache::state {
+    explicit state(std::size_t entries) : known(entries) {}
+
+    table known;
+    counters count;
+    std::uint64_t version = 0;  // of the snapshot that was followed last
+    std::uint64_t epoch = 0;
+    bool followed = false;
+    bool imported = false;  // some digest may be of a text of any form
+
+    void drop_changes(store::snapshot const& seen, std::uint64_t now_epoch);
+    // Null: no such key.
+    table::entry find(std::string_view key, store::snapshot const& seen);
+};
+
+namespace {
+
+base::problem problem_of(model::key const& record, model::address const* client,
+                         base::instant now) {
+    auto const problem = model::refusal_of(record.state_at(now.wall));
+    if (problem != base::problem::none) return problem;
+    auto const& networks = record.ip_allowlist;
+    bool const allowed =
+        networks.empty() ||
+        (client != nullptr && std::any_of(networks.begin(), networks.end(), [&](auto const& each) {
+             return each.contains(*client);
+         }));
+    return allowed ? base::problem::none : base::problem::ip_not_allowed;
+}
+
+table::entry make_identity(model::key&& record) {
+    auto limits = limit::prepare(record.rate_limits, record.limit_slots);
+    return boost::make_local_shared<identity const>(identity{std::move(record), std::move(limits)});
+}
+
+}  // namespace
+
+verdict cache::authenticate(std::string_view key, model::address const* client,
+                            store::snapshot const& seen, base::instant now) {
+    verdict given;
+    if (!has_key_form(key) && !(state_->imported && has_imported_form(key))) {
+        ++state_->count.malformed;
+        given.problem = base::problem::key_invalid;
+        return given;
+    }
+    auto who = state_->find(key, seen);
+    if (who == nullptr) {
+        // A record that cannot be read is no proof that the key is unknown, and the client's
+        // address must not be counted for it.
+        given.problem = seen.damaged() ? base::problem::internal_error : base::problem::key_invalid;
+        return given;
+    }
+    given.problem = problem_of(who->record, client, now);
+    given.who = principal(std::move(who));
+    return given;
+}
+
+table::entry cache::state::find(std::string_view key, store::snapshot const& seen) {
+    auto const digest = digest_of(key);
+    if (auto const* const there = known.find(digest)) [[likely]] {
+        ++count.hits;
+        return *there;
+    }
+    auto record = seen.key_with_digest(digest);
+    if (!record) {
+        ++count.unknown;
+        return nullptr;
+    }
+    ++count.misses;
+    auto who = make_identity(std::move(*record));
+    known.insert(digest, who);
+    return who;
+}
+
+void cache::follow(store::snapshot const& seen) {
+    auto& my = *state_;
+    std::uint64_t const version = seen.version();
+    if (my.followed && version == my.version) [[likely]]
+        return;
+    // Most commits change no key, and the epoch says so.
+    std::uint64_t const epoch = seen.key_epoch();
+    if (!my.followed || epoch != my.epoch) {
+        my.drop_changes(seen, epoch);
+        my.imported = seen.has_imported_digests();
+    }
+    my.version = version;
+    my.epoch = epoch;
+    my.followed = true;
+}
+
+void cache::state::drop_changes(store::snapshot const& seen, std::uint64_t now_epoch) {
+    // An epoch that went back is another store's, and nothing that is known holds there. Before the
+    // first call nothing should be known; what a caller looked up too early goes the same way.
+    auto const changed = followed && now_epoch > epoch
+                             ? seen.keys_changed_since(epoch)
+                             : std::optional<std::vector<model::digest>>();
+    if (!changed) {
+        count.dropped += known.clear();
+        return;
+    }
+    for (auto const& digest : *changed) count.dropped += known.erase(digest) ? 1 : 0;
+}
+
+cache::cache(std::size_t entries) : state_(std::make_unique<state>(entries)) {}
+cache::~cache() = default;
+
+cache::counters const& cache::count() const {
+    return state_->count;
+}
+
+}  // namespace latchkey::auth

@@ -1,0 +1,146 @@
+#include "auth/key_form.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <unordered_set>
+
+#include "base/base62.hpp"
+#include "base/bytes.hpp"
+
+namespace latchkey::auth {
+namespace {
+
+// With the checksum that belongs to it.
+std::string complete(std::string text) {
+    std::array<char, 6> checksum;
+    base::put_base62(base::crc32(text), checksum.data(), checksum.size());
+    return text.append(checksum.data(), checksum.size());
+}
+
+std::string const good = complete("lkey0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZab");
+
+TEST(key_form, takes_what_has_the_checksum) {
+    EXPECT_EQ(good.size(), key_bytes);
+    EXPECT_TRUE(has_key_form(good));
+    EXPECT_TRUE(has_key_form(complete(std::string(42, '0'))));
+    EXPECT_TRUE(has_key_form(complete(std::string(42, 'z'))));
+}
+
+TEST(key_form, ends_in_zlib_s_crc_32) {
+    EXPECT_TRUE(has_key_form("0000000000000000000000000000000000000000001CtB1C"));
+    EXPECT_TRUE(has_key_form("lkey0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZab4M5b9O"));
+}
+
+TEST(key_form, refuses_other_lengths) {
+    for (std::size_t size = 0; size < key_bytes; ++size)
+        EXPECT_FALSE(has_key_form(std::string_view(good).substr(0, size))) << size;
+    EXPECT_FALSE(has_key_form(good + "0"));
+    EXPECT_FALSE(has_key_form(good + good));
+    for (std::size_t size : {41u, 43u})
+        EXPECT_FALSE(has_key_form(complete(std::string(size, 'a'))));
+}
+
+TEST(key_form, catches_every_change_of_one_character) {
+    for (std::size_t at = 0; at < key_bytes; ++at)
+        for (int byte = 0; byte < 256; ++byte) {
+            auto changed = good;
+            changed[at] = static_cast<char>(byte);
+            EXPECT_EQ(has_key_form(changed), changed == good) << at << ' ' << byte;
+        }
+}
+
+TEST(key_form, catches_every_swap_of_neighbours) {
+    for (std::size_t at = 0; at + 1 < key_bytes; ++at) {
+        auto changed = good;
+        std::swap(changed[at], changed[at + 1]);
+        EXPECT_EQ(has_key_form(changed), changed == good) << at;
+    }
+}
+
+TEST(key_form, wants_base62_even_with_the_right_checksum) {
+    for (std::size_t at = 0; at < 42; ++at)
+        for (int byte = 0; byte < 256; ++byte) {
+            auto text = good.substr(0, 42);
+            text[at] = static_cast<char>(byte);
+            bool const allowed = base::is_base62(static_cast<unsigned char>(byte));
+            EXPECT_EQ(has_key_form(complete(text)), allowed) << at << ' ' << byte;
+        }
+}
+
+TEST(key_prefix, is_four_of_base62) {
+    for (auto const* right : {"lkey", "0000", "ZzA9"}) EXPECT_TRUE(is_key_prefix(right));
+    for (auto const* wrong : {"", "lke", "lkeys", "lk_y", "lk y", "lkeé"})
+        EXPECT_FALSE(is_key_prefix(wrong)) << wrong;
+}
+
+TEST(imported_form, is_32_to_256_of_its_characters) {
+    EXPECT_TRUE(has_imported_form(std::string(32, 'a')));
+    EXPECT_TRUE(has_imported_form(std::string(256, 'a')));
+    EXPECT_FALSE(has_imported_form(std::string(31, 'a')));
+    EXPECT_FALSE(has_imported_form(std::string(257, 'a')));
+    EXPECT_FALSE(has_imported_form(""));
+    std::string_view const marks = "_.~+/=-";
+    for (int byte = 0; byte < 256; ++byte) {
+        auto const symbol = static_cast<char>(byte);
+        bool const allowed = base::is_base62(static_cast<unsigned char>(byte)) ||
+                             marks.find(symbol) != std::string_view::npos;
+        for (std::size_t const at : {0u, 20u, 39u}) {
+            std::string text(40, 'a');
+            text[at] = symbol;
+            EXPECT_EQ(has_imported_form(text), allowed) << byte;
+        }
+    }
+}
+
+TEST(digests, are_sha_256) {
+    auto const hex = [](std::string_view text) {
+        auto const made = digest_of(text);
+        return base::to_hex({reinterpret_cast<char const*>(made.data()), made.size()});
+    };
+    // FIPS 180-4's examples: one block, and one whose padding takes a second.
+    EXPECT_EQ(hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    EXPECT_EQ(hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+              "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    EXPECT_EQ(hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+TEST(fresh_keys, are_uniform_and_all_different) {
+    constexpr int count = 100'000;
+    std::array<std::array<int, 256>, key_bytes> seen{};
+    std::unordered_set<std::string> all;
+    for (int i = 0; i < count; ++i) {
+        fresh_key const made("Ab09");
+        auto const text = made.text();
+        ASSERT_TRUE(has_key_form(text));
+        ASSERT_TRUE(text.starts_with("Ab09"));
+        for (std::size_t at = 0; at < key_bytes; ++at)
+            ++seen[at][static_cast<unsigned char>(text[at])];
+        all.emplace(text.substr(4, key_random_bytes));
+    }
+    EXPECT_EQ(all.size(), static_cast<std::size_t>(count));
+    // Chi-square with 61 degrees of freedom: mean 61, and above 150 with a chance of less than 1e-8
+    // at each of the 38 places. A modulo without rejection would be at thousands.
+    double const expected = count / 62.0;
+    for (std::size_t at = key_prefix_bytes; at < key_prefix_bytes + key_random_bytes; ++at) {
+        double chi_square = 0;
+        for (unsigned char const digit : base::base62_digits) {
+            double const off = seen[at][digit] - expected;
+            chi_square += off * off / expected;
+        }
+        EXPECT_LT(chi_square, 150) << at;
+        EXPECT_GT(chi_square, 15) << at;
+    }
+}
+
+TEST(random_bytes, fill_exactly_what_they_are_given) {
+    std::string bytes(100, '\0');
+    random_bytes(bytes.data() + 10, 80);
+    EXPECT_EQ(bytes.substr(0, 10), std::string(10, '\0'));
+    EXPECT_EQ(bytes.substr(90), std::string(10, '\0'));
+    EXPECT_NE(bytes.substr(10, 40), bytes.substr(50, 40));
+}
+
+}  // namespace
+}  // namespace latchkey::auth
