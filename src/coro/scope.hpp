@@ -30,7 +30,7 @@ class scope {
     // Calls `function(values…)`, which must give a task<>, and runs it until it first waits.
     // Function and values are decayed copies that live in the spawned frame until the task has
     // ended, passed on as rvalues: the task may take them by value or by reference to const. What
-    // is meant to be shared is passed as a pointer or with std::ref.
+    // is meant to be shared is passed as a pointer.
     template <class Function, class... Values>
     void spawn(Function&& function, Values&&... values) {
         ++size_;
