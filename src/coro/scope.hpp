@@ -30,12 +30,12 @@ class scope {
     // Calls `function(values…)`, which must give a task<>, and runs it until it first waits.
     // Function and values are decayed copies that live in the spawned frame until the task has
     // ended, passed on as rvalues: the task may take them by value or by reference to const. What
-    // is meant to be shared is passed as a pointer or with std::ref.
+    // is meant to be shared is passed as a pointer.
     template <class Function, class... Values>
     void spawn(Function&& function, Values&&... values) {
         ++size_;
-        run<std::decay_t<Function>, std::decay_t<Values>...>(
-            *this, std::forward<Function>(function), std::forward<Values>(values)...);
+        run<std::decay_t<Function>, std::decay_t<Values>...>(this, std::forward<Function>(function),
+                                                             std::forward<Values>(values)...);
     }
 
     // How many have not ended. One has ended when its frame, with all values, is gone.
@@ -54,7 +54,7 @@ class scope {
     struct free_and_tell;
 
     template <class Function, class... Values>
-    static spawned run(scope& /*owner*/, Function function, Values... values) {
+    static spawned run(scope* /*owner*/, Function function, Values... values) {
         static_assert(std::same_as<decltype(std::move(function)(std::move(values)...)), task<>>,
                       "a scope runs tasks without a result");
         co_await std::move(function)(std::move(values)...);
@@ -75,7 +75,7 @@ struct scope::free_and_tell {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> ended) const noexcept {
-        scope& owner = ended.promise().owner;
+        scope& owner = *ended.promise().owner;
         ended.destroy();  // this awaiter with it
         return owner.ended();
     }
@@ -84,7 +84,7 @@ struct scope::free_and_tell {
 
 struct scope::spawned::promise_type : pooled_frame {
     template <class... Arguments>
-    explicit promise_type(scope& of, Arguments&&... /*held by the frame*/) noexcept : owner(of) {}
+    explicit promise_type(scope* of, Arguments&&... /*held by the frame*/) noexcept : owner(of) {}
 
     spawned get_return_object() const noexcept { return {}; }
     std::suspend_never initial_suspend() const noexcept { return {}; }
@@ -92,7 +92,7 @@ struct scope::spawned::promise_type : pooled_frame {
     void return_void() const noexcept {}
     void unhandled_exception() noexcept { fail_unhandled_exception(); }
 
-    scope& owner;
+    scope* owner;
 };
 
 class scope::joining {

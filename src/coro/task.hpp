@@ -1,7 +1,7 @@
 // A coroutine that another one awaits, at once and once:
 //
-//     coro::task<int> answer(connection& of);
-//     int const got = co_await answer(of);
+//     coro::task<int> answer(connection* of);
+//     int const got = co_await answer(this);
 //
 // Lazy: nothing runs before the co_await, so every temporary of the call outlives the task. It
 // cannot be moved or kept (the returned object is the awaited one, by guaranteed elision), and
@@ -60,7 +60,7 @@ struct task_promise : task_promise_base {
     void return_value(Value&& value) {
         result.emplace(std::forward<Value>(value));
     }
-    T take() { return std::move(*result); }
+    T take() { return *std::move(result); }  // NOLINT: the body has ended, so it has returned
 
     std::optional<T> result;
 };

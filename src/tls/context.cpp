@@ -65,12 +65,12 @@ int ticket_key(SSL* ssl, std::uint8_t* name, std::uint8_t* iv, EVP_CIPHER_CTX* c
     return answer;
 }
 
-// Forward secrecy and AEAD only. Within brackets the client's order counts, so that one without AES
-// instructions gets ChaCha20. TLS 1.3 has its own list, which is all of that kind.
+// Forward secrecy and AEAD only, as all of TLS 1.3's own list. None is worse than another, so the
+// client's order decides: one without AES instructions asks for ChaCha20.
 constexpr char const* ciphers_of_1_2 =
-    "[ECDHE-ECDSA-AES128-GCM-SHA256|ECDHE-ECDSA-CHACHA20-POLY1305|"
-    "ECDHE-RSA-AES128-GCM-SHA256|ECDHE-RSA-CHACHA20-POLY1305]:"
-    "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384";
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
+    "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
+    "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 
 // What we sign with: nothing that needs SHA-1. BoringSSL picks what suits the key and the client.
 constexpr std::uint16_t signatures[] = {
@@ -99,13 +99,13 @@ bssl::UniquePtr<SSL_CTX> make_native_context(identity::state const& who, bool si
     auto* const to = made.get();
 
     std::vector<CRYPTO_BUFFER*> chain;
+    chain.reserve(who.chain.size());
     for (auto const& each : who.chain) chain.push_back(each.get());
     auto const* const method = signs_elsewhere ? &sign_elsewhere : nullptr;
     auto* const key = signs_elsewhere ? nullptr : who.key.get();
     auto const lifetime = static_cast<std::uint32_t>(ticket_lifetime.count());
     auto const* const domain = reinterpret_cast<std::uint8_t const*>(session_domain.data());
 
-    SSL_CTX_set_options(to, SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_early_data_enabled(to, 0);
     SSL_CTX_set_session_cache_mode(to, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_timeout(to, lifetime);

@@ -47,8 +47,8 @@ class identity {
 base::result<void> make_self_signed(std::string const& certificate_file,
                                     std::string const& key_file);
 
-// How long a session can be resumed. A ticket can be opened for at least as long as the next
-// rotation is away, so this is also the time between two of them.
+// How long a session can be resumed, and the time between two rotations: the key of a ticket is
+// kept for at least one rotation after the ticket was made.
 inline constexpr std::chrono::seconds ticket_lifetime = std::chrono::hours(12);
 
 // Session ticket keys (RFC 5077, RFC 8446 §4.6.1): random, in memory only. The newest one encrypts,

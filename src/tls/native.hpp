@@ -53,7 +53,7 @@ struct wire {
 bssl::UniquePtr<BIO> make_wire_bio(wire& bound);
 
 struct context::state {
-    static constexpr std::size_t record_bytes_max = 16 * 1024;
+    static constexpr std::size_t record_bytes_max = std::size_t{16} * 1024;
 
     std::shared_ptr<identity const> who;
     std::shared_ptr<ticket_keys const> tickets;

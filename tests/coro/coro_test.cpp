@@ -1,11 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <array>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "coro/event.hpp"
 #include "coro/frame_pool.hpp"
@@ -22,13 +20,13 @@ task<int> twice(int value) {
 task<std::unique_ptr<int>> boxed(int value) {
     co_return std::make_unique<int>(value);
 }
-task<> wait_on(event& on, int& passed) {
-    co_await on;
-    ++passed;
+task<> wait_on(event* on, int* passed) {
+    co_await *on;
+    ++*passed;
 }
-task<> add(int& to, int value) {
+task<> add(int* to, int value) {
     int const doubled = co_await twice(value);
-    to += doubled;
+    *to += doubled;
 }
 task<> throws() {
     throw std::runtime_error("lost");
@@ -37,12 +35,12 @@ task<> throws() {
 
 TEST(task, gives_its_value_and_is_lazy) {
     int got = 0;
-    auto const root = [](int& into) -> driver {
-        into = co_await twice(21);
+    auto const root = [](int* into) -> driver {
+        int const doubled = co_await twice(21);
         auto const box = co_await boxed(7);
-        into += *box;
+        *into = doubled + *box;
     };
-    auto run = root(got);
+    auto run = root(&got);
     EXPECT_EQ(got, 0);
     run.start();
     EXPECT_TRUE(run.done());
@@ -53,7 +51,7 @@ TEST(task, a_call_that_is_not_awaited_never_runs) {
     auto const before = frames_alive();
     int to = 0;
     {
-        auto const never = add(to, 1);
+        auto const never = add(&to, 1);
     }
     EXPECT_EQ(to, 0);
     EXPECT_EQ(frames_alive(), before);
@@ -77,7 +75,7 @@ TEST(scope, runs_at_once_and_holds_what_it_was_given) {
         *into = text;
     };
     int passed = 0;
-    all.spawn(add, std::ref(passed), 4);
+    all.spawn(add, &passed, 4);
     EXPECT_EQ(passed, 8);
     EXPECT_EQ(all.size(), 0u);
     {
@@ -107,23 +105,22 @@ TEST(scope, keeps_a_closure_alive_while_its_coroutine_runs) {
 
 TEST(scope, join_waits_for_the_last_and_finds_its_frames_gone) {
     scope all;
-    std::vector<std::unique_ptr<event>> events;
-    for (int i = 0; i < 3; ++i) events.push_back(std::make_unique<event>());
+    std::array<event, 3> events;
     int passed = 0;
     auto const before = frames_alive();
-    for (auto const& each : events) all.spawn(wait_on, std::ref(*each), std::ref(passed));
+    for (auto& each : events) all.spawn(wait_on, &each, &passed);
     std::ptrdiff_t left = -1;
-    auto const root = [](scope& of, std::ptrdiff_t& frames) -> driver {
-        co_await of.join();
-        frames = frames_alive();
+    auto const root = [](scope* of, std::ptrdiff_t* frames) -> driver {
+        co_await of->join();
+        *frames = frames_alive();
     };
-    auto join = root(all, left);
+    auto join = root(&all, &left);
     join.start();
-    events[1]->set();
-    events[0]->set();
+    events[1].set();
+    events[0].set();
     EXPECT_EQ(all.size(), 1u);
     EXPECT_FALSE(join.done());
-    events[2]->set();
+    events[2].set();
     EXPECT_TRUE(join.done());
     EXPECT_EQ(passed, 3);
     EXPECT_LE(left, before + 1);  // the joining root
@@ -131,8 +128,8 @@ TEST(scope, join_waits_for_the_last_and_finds_its_frames_gone) {
 
 TEST(scope, join_of_nothing_goes_on_at_once) {
     scope all;
-    auto const root = [](scope& of) -> driver { co_await of.join(); };
-    auto join = root(all);
+    auto const root = [](scope* of) -> driver { co_await of->join(); };
+    auto join = root(&all);
     join.start();
     EXPECT_TRUE(join.done());
 }
@@ -141,10 +138,10 @@ TEST(scope, forgets_a_joiner_that_was_destroyed) {
     scope all;
     event go;
     int passed = 0;
-    all.spawn(wait_on, std::ref(go), std::ref(passed));
-    auto const root = [](scope& of) -> driver { co_await of.join(); };
+    all.spawn(wait_on, &go, &passed);
+    auto const root = [](scope* of) -> driver { co_await of->join(); };
     {
-        auto join = root(all);
+        auto join = root(&all);
         join.start();
     }
     go.set();
@@ -157,7 +154,7 @@ TEST(scope_death, a_scope_with_something_in_it_must_not_end) {
             event go;
             int passed = 0;
             scope all;
-            all.spawn(wait_on, std::ref(go), std::ref(passed));
+            all.spawn(wait_on, &go, &passed);
         },
         "a scope destroyed before");
 }
@@ -168,10 +165,10 @@ TEST(event, is_remembered_and_consumed) {
     scope all;
     one.set();
     one.set();
-    all.spawn(wait_on, std::ref(one), std::ref(passed));
+    all.spawn(wait_on, &one, &passed);
     EXPECT_EQ(passed, 1);
     EXPECT_FALSE(one.is_set());
-    all.spawn(wait_on, std::ref(one), std::ref(passed));
+    all.spawn(wait_on, &one, &passed);
     EXPECT_EQ(passed, 1);
     EXPECT_TRUE(one.awaited());
     one.set();
@@ -197,9 +194,9 @@ TEST(event, its_waiter_may_destroy_it) {
 
 TEST(event, forgets_a_waiter_that_was_destroyed) {
     event one;
-    auto const root = [](event& on) -> driver { co_await on; };
+    auto const root = [](event* on) -> driver { co_await *on; };
     {
-        auto run = root(one);
+        auto run = root(&one);
         run.start();
         EXPECT_TRUE(one.awaited());
     }
@@ -214,8 +211,8 @@ TEST(event_death, has_one_waiter) {
             event one;
             int passed = 0;
             scope all;
-            all.spawn(wait_on, std::ref(one), std::ref(passed));
-            all.spawn(wait_on, std::ref(one), std::ref(passed));
+            all.spawn(wait_on, &one, &passed);
+            all.spawn(wait_on, &one, &passed);
         },
         "awaited twice");
 }
@@ -225,15 +222,15 @@ TEST(frame_pool, keeps_frames_for_the_next_and_is_bounded) {
     frame_pool::installation const use(pool);
     int to = 0;
     scope all;
-    for (int i = 0; i < 3; ++i) all.spawn(add, std::ref(to), 1);
+    for (int i = 0; i < 3; ++i) all.spawn(add, &to, 1);
     auto const kept = pool.free_bytes();
     EXPECT_GT(kept, 0u);
-    for (int i = 0; i < 100; ++i) all.spawn(add, std::ref(to), 1);
+    for (int i = 0; i < 100; ++i) all.spawn(add, &to, 1);
     EXPECT_EQ(pool.free_bytes(), kept);
     EXPECT_EQ(pool.frames(), 0u);
 
     event go[100];
-    for (auto& each : go) all.spawn(wait_on, std::ref(each), std::ref(to));
+    for (auto& each : go) all.spawn(wait_on, &each, &to);
     EXPECT_GE(pool.frames(), 100u);
     for (auto& each : go) each.set();
     EXPECT_EQ(pool.frames(), 0u);
@@ -244,7 +241,7 @@ TEST(frame_pool, a_frame_made_without_a_pool_may_end_within_one) {
     event go;
     int passed = 0;
     scope all;
-    all.spawn(wait_on, std::ref(go), std::ref(passed));
+    all.spawn(wait_on, &go, &passed);
     frame_pool pool;
     {
         frame_pool::installation const use(pool);
@@ -280,7 +277,7 @@ TEST(frame_pool_death, a_frame_belongs_to_its_thread) {
             scope all;
             {
                 frame_pool::installation const use(pool);
-                all.spawn(wait_on, std::ref(go), std::ref(passed));
+                all.spawn(wait_on, &go, &passed);
             }
             go.set();
         },

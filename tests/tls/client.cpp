@@ -65,7 +65,7 @@ std::string client::take() {
 void client::write(std::string_view plain) {
     ERR_clear_error();
     while (!plain.empty()) {
-        auto const part = plain.substr(0, 16 * 1024);
+        auto const part = plain.substr(0, std::size_t{16} * 1024);
         ASSERT_EQ(SSL_write(ssl(), part.data(), static_cast<int>(part.size())),
                   static_cast<int>(part.size()));
         plain.remove_prefix(part.size());
