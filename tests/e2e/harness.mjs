@@ -141,8 +141,16 @@ class Server {
     return makeKey(this.data, options);
   }
 
-  connect({ scheme = 'https', ...more } = {}) {
-    return connectWire({ ...this.at(scheme), ...more });
+  async connect({ scheme = 'https', ...more } = {}) {
+    try {
+      return await connectWire({ ...this.at(scheme), ...more });
+    } catch (error) {
+      const { exitCode, signalCode } = this.child;
+      if (exitCode !== null || signalCode !== null) {
+        error.message += `: the server has ended (${exitCode ?? signalCode}): ${this.stderr.slice(-1000)}`;
+      }
+      throw error;
+    }
   }
 
   // A client that keeps one connection. `key` is the text, or the document of makeKey.
