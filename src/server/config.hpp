@@ -24,7 +24,7 @@ struct config {
     std::string access_log;     // empty: access.log in the data directory
     std::string base_url;
     std::vector<std::string> trusted_proxies;
-    std::uint64_t connections = 16'384;
+    std::uint64_t connections = 8192;
 
     std::string tls_certificate;
     std::string tls_key;
