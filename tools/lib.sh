@@ -8,7 +8,7 @@ die() { printf '%serror:%s %s\n' "$red" "$plain" "$*" >&2; exit 1; }
 
 # What building takes. CLI11, toml++, Boost and llhttp are compiled in; BoringSSL and LMDB are linked.
 build_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev meson ninja-build ccache pkg-config
-  liburing-dev node-llhttp android-libboringssl-dev liblmdb-dev libboost-dev libboost-json1.81-dev
+  liburing-dev node-llhttp android-libboringssl-dev liblmdb-dev libboost1.81-dev libboost-json1.81-dev
   libxxhash-dev libcli11-dev libtomlplusplus-dev libgtest-dev libgmock-dev libbenchmark-dev)
 
 # Installs those packages that are missing; asks for nothing.
