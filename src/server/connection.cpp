@@ -60,7 +60,9 @@ coro::task<> connection::run() {
     while (io_.open()) {
         auto const head = parser_.read_head(io_.unread(), on_.request(), framing_);
         if (head.state == state::incomplete) {
-            news const came = co_await io_.more(head_deadline());
+            auto const deadline = head_deadline();
+            if (io_.idle() && on_.ends_idle()) break;
+            news const came = co_await io_.more(deadline);
             if (came == news::bytes) continue;
             if (came == news::late && !io_.idle())
                 answer_without_request(problem::request_timeout, "");
