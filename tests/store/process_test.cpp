@@ -4,12 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <charconv>
+#include <atomic>
 #include <set>
 #include <sstream>
 #include <thread>
 
-#include "tests/store/support.hpp"
+#include "support.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -129,6 +129,20 @@ TEST(processes, share_a_store) {
     writer through(*store);
     snapshot seen(*store);
     child other("apply", directory.path(), 400);
+    std::atomic<bool> done{false};
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> readers;
+    for (int t = 0; t < 3; ++t)
+        readers.emplace_back([&] {
+            snapshot mine(*store);
+            while (!done) {
+                mine.renew();
+                std::uint64_t given = 0;
+                auto const answer = mine.users({.limit = 1000}, [&](auto const&) { ++given; });
+                if (given != answer.total || mine.damaged()) ++wrong;
+                mine.reset();
+            }
+        });
     for (int i = 0; i < 200; ++i) {
         auto const user =
             made_user(ask(through, new_user("here", "here" + std::to_string(i) + "@example.org")));
@@ -137,6 +151,9 @@ TEST(processes, share_a_store) {
         seen.reset();
     }
     EXPECT_EQ(other.wait(), 0);
+    done = true;
+    for (auto& reader : readers) reader.join();
+    EXPECT_EQ(wrong, 0);
     seen.renew();
     EXPECT_EQ(seen.users({}, [](auto const&) {}).total, 600u);
     EXPECT_TRUE(seen.user_with_email("child399@example.org"));
@@ -188,6 +205,16 @@ TEST(processes, purge_what_another_deleted) {
     EXPECT_EQ(seen.posts({}, {}, [](auto const&) { FAIL(); }).total, 0u);
     seen.reset();
     expect_whole(*store);
+}
+
+TEST(processes, on_a_full_disk_refuse_what_grows_and_delete) {
+    temporary_directory const directory;
+    child small("disk", directory.path());
+    auto const said = small.rest_of_output();
+    auto const status = small.wait();
+    ASSERT_TRUE(WIFEXITED(status)) << said;
+    if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "not allowed to mount a file system";
+    EXPECT_EQ(WEXITSTATUS(status), 0) << said;
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "store/commands.hpp"
-#include "tests/store/support.hpp"
+#include "support.hpp"
 
 namespace latchkey::store {
 namespace {
