@@ -28,11 +28,12 @@ std::unique_ptr<environment> open_durably(std::string const& directory) {
     return std::move(opened.value());
 }
 
-// One line for each answer that this process was given: "+u 7", "-u 7", "+p 9", "-p 9".
-void tell(char sign, char kind, model::id id) {
-    char line[40];
-    int const size =
-        std::snprintf(line, sizeof line, "%c%c %lld\n", sign, kind, static_cast<long long>(id));
+// One line for each answer that this process was given: "+u 7", "-u 7", "+p 9 7" (a post and its
+// user), "-p 9 0".
+void tell(char sign, char kind, model::id id, model::id user = 0) {
+    char line[60];
+    int const size = std::snprintf(line, sizeof line, "%c%c %lld %lld\n", sign, kind,
+                                   static_cast<long long>(id), static_cast<long long>(user));
     if (::write(STDOUT_FILENO, line, static_cast<std::size_t>(size)) != size) std::_Exit(4);
 }
 
@@ -51,7 +52,7 @@ void load_forever(writer& through, std::uint64_t seed) {
             posts.push_back(made_post(ask(through, new_post(user, "t", status,
                                                             std::string(random() % 3000, 'b'))))
                                 .id);
-            tell('+', 'p', posts.back());
+            tell('+', 'p', posts.back(), user);
         } else if (pick < 95 && !posts.empty()) {
             auto const at = random() % posts.size();
             if (ask(through, {.what = delete_post{posts[at]}}).problem == base::problem::none)
