@@ -62,7 +62,7 @@ class commit {
     bool await_suspend(std::coroutine_handle<> waiter) {
         ticket_.handle = waiter;
         if (writer_.submit(ticket_))
-            return true;  // this frame may already be running elsewhere: touch nothing
+            return true;  // this frame may be running elsewhere already: touch nothing
         ticket_.outcome.problem = base::problem::overloaded;
         return false;
     }
@@ -75,8 +75,8 @@ class commit {
 
 // The same commands on this thread, for the command line: at most 64 a call, in one transaction (a
 // few when users with many posts go), which never waits for input. Outcomes in the order of the
-// commands. Posts that deleted users leave are removed before it returns. An error: the store could
-// not be written at all, and nothing was done.
+// commands. Posts that deleted users leave are removed before it returns. An error: a transaction
+// could not be begun; of a call that took several, the earlier ones hold.
 base::result<std::vector<outcome>> apply(environment& store, std::vector<command> commands);
 
 }  // namespace latchkey::store
