@@ -712,6 +712,15 @@ describe('malformed requests', () => {
     await wire.ending();
   });
 
+  test('the refusal of a HEAD has no body either', async () => {
+    for (const bytes of [`HEAD ${adaPath} HTTP/1.1\r\n${h}\r\n`, `HEAD ${adaPath} HTTP/1.1\r\nHost: x\r\n${h}X A: b\r\n\r\n`]) {
+      const wire = await server.connect();
+      wire.send(bytes);
+      assertStatus(await wire.response({ method: 'HEAD' }), 400);
+      await wire.ending(); // RFC 9110, 9.3.2: no content in the answer to HEAD
+    }
+  });
+
   test('the good requests before a bad one are answered first', async () => {
     const wire = await server.connect();
     await wire.send(Buffer.concat([get(adaPath), get(adaPath), Buffer.from('nonsense\r\n\r\n')]));
