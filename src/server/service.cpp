@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/log.hpp"
+#include "server/bucket_file.hpp"
 #include "server/worker.hpp"
 #include "uring/probe.hpp"
 
@@ -82,6 +83,7 @@ base::result<void> service::start() {
     auto buckets = limit::buckets::make();
     if (!buckets) return buckets.error();
     buckets_ = std::move(*buckets);
+    restore_buckets(*buckets_, config_.data);
     auto log = log_thread::open(access_log_path(config_));
     if (!log) return log.error();
     log_ = std::move(*log);
@@ -212,6 +214,7 @@ void service::stop() {
     for (auto const& each : workers_) each->finish();
     workers_.clear();
     writer_->stop();
+    save_buckets(*buckets_, config_.data);
 }
 
 }  // namespace
