@@ -53,7 +53,7 @@ struct exchange::state {
     class request_id id;
     class trace_id trace;
     std::optional<model::address> client;
-    match where;                    // its `last` is only looked at while the head is there
+    match where;  // its `last` is only looked at while the head is there
     std::optional<model::id> path_id;
     http::method method = http::method::get;
     bool tls = false;
@@ -64,8 +64,9 @@ struct exchange::state {
     limit::decision quota;
     bool admitted = false;  // the limits were asked, whatever they said
     std::string rate_line;
-    std::string decoded;    // a credential that was percent-encoded
-    std::string canonical;  // the path, where it came without the prefix
+    std::uint32_t failures_wait = 0;  // seconds that the client must not try further keys
+    std::string decoded;              // a credential that was percent-encoded
+    std::string canonical;            // the path, where it came without the prefix
     api::query query;
     store::command command;
     write const* writing = nullptr;
@@ -85,6 +86,7 @@ void exchange::state::start(desk& at, http::request const& request, peer const& 
     tls = from.tls;
     credential_in_body = by_key = admitted = false;
     source = key_source::none;
+    failures_wait = 0;
     who.reset();
     writing = nullptr;
     canonical.clear();
@@ -109,7 +111,7 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
         at.keys.authenticate(found.key, s.client ? &*s.client : nullptr, at.snapshot, now);
     wipe_credentials(request);
     wipe(s.decoded);
-    if (!accept_key(verdict, answer)) return need::nothing;
+    if (!accept_key(at, verdict, now, answer)) return need::nothing;
     if (!admit(at, now, answer)) return need::nothing;
     if (!find_handler(request, answer)) return need::nothing;
     if (!check_head(request, framing.body != body_kind::none, framing.expect_unknown, answer))
@@ -129,7 +131,7 @@ need exchange::finish(desk& at, http::request const& request, base::instant now,
         auto const verdict =
             at.keys.authenticate(found.key, s.client ? &*s.client : nullptr, at.snapshot, now);
         wipe(found.key);
-        if (!accept_key(verdict, answer)) return need::nothing;
+        if (!accept_key(at, verdict, now, answer)) return need::nothing;
         if (!admit(at, now, answer)) return need::nothing;
         if (!find_handler(request, answer)) return need::nothing;
         if (!check_head(request, true, false, answer)) return need::nothing;
@@ -160,10 +162,15 @@ need exchange::seek_in_body(http::framing const& framing, http::response& answer
     return need::body;
 }
 
-bool exchange::accept_key(auth::verdict const& verdict, http::response& answer) {
-    state_->who = verdict.who;
+// A key that is nobody's counts against the address it came from; one that is known never does.
+bool exchange::accept_key(desk& at, auth::verdict const& verdict, base::instant now,
+                          http::response& answer) {
+    auto& s = *state_;
+    s.who = verdict.who;
     if (verdict.problem == problem::none) return true;
-    refused(verdict.problem, answer);
+    if (verdict.problem == problem::key_invalid && s.client)
+        s.failures_wait = at.failures.count(*s.client, now.mono);
+    refused(s.failures_wait != 0 ? problem::too_many_auth_failures : verdict.problem, answer);
     return false;
 }
 
@@ -308,6 +315,9 @@ need exchange::refused(trouble what, http::response& answer) {
             break;
         case problem::rate_limited:
             answer.add("Retry-After", s.quota.retry_after);
+            break;
+        case problem::too_many_auth_failures:
+            answer.add("Retry-After", s.failures_wait);
             break;
         case problem::overloaded:
         case problem::draining:
