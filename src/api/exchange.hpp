@@ -24,8 +24,8 @@
 #include "base/clock.hpp"
 #include "http/request.hpp"
 #include "http/response.hpp"
-#include "limit/buckets.hpp"
 #include "limit/failures.hpp"
+#include "limit/leases.hpp"
 #include "store/command.hpp"
 #include "store/snapshot.hpp"
 
@@ -43,7 +43,7 @@ struct desk {
     settings const& rules;
     store::snapshot& snapshot;
     auth::cache& keys;
-    limit::buckets& buckets;
+    limit::leases& buckets;  // the worker's door to them
     limit::failures& failures;
     std::uint64_t& random;  // state of a small generator, for request ids; seeded by the OS
 };

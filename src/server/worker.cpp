@@ -368,9 +368,10 @@ base::result<void> worker::set_up(std::vector<listener> const& listeners) {
     timers_ = std::make_unique<uring::timers>(now_.mono);
     snapshot_ = std::make_unique<store::snapshot>(shared_.store);
     keys_ = std::make_unique<auth::cache>();
+    leases_ = std::make_unique<limit::leases>(shared_.buckets);
     auth::random_bytes(&random_, sizeof random_);
     desk_ = std::make_unique<api::desk>(
-        api::desk{shared_.rules, *snapshot_, *keys_, shared_.buckets, shared_.failures, random_});
+        api::desk{shared_.rules, *snapshot_, *keys_, *leases_, shared_.failures, random_});
     if (identity_) tls_ = std::make_shared<tls::context>(identity_, tickets_, &shared_.signer);
     for (auto const& each : listeners)
         acceptors_.push_back(std::make_unique<acceptor>(*this, each));

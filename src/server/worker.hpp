@@ -149,6 +149,7 @@ class worker {
     std::shared_ptr<tls::context> tls_;
     std::unique_ptr<store::snapshot> snapshot_;
     std::unique_ptr<auth::cache> keys_;
+    std::unique_ptr<limit::leases> leases_;
     std::unique_ptr<api::desk> desk_;
     std::uint64_t random_ = 0;
     http::request request_;
