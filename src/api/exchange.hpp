@@ -66,6 +66,10 @@ class exchange {
     // memory of the caller's that may be written.
     need begin(desk& at, http::request const& request, http::framing const& framing,
                peer const& from, base::instant now, http::response& response);
+    // Instead of `begin`, when the worker is overloaded: 503 at once, whoever asks. False, and
+    // `begin` is to be called, for the paths that need no key: they tell whether the service lives.
+    bool turn_away(desk& at, http::request const& request, peer const& from,
+                   http::response& response);
     // The body is in `request.body`; the other views of `request` are the same text as in `begin`.
     need finish(desk& at, http::request const& request, base::instant now,
                 http::response& response);

@@ -37,6 +37,10 @@ inline constexpr std::size_t unsent_bytes_max = 256 * kib;
 inline constexpr std::size_t requests_per_turn_max = 64;
 inline constexpr std::size_t discard_bytes_max = 256 * kib;
 
+// A worker, past which it answers 503 (defaults of settings).
+inline constexpr std::size_t requests_in_flight_max = 4096;
+inline constexpr std::size_t queued_bytes_max = 256 * mib;
+
 // JSON.
 inline constexpr std::size_t json_depth_max = 32;
 inline constexpr std::size_t faults_max = 50;

@@ -92,7 +92,12 @@ struct worker::acceptor {
     }
 };
 
-worker::worker(common& shared, unsigned index) : shared_(shared), index_(index), log_(shared.log) {}
+worker::worker(common& shared, unsigned index)
+    : shared_(shared),
+      index_(index),
+      log_(shared.log),
+      held_bytes_max_(static_cast<std::ptrdiff_t>(shared.configuration.overload_queued_mib << 20)) {
+}
 
 worker::~worker() {
     if (thread_.joinable()) thread_.join();
@@ -190,6 +195,7 @@ void worker::remove(transport& io) {
     *io.open_link = io.next_open;
     if (io.next_open != nullptr) io.next_open->open_link = io.open_link;
     connection_count_.fetch_sub(1, std::memory_order_relaxed);
+    if (io.counted()) shared_.open_by_address.leave(*io.counted());
 }
 
 void worker::mark_dirty(transport& io) {
@@ -228,6 +234,7 @@ void worker::give_back(std::string&& buffer) {
 }
 
 std::unique_ptr<job> worker::take_job() {
+    ++jobs_in_hand_;
     if (jobs_.empty()) return std::make_unique<job>();
     auto taken = std::move(jobs_.back());
     jobs_.pop_back();
@@ -235,6 +242,7 @@ std::unique_ptr<job> worker::take_job() {
 }
 
 void worker::give_back(std::unique_ptr<job> done) {
+    --jobs_in_hand_;
     done->head.clear();
     done->body.clear();
     if (done->body.capacity() > spare_buffer_bytes_max) done->body.shrink_to_fit();
@@ -248,12 +256,25 @@ void worker::log(job const& done, api::peer const& from) {
                 base::read_clocks().mono - entry.began.mono, log_.lines(now_.mono));
 }
 
-void worker::accept(accepted const& socket) {
-    if (connections() >= shared_.configuration.connections || !accepting_) {
+void worker::accept(accepted socket) {
+    if (connections() >= shared_.configuration.connections || !accepting_ || !may_enter(socket)) {
         io_uring_prep_close(ring_->submission(), socket.fd);
         return;
     }
     connections_.spawn(serve, this, socket);
+}
+
+// Whether the client's address may have one more connection; notes it in the socket if it counts.
+bool worker::may_enter(accepted& socket) {
+    if (!shared_.open_by_address.on()) return true;
+    auto const client = peer_of(socket.fd, socket.tls).client;
+    if (!client) return true;
+    for (auto const& network : shared_.rules.trusted_proxies)
+        if (network.contains(*client)) return true;
+    auto const counted = limit::network_of(*client);
+    if (!shared_.open_by_address.enter(counted)) return false;
+    socket.counted = counted;
+    return true;
 }
 
 // ---- from other threads
