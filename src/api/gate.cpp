@@ -53,7 +53,7 @@ struct exchange::state {
     class request_id id;
     class trace_id trace;
     std::optional<model::address> client;
-    match where;                    // its `last` is only looked at while the head is there
+    match where;  // its `last` is only looked at while the head is there
     std::optional<model::id> path_id;
     http::method method = http::method::get;
     bool tls = false;
