@@ -88,7 +88,6 @@ void exchange::state::start(desk& at, http::request const& request, peer const& 
     writing = nullptr;
     canonical.clear();
     where = find_route(request.method, request.path);
-    if (where.unprefixed) canonical.append(prefix).append(request.path);
 }
 
 need exchange::begin(desk& at, http::request const& request, http::framing const& framing,
@@ -181,6 +180,8 @@ bool exchange::admit(desk& at, base::instant now, http::response& answer) {
 bool exchange::find_handler(http::request const& request, http::response& answer) {
     auto& s = *state_;
     if (s.where.pattern.empty()) return refused(problem::route_not_found, answer), false;
+    // Not earlier: who has no key must not learn which paths exist.
+    if (s.where.unprefixed) s.canonical.append(prefix).append(request.path);
     if (request.method == http::method::options) return answer_options(answer), false;
     if (s.where.chosen == nullptr) return refused(problem::method_not_allowed, answer), false;
     auto const& route = *s.where.chosen;
