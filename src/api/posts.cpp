@@ -32,7 +32,7 @@ post_body take_post(members& from, bool title_required, bool rest_required) {
 }
 
 or_trouble<store::command> plan_change_post(call const& of, bool whole) {
-    auto const object = read_object(of.request.body);
+    auto const object = read_object(of.request);
     if (!object) return object.error();
     if (auto wrong = of.query.refuse_rest()) return *wrong;
     store::command command;
@@ -107,7 +107,7 @@ std::optional<trouble> get_post(call const& of, store::snapshot const& seen,
 }
 
 or_trouble<store::command> plan_create_post(call const& of) {
-    auto const object = read_object(of.request.body);
+    auto const object = read_object(of.request);
     if (!object) return object.error();
     if (auto wrong = of.query.refuse_rest()) return *wrong;
     store::command command;

@@ -31,7 +31,7 @@ user_body take_user(members& body, bool required) {
 }
 
 or_trouble<store::command> plan_change_user(call const& of, bool whole) {
-    auto const object = read_object(of.request.body);
+    auto const object = read_object(of.request);
     if (!object) return object.error();
     if (auto wrong = of.query.refuse_rest()) return *wrong;
     store::command command;
@@ -129,7 +129,7 @@ std::optional<trouble> list_posts_of_user(call const& of, store::snapshot const&
 }
 
 or_trouble<store::command> plan_create_user(call const& of) {
-    auto const object = read_object(of.request.body);
+    auto const object = read_object(of.request);
     if (!object) return object.error();
     if (auto wrong = of.query.refuse_rest()) return *wrong;
     store::command command;

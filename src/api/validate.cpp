@@ -26,9 +26,10 @@ std::string pointer_to(std::string_view name) {
 
 }  // namespace
 
-or_trouble<boost::json::object> read_object(std::string_view body) {
-    auto document = read_json(body);
-    if (document.credential_twice)
+or_trouble<boost::json::object> read_object(http::request const& request) {
+    auto document = read_json(request.body);
+    bool const may_have_credential = request.method == http::method::post;
+    if (may_have_credential && document.credential_twice)
         return trouble{base::problem::duplicate_credentials, "the member api_key is repeated", {}};
     if (!document.root) return trouble{base::problem::invalid_json, std::move(document.wrong), {}};
     auto* const object = document.root->if_object();
@@ -37,7 +38,8 @@ or_trouble<boost::json::object> read_object(std::string_view body) {
             base::problem::validation_failed,
             "the body must be a JSON object",
             {{base::fault::place::pointer, "", field_code::invalid_type, "must be an object"}}};
-    if (auto const* const credential = object->if_contains(credential_member)) {
+    auto const* const credential = object->if_contains(credential_member);
+    if (may_have_credential && credential != nullptr) {
         if (auto const* const text = credential->if_string()) wipe(std::string_view(*text));
         object->erase(credential_member);
     }
