@@ -126,6 +126,8 @@ need exchange::finish(desk& at, http::request const& request, base::instant now,
         auto const verdict =
             at.keys.authenticate(found.key, s.client ? &*s.client : nullptr, at.snapshot, now);
         wipe(found.key);
+        wipe_credential(request.body);
+        wipe_credentials(request);
         if (!accept_key(verdict, answer)) return need::nothing;
         if (!admit(at, now, answer)) return need::nothing;
         if (!find_handler(request, answer)) return need::nothing;
