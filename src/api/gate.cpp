@@ -264,7 +264,11 @@ need exchange::serve_open(http::request const& request, http::response& answer) 
     auto& s = *state_;
     if (request.method == http::method::options) return answer_options(answer), need::nothing;
     if (s.where.chosen == nullptr) return refused(problem::method_not_allowed, answer);
-    auto wrong = std::get<open>(s.where.chosen->run).run(s.where.last, *s.rules, answer);
+    auto const& page = std::get<open>(s.where.chosen->run);
+    if (page.json && !accepts_json(request)) return refused(problem::not_acceptable, answer);
+    if (auto bad = s.query.parse(request.query)) return refused(std::move(*bad), answer);
+    if (auto bad = s.query.refuse_rest()) return refused(std::move(*bad), answer);
+    auto wrong = page.run(s.where.last, *s.rules, answer);
     return wrong ? refused(std::move(*wrong), answer) : dressed(answer);
 }
 

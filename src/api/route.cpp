@@ -36,7 +36,7 @@ constexpr route table[] = {
     {method::delete_, "/api/v1/posts/{id}", scope::posts_write,
      write{plan_delete_post, answer_deleted, false}, true},
 
-    {method::get, "/healthz", scope::any, open{show_health}},
+    {method::get, "/healthz", scope::any, open{show_health, true}},
     {method::get, "/problems/{code}", scope::any, open{show_problem}},
 };
 

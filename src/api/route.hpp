@@ -61,6 +61,7 @@ struct write {
 };
 struct open {
     open_fn run;
+    bool json = false;  // not a page for people, which are exempt from Accept
 };
 
 struct route {
