@@ -181,7 +181,9 @@ bool exchange::admit(desk& at, base::instant now, http::response& answer) {
 // The route (404, 405, and OPTIONS, which every path answers), then its scope.
 bool exchange::find_handler(http::request const& request, http::response& answer) {
     auto& s = *state_;
-    if (s.where.pattern.empty()) return refused(problem::route_not_found, answer), false;
+    bool const asks_server = request.path == http::asterisk_path;
+    if (s.where.pattern.empty() && !asks_server)
+        return refused(problem::route_not_found, answer), false;
     // Not earlier: who has no key must not learn which paths exist.
     if (s.where.unprefixed) s.canonical.append(prefix).append(request.path);
     if (request.method == http::method::options) return answer_options(answer), false;
