@@ -90,7 +90,6 @@ void exchange::state::start(desk& at, http::request const& request, peer const& 
     canonical.clear();
     where = find_route(request.method, request.path);
     path_id = parse_id(where.last);
-    if (where.unprefixed) canonical.append(prefix).append(request.path);
 }
 
 need exchange::begin(desk& at, http::request const& request, http::framing const& framing,
@@ -129,6 +128,8 @@ need exchange::finish(desk& at, http::request const& request, base::instant now,
         auto const verdict =
             at.keys.authenticate(found.key, s.client ? &*s.client : nullptr, at.snapshot, now);
         wipe(found.key);
+        wipe_credential(request.body);
+        wipe_credentials(request);
         if (!accept_key(verdict, answer)) return need::nothing;
         if (!admit(at, now, answer)) return need::nothing;
         if (!find_handler(request, answer)) return need::nothing;
@@ -182,7 +183,11 @@ bool exchange::admit(desk& at, base::instant now, http::response& answer) {
 // The route (404, 405, and OPTIONS, which every path answers), then its scope.
 bool exchange::find_handler(http::request const& request, http::response& answer) {
     auto& s = *state_;
-    if (s.where.pattern.empty()) return refused(problem::route_not_found, answer), false;
+    bool const asks_server = request.path == http::asterisk_path;
+    if (s.where.pattern.empty() && !asks_server)
+        return refused(problem::route_not_found, answer), false;
+    // Not earlier: who has no key must not learn which paths exist.
+    if (s.where.unprefixed) s.canonical.append(prefix).append(request.path);
     if (request.method == http::method::options) return answer_options(answer), false;
     if (s.where.chosen == nullptr) return refused(problem::method_not_allowed, answer), false;
     auto const& route = *s.where.chosen;
@@ -262,7 +267,11 @@ need exchange::serve_open(http::request const& request, http::response& answer) 
     auto& s = *state_;
     if (request.method == http::method::options) return answer_options(answer), need::nothing;
     if (s.where.chosen == nullptr) return refused(problem::method_not_allowed, answer);
-    auto wrong = std::get<open>(s.where.chosen->run).run(s.where.last, *s.rules, answer);
+    auto const& page = std::get<open>(s.where.chosen->run);
+    if (page.json && !accepts_json(request)) return refused(problem::not_acceptable, answer);
+    if (auto bad = s.query.parse(request.query)) return refused(std::move(*bad), answer);
+    if (auto bad = s.query.refuse_rest()) return refused(std::move(*bad), answer);
+    auto wrong = page.run(s.where.last, *s.rules, answer);
     return wrong ? refused(std::move(*wrong), answer) : dressed(answer);
 }
 
