@@ -114,7 +114,7 @@ void transport::take_in(std::string_view bytes) {
     received_ += bytes.size();
     if (phase_ != phase::open) {
         discarded_ += bytes.size();
-        if (discarded_ > discard_bytes_max) begin_close();
+        if (discarded_ > lingering_bytes_max) begin_close();
         return;
     }
     if (!session_)
