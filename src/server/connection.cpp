@@ -72,6 +72,10 @@ coro::task<> connection::run() {
             answer_without_request(head.problem, head.detail);
             break;
         }
+        if (on_.over_budget()) {
+            answer_without_request(problem::overloaded, "");
+            break;
+        }
         need then = begin(head);
         if (then == need::body) {
             auto wrong = problem::none;
@@ -250,6 +254,7 @@ bool connection::write_answer() {
     auto& entry = job_->entry;
     bool close = !framing_.keep_alive || on_.draining() || (body_unread_ && !may_skip_body());
     close |= answer.close && !body_unread_;
+    on_.response().close = close;  // the field says what happens
     auto& out = io_.answers();
     auto const before = out.size();
     http::write(answer,

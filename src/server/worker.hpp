@@ -135,6 +135,7 @@ class worker {
     void flush_dirty();
     void feed_starved();
     bool may_block() const;
+    void end_idle();
     void tell(std::function<void()> what);
 
     common& shared_;
@@ -172,6 +173,7 @@ class worker {
     bool accepting_ = true;
     bool ends_idle_ = false;
     bool finishing_ = false;
+    unsigned end_idle_in_ = 0;  // turns until idle connections are ended
     std::thread thread_;
 };
 
