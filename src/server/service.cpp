@@ -202,7 +202,8 @@ void service::stop() {
     common_->draining.store(true);
     bool hurry = false;
     if (config_.stop_drain_delay_seconds != 0)
-        hurry = wait_for_stop(static_cast<base::mono_ns>(config_.stop_drain_delay_seconds) * second);
+        hurry =
+            wait_for_stop(static_cast<base::mono_ns>(config_.stop_drain_delay_seconds) * second);
     for (auto const& each : workers_) each->stop_accepting();
     // Idle connections end; those with a request in hand end with its answer.
     for (auto const& each : workers_) each->drain();

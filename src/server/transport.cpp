@@ -1,6 +1,7 @@
 #include "server/transport.hpp"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -288,6 +289,15 @@ void transport::begin_close() {
 void transport::end_idle() {
     if (phase_ == phase::open && idle_ && unread_.empty() && waiter_ && waiting_for_ == wait::input)
         handshaking_ ? abort() : resume(news::end);
+    else if (phase_ == phase::open && is_dead())
+        abort();
+}
+
+// A reset that came together with data can leave a multishot receive armed on a dead socket; until
+// a deadline notices, only asking does.
+bool transport::is_dead() const {
+    pollfd asked{fd_, 0, 0};
+    return ::poll(&asked, 1, 0) == 1 && (asked.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 void transport::check_gone() {
@@ -365,9 +375,8 @@ void transport::on_deadline(base::mono_ns now) {
 }
 
 void transport::account() {
-    auto const now_held =
-        pending_.size() + answers_.size() + sealed_.size() + sending_.size() + sealed_in_.size() +
-        body_held_;
+    auto const now_held = pending_.size() + answers_.size() + sealed_.size() + sending_.size() +
+                          sealed_in_.size() + body_held_;
     home_.hold(static_cast<std::ptrdiff_t>(now_held) - static_cast<std::ptrdiff_t>(held_));
     held_ = now_held;
 }

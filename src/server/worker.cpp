@@ -86,8 +86,9 @@ struct worker::acceptor {
         else
             arm();
     }
-    // Who connected before the stop is still served (its answer says `Connection: close`); who comes
-    // later is refused by the kernel at once and does not wait in a queue that nobody empties.
+    // Who connected before the stop is still served (its answer says `Connection: close`); who
+    // comes later is refused by the kernel at once and does not wait in a queue that nobody
+    // empties.
     void stop_listening() {
         for (int fd; (fd = ::accept4(from.fd, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;)
             on.accept({.fd = fd, .tls = from.tls});
