@@ -53,7 +53,8 @@ struct exchange::state {
     class request_id id;
     class trace_id trace;
     std::optional<model::address> client;
-    match where;
+    match where;  // its `last` is only looked at while the head is there
+    std::optional<model::id> path_id;
     http::method method = http::method::get;
     bool tls = false;
     bool credential_in_body = false;
@@ -88,6 +89,7 @@ void exchange::state::start(desk& at, http::request const& request, peer const& 
     writing = nullptr;
     canonical.clear();
     where = find_route(request.method, request.path);
+    path_id = parse_id(where.last);
 }
 
 need exchange::begin(desk& at, http::request const& request, http::framing const& framing,
@@ -226,9 +228,8 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
     auto const& route = *s.where.chosen;
     model::id id = 0;
     if (route.pattern.find("{id}") != route.pattern.npos) {
-        auto const parsed = parse_id(s.where.last);
-        if (!parsed) return refused(problem::not_found, answer);
-        id = *parsed;
+        if (!s.path_id) return refused(problem::not_found, answer);
+        id = *s.path_id;
     }
     if (auto wrong = s.query.parse(request.query)) return refused(std::move(*wrong), answer);
     call const of(request, *s.who, s.quota, now, at.rules, s.query, id);

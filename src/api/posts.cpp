@@ -56,18 +56,22 @@ or_trouble<store::command> plan_change_post(call const& of, bool whole) {
 }
 
 // `author` and `user_id` mean the same; two different values contradict each other.
-or_trouble<std::optional<model::id>> take_author(api::query& query) {
-    std::optional<model::id> found;
+struct author {
+    std::optional<model::id> id;
+    std::string_view name, text;  // as the client wrote it, for links
+};
+or_trouble<author> take_author(api::query& query) {
+    author found;
     for (auto const* const name : {"author", "user_id"}) {
         auto const text = query.take(name);
         if (!text) continue;
         auto const id = parse_id(*text);
         if (!id) return bad_parameter(name, field_code::invalid_format, "must be the id of a user");
-        if (found && *found != *id)
+        if (found.id && *found.id != *id)
             return trouble{base::problem::conflicting_parameters,
                            "author and user_id name different users",
                            {}};
-        found = id;
+        if (!found.id) found = {id, name, *text};
     }
     return found;
 }
@@ -80,10 +84,9 @@ std::optional<trouble> list_posts(call const& of, store::snapshot const& seen,
     if (!part) return part.error();
     auto const author = take_author(of.query);
     if (!author) return author.error();
-    store::post_filter which{.user_id = *author, .status = std::nullopt};
+    store::post_filter which{.user_id = author->id, .status = std::nullopt};
     std::vector<filter> filters;
-    auto const id = which.user_id ? std::to_string(*which.user_id) : std::string();
-    if (which.user_id) filters.push_back({"user_id", id});
+    if (author->id) filters.push_back({author->name, author->text});
     if (auto const name = of.query.take("status")) {
         which.status = model::find_post_status(*name);
         if (!which.status)

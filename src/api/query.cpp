@@ -16,7 +16,7 @@ std::optional<trouble> query::parse(std::string_view raw) {
         bool valid = true;
         auto const name = decoded(next->name, valid), value = decoded(next->value, valid);
         if (!valid)
-            return bad_parameter("query", field_code::invalid_format,
+            return bad_parameter(name.empty() ? "query" : name, field_code::invalid_format,
                                  "is not percent-encoded text");
         if (name == credential_parameter) continue;
         for (std::size_t i = 0; i < count_; ++i)

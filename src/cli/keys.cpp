@@ -111,10 +111,11 @@ void print_created(model::key const& record, std::string_view key, create_option
 }
 
 int create(create_options const& options) {
-    auto const settings = options.settings.resolve();
+    int code = done;
+    auto const settings = options.settings.resolve(code);
     if (!settings) {
         base::say(base::severity::failure, settings.error().message);
-        return wrong_configuration;
+        return code;
     }
     auto const now = base::read_clocks().wall;
     auto record = describe(options, now);

@@ -40,8 +40,10 @@ void add_serve(CLI::App& program, int& code) {
         "log.\n"
         "Defaults are in brackets; latchkey config show prints what a file and flags come to.");
     command->callback([flags, &code] {
-        auto const settings = flags->resolve();
-        if (!settings) return void(code = report(settings.error(), wrong_configuration));
+        auto const settings = flags->resolve(code);
+        if (!settings) return void(report(settings.error(), code));
+        if (auto const usable = server::check_files(*settings); !usable)
+            return void(code = report(usable.error(), wrong_configuration));
         auto const served = server::serve_until_stopped(*settings);
         if (!served) code = report(served.error(), failed);
     });
@@ -55,8 +57,8 @@ void add_config(CLI::App& program, int& code) {
     auto const flags = std::make_shared<setting_flags>();
     flags->add_to(*shown);
     shown->callback([flags, &code] {
-        auto const settings = flags->resolve();
-        code = settings ? show(*settings) : report(settings.error(), wrong_configuration);
+        auto const settings = flags->resolve(code);
+        settings ? show(*settings) : report(settings.error(), code);
     });
 }
 

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "cli/command.hpp"
+
 namespace latchkey::cli {
 namespace {
 
@@ -147,15 +149,19 @@ void setting_flags::add_to(CLI::App& command, std::vector<std::string> const& on
     }
 }
 
-base::result<config> setting_flags::resolve() const {
+base::result<config> setting_flags::resolve(int& code) const {
+    code = wrong_configuration;
     auto made = load_config(file_);
     if (!made) return made;
     for (auto const& flag : flags_) {
         if (flag->option->count() == 0) continue;
-        if (auto const done = assign(*made, *flag->which, flag->values); !done)
-            return base::error{flag_of(*flag->which) + ": " + done.error().message};
+        if (auto const right = assign(*made, *flag->which, flag->values); !right) {
+            code = wrong_usage;
+            return base::error{flag_of(*flag->which) + ": " + right.error().message};
+        }
     }
     if (auto const valid = server::validate(*made); !valid) return valid.error();
+    code = done;
     return made;
 }
 

@@ -23,8 +23,9 @@ class setting_flags {
   public:
     // Adds `--config` and a flag for each setting (or only for those named).
     void add_to(CLI::App& command, std::vector<std::string> const& only = {});
-    // File and flags together, validated.
-    base::result<server::config> resolve() const;
+    // File and flags together, validated. `code` says what kind of error it is: wrong_usage of a
+    // flag, wrong_configuration otherwise.
+    base::result<server::config> resolve(int& code) const;
 
   private:
     struct given {

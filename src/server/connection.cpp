@@ -60,7 +60,9 @@ coro::task<> connection::run() {
     while (io_.open()) {
         auto const head = parser_.read_head(io_.unread(), on_.request(), framing_);
         if (head.state == state::incomplete) {
-            news const came = co_await io_.more(head_deadline());
+            auto const deadline = head_deadline();
+            if (io_.idle() && on_.ends_idle()) break;
+            news const came = co_await io_.more(deadline);
             if (came == news::bytes) continue;
             if (came == news::late && !io_.idle())
                 answer_without_request(problem::request_timeout, "");
@@ -90,7 +92,7 @@ coro::task<> connection::run() {
         }
         if (!write_answer()) break;
         if (body_unread_) {
-            problem const met = co_await collect_body(limits::discard_bytes_max, false);
+            problem const met = co_await collect_body(limits::skipped_body_bytes_max, false);
             if (met != problem::none) break;
         }
         end_request();
@@ -120,7 +122,9 @@ base::mono_ns connection::head_deadline() {
 void connection::answer_without_request(problem wrong, std::string_view detail) {
     if (!io_.open()) return;
     job_ = on_.take_job();
-    job_->entry.begin({}, {}, {}, on_.now());
+    // Whatever else was wrong with it, a HEAD is answered without content (RFC 9110 §9.3.2).
+    bool const head = io_.unread().starts_with("HEAD ");
+    job_->entry.begin(head ? "HEAD" : std::string_view(), {}, {}, on_.now());
     on_.response().clear();
     api::refuse_unparsed(on_.desk(), wrong, detail, on_.response(), job_->entry.request_id);
     job_->entry.refused_unparsed = true;
@@ -237,7 +241,7 @@ void connection::answer(store::outcome const& outcome) {
 bool connection::may_skip_body() const {
     if (framing_.expect_continue || framing_.expect_unknown) return false;
     return framing_.body == body_kind::chunked ||
-           framing_.content_length <= limits::discard_bytes_max;
+           framing_.content_length <= limits::skipped_body_bytes_max;
 }
 
 // Serialises the answer and notes it. False: the connection ends after it.

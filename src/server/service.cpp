@@ -216,6 +216,13 @@ void service::stop() {
 
 }  // namespace
 
+base::result<void> check_files(config const& configuration) {
+    if (configuration.tls_certificate.empty()) return {};
+    auto const loaded = tls::identity::load(configuration.tls_certificate, configuration.tls_key);
+    if (!loaded) return loaded.error();
+    return {};
+}
+
 base::result<void> serve_until_stopped(config const& configuration) {
     auto const set = obeyed_signals();
     pthread_sigmask(SIG_BLOCK, &set, nullptr);

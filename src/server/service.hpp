@@ -8,6 +8,9 @@
 
 namespace latchkey::server {
 
+// Whether the files that a configuration names can be used: the certificate and its key.
+base::result<void> check_files(config const& configuration);
+
 // Returns after an orderly stop; the error is what kept the service from starting. To be called
 // before any other thread exists, since it sets the signal mask.
 base::result<void> serve_until_stopped(config const& configuration);

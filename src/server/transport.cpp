@@ -114,7 +114,7 @@ void transport::take_in(std::string_view bytes) {
     received_ += bytes.size();
     if (phase_ != phase::open) {
         discarded_ += bytes.size();
-        if (discarded_ > discard_bytes_max) begin_close();
+        if (discarded_ > lingering_bytes_max) begin_close();
         return;
     }
     if (!session_)
@@ -158,12 +158,18 @@ void transport::keep_rest() {
 }
 
 void transport::pause_if_full() {
-    if (paused_ || unread_.size() <= unparsed_bytes_max || phase_ != phase::open) return;
+    if (paused_ || phase_ != phase::open) return;
+    if (unread_.size() <= unparsed_bytes_max && sealed_in_.size() <= unparsed_bytes_max) return;
     paused_ = true;
     if (receive_.active)
         io_uring_prep_cancel64(
             home_.ring().submission(),
             reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(&receive_)), 0);
+}
+
+void transport::go_on_receiving() {
+    if (!std::exchange(paused_, false)) return;
+    if (!receive_.active && !starved_ && !input_ended_) begin_receive();
 }
 
 void transport::consume(std::size_t bytes) {
@@ -324,10 +330,7 @@ void transport::waiting::await_suspend(std::coroutine_handle<> waiter) noexcept 
     io.waiter_ = waiter;
     io.waiting_for_ = what;
     if (what == wait::turn) io.home_.run_next_turn(io);
-    if (what == wait::input && io.paused_) {
-        io.paused_ = false;
-        if (!io.receive_.active && !io.starved_) io.begin_receive();
-    }
+    if (what == wait::input) io.go_on_receiving();
 }
 
 void transport::resume(news what) {
@@ -400,7 +403,6 @@ void transport::queue_handshake() {
 void transport::take_sealed(std::string_view bytes) {
     if (!handshaking_) return decrypt(bytes);
     sealed_in_.append(bytes);
-    if (sealed_in_.size() > unparsed_bytes_max) return abort();
     if (!signing_) queue_handshake();
 }
 
@@ -424,6 +426,7 @@ void transport::handshake_step() {
             // Requests may have come in the same bytes as the end of the handshake.
             auto const rest = std::exchange(sealed_in_, {});
             decrypt(rest);
+            if (phase_ == phase::open && waiter_ && waiting_for_ == wait::input) go_on_receiving();
             break;
         }
         case tls::progress::closed:

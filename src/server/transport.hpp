@@ -117,6 +117,7 @@ class transport {
     void append_pending(std::string_view plain);
     void keep_rest();
     void pause_if_full();
+    void go_on_receiving();
     void decrypt(std::string_view sealed);
     void begin_handshake();
     void queue_handshake();

@@ -277,6 +277,7 @@ void worker::stop_accepting() {
 
 void worker::drain() {
     tell([this] {
+        ends_idle_ = true;
         for (auto *io = open_, *next = io; io != nullptr; io = next) {
             next = io->next_open;
             io->end_idle();

@@ -94,6 +94,8 @@ class worker {
     http::response& response() { return response_; }
     std::string_view date() { return date_.at(now_.wall); }
     std::string& plain_scratch() { return plain_scratch_; }
+    // From `drain` on a connection without a request in hand is not kept.
+    bool ends_idle() const { return ends_idle_; }
     bool draining() const { return shared_.draining.load(std::memory_order_relaxed); }
 
     std::unique_ptr<job> take_job();
@@ -168,6 +170,7 @@ class worker {
     std::ptrdiff_t held_ = 0;
     std::atomic<std::size_t> connection_count_{0};
     bool accepting_ = true;
+    bool ends_idle_ = false;
     bool finishing_ = false;
     std::thread thread_;
 };

@@ -46,8 +46,7 @@ struct delete_user {
     model::id id = 0;
 };
 struct create_post {
-    std::optional<model::id>
-        user_id;  // nullopt when the body's was not even an id (a fault says so)
+    std::optional<model::id> user_id;  // nullopt: the body's was not even an id (a fault says so)
     std::string title;
     std::string body;
     model::post_status status = model::post_status::draft;
@@ -68,9 +67,9 @@ struct create_key {
 };
 
 struct command {
-    std::variant<create_user, change_user, delete_user, create_post, change_post, delete_post,
-                 create_key>
-        what;
+    using kind = std::variant<create_user, change_user, delete_user, create_post, change_post,
+                              delete_post, create_key>;
+    kind what;
     model::id caller = 0;  // the key it is done with, which must still be active; 0: the operator
     model::scope needs = model::scope::any;  // what the caller must still be allowed
     std::vector<base::fault> faults;

@@ -59,7 +59,9 @@ base::result<void> open_file(environment::state& store, environment_options cons
     if (int const code = ::mdb_env_create(&store.env); code != 0) return lmdb_error(what, code);
     ::mdb_env_set_maxreaders(store.env, readers_max);
     ::mdb_env_set_maxdbs(store.env, 16);
-    if (int const code = ::mdb_env_set_mapsize(store.env, options.map_bytes); code != 0)
+    auto const page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    auto const map_bytes = (options.map_bytes + page - 1) / page * page;
+    if (int const code = ::mdb_env_set_mapsize(store.env, map_bytes); code != 0)
         return lmdb_error(what, code);
     unsigned flags = MDB_NOSUBDIR | MDB_NOTLS;
     if (options.read_only) flags |= MDB_RDONLY;
@@ -153,6 +155,8 @@ environment::state::~state() {
 base::result<std::unique_ptr<environment>> environment::open(environment_options const& options) {
     auto store = std::make_unique<state>();
     store->directory = options.directory;
+    while (store->directory.size() > 1 && store->directory.back() == '/')
+        store->directory.pop_back();
     store->read_only = options.read_only;
     if (auto const made = make_directory(*store); !made) return made.error();
     if (auto const opened = open_file(*store, options); !opened) return opened.error();

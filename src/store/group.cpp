@@ -15,6 +15,7 @@ struct attempt {
     std::size_t applied = 0;
     bool committed = false;
     bool more_to_purge = false;
+    bool freed_when_full = false;
     int failure = 0;
 };
 
@@ -40,8 +41,17 @@ attempt try_group(environment::state& store, std::span<job const> jobs, std::siz
     }
     made.more_to_purge = in.heads().purges != 0;
     made.committed = in.wrote();
+    made.freed_when_full = in.wrote() && !in.space().grow;
     made.failure = in.commit();
     return made;
+}
+
+// LMDB uses pages again in the second transaction after the one that freed them. In a store that is
+// full nothing but deletions would come, so the last of them would not make room without this.
+void make_freed_pages_usable(environment::state& store) {
+    transaction in(store);
+    in.touch();
+    in.commit();
 }
 
 outcome failed(int code) {
@@ -56,7 +66,10 @@ group_result apply_group(environment::state& store, std::span<job const> jobs,
                          std::size_t purge_max) {
     for (auto some = jobs;;) {
         auto const made = try_group(store, some, purge_max);
-        if (made.failure == 0) return {made.applied, made.committed, made.more_to_purge, 0};
+        if (made.failure == 0) {
+            if (made.freed_when_full) make_freed_pages_usable(store);
+            return {made.applied, made.committed, made.more_to_purge, 0};
+        }
         if (!made.begun) {
             for (auto const& each : jobs) *each.answer = failed(made.failure);
             return {.done = jobs.size(), .failure = made.failure};

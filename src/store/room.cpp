@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <optional>
 
 #include "base/limits.hpp"
 #include "store/environment_state.hpp"
@@ -21,6 +23,25 @@ constexpr std::uint64_t ahead_for_deletions_bytes = 24 * limits::mib;  // more t
 constexpr std::uint64_t ahead_step_bytes = 32 * limits::mib;
 constexpr std::uint64_t kept_for_deletions_bytes = 64 * limits::mib;  // of the map
 
+// The lowest transaction that a reader looks at, of whatever process. LMDB tells it only as text:
+// lines of process, thread and transaction, or `-` for one that looks at nothing.
+std::uint64_t oldest_seen(MDB_env* env) {
+    std::uint64_t oldest = UINT64_MAX;
+    auto const each_line = [](char const* line, void* to) {
+        std::string_view text(line);
+        while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+        text.remove_prefix(text.rfind(' ') + 1);
+        std::uint64_t number = 0;
+        auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+        auto& lowest = *static_cast<std::uint64_t*>(to);
+        if (failure == std::errc{} && end == text.data() + text.size())
+            lowest = std::min(lowest, number);
+        return 0;
+    };
+    ::mdb_reader_list(env, each_line, &oldest);
+    return oldest;
+}
+
 }  // namespace
 
 room environment::state::make_room() {
@@ -29,10 +50,17 @@ room environment::state::make_room() {
     auto const used = (info.me_last_pgno + 1) * page_bytes;
     room found{.weight_max = limits::commands_per_commit_max};
 
+    // Counted only where it matters, since it walks a list.
+    std::optional<std::uint64_t> free;
+    auto const free_bytes = [&] {
+        if (!free) free = free_pages() * page_bytes;
+        return *free;
+    };
+
     // A map smaller than 512 MiB keeps an eighth.
     auto const kept = std::min(kept_for_deletions_bytes, map_bytes / 8);
     auto left = map_bytes - std::min(map_bytes, used);
-    if (left < 2 * kept) left += free_pages() * page_bytes;
+    if (left < 2 * kept) left += free_bytes();
     found.grow = left >= kept;
     if (left < 2 * kept)
         found.weight_max = std::clamp<std::size_t>(kept / page_bytes / 8, 1, found.weight_max);
@@ -42,10 +70,12 @@ room environment::state::make_room() {
     if (reserved >= until(ahead_bytes) || reserve_blocks(until(ahead_bytes + ahead_step_bytes)) ||
         reserve_blocks(until(ahead_bytes)))
         return found;
-    found.grow = false;
-    found.write = reserved >= until(ahead_for_deletions_bytes) ||
-                  reserve_blocks(until(ahead_for_deletions_bytes)) ||
-                  free_pages() * page_bytes >= ahead_for_deletions_bytes;
+    // The disk is full. What the file has of its own must do.
+    if (reserved < until(ahead_for_deletions_bytes))
+        reserve_blocks(until(ahead_for_deletions_bytes));
+    auto const own = reserved - std::min<std::uint64_t>(reserved, used) + free_bytes();
+    found.grow = found.grow && own >= ahead_bytes;
+    found.write = own >= ahead_for_deletions_bytes;
     return found;
 }
 
@@ -62,18 +92,22 @@ bool environment::state::reserve_blocks(std::uint64_t end) {
     return true;
 }
 
-// Pages that earlier transactions freed, from LMDB's own list; a few of them may still be pinned by
-// a reader. Only near the end of the map, since it walks that list.
+// Pages that earlier transactions freed and that no reader can still see, from LMDB's own list:
+// each of its entries has the transaction's number as key, and begins with how many pages it has.
 std::uint64_t environment::state::free_pages() const {
     MDB_txn* txn = nullptr;
     MDB_cursor* cursor = nullptr;
     std::uint64_t pages = 0;
     if (::mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn) != 0) return 0;
     if (::mdb_cursor_open(txn, 0, &cursor) == 0) {
+        auto const oldest = oldest_seen(env);  // this transaction is one of those
         MDB_val key, list;
         while (::mdb_cursor_get(cursor, &key, &list, MDB_NEXT) == 0) {
-            std::size_t count = 0;  // the list's first word
-            if (list.mv_size >= sizeof count) std::memcpy(&count, list.mv_data, sizeof count);
+            std::size_t number = 0, count = 0;
+            if (key.mv_size != sizeof number || list.mv_size < sizeof count) break;
+            std::memcpy(&number, key.mv_data, sizeof number);
+            std::memcpy(&count, list.mv_data, sizeof count);
+            if (number >= oldest) break;
             pages += count;
         }
         ::mdb_cursor_close(cursor);

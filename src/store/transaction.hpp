@@ -25,6 +25,7 @@ class transaction {
     int failure() const { return failure_; }  // an LMDB or errno code; 0: none
     void fail(int code);
     bool wrote() const { return wrote_; }
+    void touch() { wrote_ = true; }  // commit even if nothing else changes
 
     // The same for all of the transaction: the wall clock, but never before an earlier write.
     base::wall_ms now() const { return now_; }

@@ -147,6 +147,7 @@ base::result<std::vector<outcome>> apply(environment& store, std::vector<command
     base::check(commands.size() <= 64, "more commands than one call applies");
     std::vector<outcome> outcomes(commands.size());
     std::vector<job> jobs;
+    jobs.reserve(commands.size());
     for (std::size_t i = 0; i < commands.size(); ++i) jobs.push_back({&commands[i], &outcomes[i]});
     bool more_to_purge = false;
     for (std::span<job const> rest = jobs; !rest.empty();) {

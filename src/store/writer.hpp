@@ -1,7 +1,8 @@
 // The one thread that owns the process's write transactions. It takes all commands that queue up
 // (at most commands_per_commit_max, command_bytes_per_commit_max), applies them in one transaction,
 // commits it (one fdatasync whether it is 1 or 1,000), then resumes their waiters through their
-// executors. Any thread submits.
+// executors. Any thread submits. A sync that fails ends the process without answering, since nobody
+// knows then what is on the disk.
 //
 //     store::commit done(writer, home, std::move(command));   // an awaitable; lives in the frame
 //     store::outcome& result = co_await done;
@@ -61,7 +62,7 @@ class commit {
     bool await_suspend(std::coroutine_handle<> waiter) {
         ticket_.handle = waiter;
         if (writer_.submit(ticket_))
-            return true;  // this frame may already be running elsewhere: touch nothing
+            return true;  // this frame may be running elsewhere already: touch nothing
         ticket_.outcome.problem = base::problem::overloaded;
         return false;
     }
@@ -72,8 +73,10 @@ class commit {
     ticket ticket_;
 };
 
-// The same commands in one transaction of this thread, for the command line (at most 64 a call; the
-// transaction never waits for input). Outcomes in the order of the commands.
+// The same commands on this thread, for the command line: at most 64 a call, in one transaction (a
+// few when users with many posts go), which never waits for input. Outcomes in the order of the
+// commands. Posts that deleted users leave are removed before it returns. An error: a transaction
+// could not be begun; of a call that took several, the earlier ones hold.
 base::result<std::vector<outcome>> apply(environment& store, std::vector<command> commands);
 
 }  // namespace latchkey::store

@@ -16,20 +16,23 @@ namespace latchkey::tls {
 namespace {
 
 constexpr std::string_view http_1_1 = "http/1.1";
+constexpr std::string_view http_1_0 = "http/1.0";  // what curl offers when told to speak 1.0
 
 // RFC 7301 §3.2: an offer without our protocol is refused with no_application_protocol; without an
 // offer this is never called, and HTTP/1.1 is what is spoken.
 int select_protocol(SSL*, std::uint8_t const** out, std::uint8_t* out_size, std::uint8_t const* in,
                     unsigned in_size, void*) {
-    std::string_view offered(reinterpret_cast<char const*>(in), in_size);
-    while (!offered.empty()) {
-        auto const name = offered.substr(1, static_cast<unsigned char>(offered.front()));
-        if (name == http_1_1) {
-            *out = reinterpret_cast<std::uint8_t const*>(name.data());
-            *out_size = static_cast<std::uint8_t>(name.size());
-            return SSL_TLSEXT_ERR_OK;
+    for (auto const spoken : {http_1_1, http_1_0}) {
+        std::string_view offered(reinterpret_cast<char const*>(in), in_size);
+        while (!offered.empty()) {
+            auto const name = offered.substr(1, static_cast<unsigned char>(offered.front()));
+            if (name == spoken) {
+                *out = reinterpret_cast<std::uint8_t const*>(name.data());
+                *out_size = static_cast<std::uint8_t>(name.size());
+                return SSL_TLSEXT_ERR_OK;
+            }
+            offered.remove_prefix(1 + name.size());
         }
-        offered.remove_prefix(1 + name.size());
     }
     return SSL_TLSEXT_ERR_ALERT_FATAL;
 }

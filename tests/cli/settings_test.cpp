@@ -61,7 +61,8 @@ base::result<server::config> resolve(std::vector<std::string> arguments,
     if (!text.empty()) arguments.push_back("--config"), arguments.push_back(toml.path);
     std::reverse(arguments.begin(), arguments.end());
     program.parse(arguments);
-    return flags.resolve();
+    int code = 0;
+    return flags.resolve(code);
 }
 
 TEST(setting_flags, win_over_the_file) {

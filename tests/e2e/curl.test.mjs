@@ -116,15 +116,18 @@ test('two transfers share a connection', async () => {
   assert.deepEqual(stdout.trim().split('\n'), ['200 1', '200 0', '404 0']);
 });
 
-test('HEAD, HTTP/1.0, h2 offered, a chunked upload', async () => {
+test('HEAD, h2 offered, a chunked upload', async () => {
   assert.equal((await withKey('-I', `${base}/users`)).status, 200);
-  assert.equal((await withKey('--http1.0', `${base}/users`)).status, 200);
   const offered = await withKey('--http2', `${base}/users`);
   assert.equal(offered.status, 200);
   assert.equal(offered.version, 1.1);
   const body = file('chunked.json', JSON.stringify({ name: 'Chunked', email: 'chunked@example.org' }));
   const made = await withKey('-X', 'POST', '-H', 'Content-Type: application/json', '-H', 'Transfer-Encoding: chunked', '--data-binary', `@${body}`, `${base}/users`);
   assert.equal(made.status, 201, made.text);
+});
+
+test('HTTP/1.0 over TLS, where curl offers http/1.0 as its only protocol', async () => {
+  assert.equal((await withKey('--http1.0', `${base}/users`)).status, 200);
 });
 
 test('a large upload that is refused is not sent, because curl asks first', async () => {

@@ -12,6 +12,7 @@ import { execFile, fork, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { connectWire, utf8 } from './wire.mjs';
@@ -34,6 +35,13 @@ process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
   if (process.env.LATCHKEY_KEEP) return;
   for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true });
+});
+// A test that failed may have left its server running, and a running child would keep this process from its end.
+// What the file's own hooks are just stopping is left to them.
+after(() => {
+  setTimeout(() => {
+    for (const child of children) if (!child.stopping) child.kill('SIGKILL');
+  }, 50);
 });
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => process.exit(1));
 
@@ -172,6 +180,7 @@ class Server {
   }
 
   async stop({ within = 20_000 } = {}) {
+    this.child.stopping = true;
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGTERM');
     const timer = setTimeout(() => this.child.kill('SIGKILL'), within);
     const end = await this.exited;

@@ -98,6 +98,69 @@ for (const scheme of ['https', 'http']) {
       wire.finish();
     });
 
+    test('a request whose body comes later than its head is about the record of its target', async () => {
+      const first = await api.create('/users', newUser());
+      const second = await api.create('/users', newUser());
+      const post = await api.create('/posts', { user_id: second.id, title: 'mine' });
+      const wire = await open();
+      for (const chunks of [false, true]) {
+        for (const cut of [-9, 0, 1, 9]) { // the second packet begins so many bytes after the head
+          for (const [method, target, body] of [
+            ['PATCH', `/api/v1/users/${second.id}`, { name: `Cut at ${cut}` }],
+            ['PUT', `/users/${second.id}`, { name: `${first.id} cut at ${cut}`, email: second.email }],
+            ['PATCH', `/api/v1/posts/${post.id}`, { title: `Cut at ${cut}`, body: 'b'.repeat(3000) }],
+          ]) {
+            const head = message(method, target, { key, body, headers: chunks ? { 'Transfer-Encoding': 'chunked' } : {} });
+            const at = head.indexOf('\r\n\r\n') + 4;
+            const bytes = chunks ? Buffer.concat([head.subarray(0, at), chunked(head.subarray(at))]) : head;
+            await wire.send(bytes.subarray(0, at + cut));
+            await sleep(10);
+            await wire.send(bytes.subarray(at + cut));
+            const answer = await wire.response({ method });
+            assertStatus(answer, 200);
+            assert.equal(answer.json.id, Number(target.split('/').at(-1)));
+            for (const [name, value] of Object.entries(body)) assert.equal(answer.json[name], value);
+          }
+        }
+      }
+      wire.finish();
+      assert.deepEqual(await api.read(`/users/${first.id}`), first, 'nobody else was changed');
+    });
+
+    test('a large body is taken on every method, alone and after other requests', async () => {
+      const owner = await api.create('/users', newUser());
+      const post = await api.create('/posts', { user_id: owner.id, title: 'large' });
+      const large = (fill) => ({ user_id: owner.id, title: 'large', body: fill.repeat(65536), status: 'draft' });
+      for (const before of [0, 3]) {
+        for (const method of ['PUT', 'PATCH', 'POST']) {
+          const wire = await open();
+          for (let i = 0; i < before; i += 1) {
+            await wire.send(get(adaPath));
+            assertStatus(await wire.response(), 200);
+          }
+          const body = JSON.stringify(large(String(before)));
+          await wire.send(message(method, method === 'POST' ? '/api/v1/posts' : `/api/v1/posts/${post.id}`, { key, body: body + ' '.repeat(200_000) }));
+          const answer = await wire.response({ method });
+          assertStatus(answer, method === 'POST' ? 201 : 200);
+          assert.ok(answer.json.body === large(String(before)).body);
+          wire.finish();
+        }
+      }
+      await api.delete(`/users/${owner.id}`);
+    });
+
+    test('3000 pipelined requests in one burst are all answered', async () => {
+      const wire = await open();
+      const burst = wire.send(Buffer.concat(Array.from({ length: 3000 }, (_, i) => get(adaPath, { headers: { 'X-Request-Id': `burst-${String(i).padStart(4, '0')}` } }))));
+      for (let i = 0; i < 3000; i += 1) {
+        const answer = await wire.response();
+        assertStatus(answer, 200);
+        assert.equal(answer.headers.get('x-request-id'), `burst-${String(i).padStart(4, '0')}`);
+      }
+      await burst;
+      wire.finish();
+    });
+
     test('a chunked body is put together, also when its chunks come in pieces', async () => {
       const wire = await open();
       const user = newUser({ name: 'Chunky Ünïcode 🙂' });
@@ -185,12 +248,26 @@ for (const scheme of ['https', 'http']) {
       wire.close();
     });
 
-    test('a chunked body is refused once it is over 1 MiB', async () => {
+    test('a chunked body is refused once its chunks are over 1 MiB', async () => {
       const wire = await open();
       await wire.send(message('POST', '/api/v1/users', { key, headers: { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' } }));
-      await wire.send(Buffer.concat([Buffer.from(`${(mebibyte + 1).toString(16)}\r\n`), Buffer.alloc(mebibyte + 1, 0x20)]));
+      const chunk = Buffer.concat([Buffer.from(`${(mebibyte / 16).toString(16)}\r\n`), Buffer.alloc(mebibyte / 16, 0x20), Buffer.from('\r\n')]);
+      for (let i = 0; i < 16; i += 1) await wire.send(chunk);
+      await sleep(50);
+      assert.equal(wire.size, 0, '1 MiB is not too much');
+      await wire.send('1\r\n \r\n');
       assertStatus(await wire.response({ method: 'POST' }), 413, 'body_too_large');
-      wire.close();
+      await wire.ending();
+    });
+
+    // RFC 9112, 9.6: closing while the client still sends would destroy the answer before it was read.
+    test('a client that sends too large a body to its end can read the 413', async () => {
+      for (let i = 0; i < 12; i += 1) {
+        const wire = await open();
+        wire.send(message('POST', '/api/v1/users', { key, body: Buffer.alloc(mebibyte + 1 + (i % 3) * 1_000_000, 0x20) }));
+        assertStatus(await wire.response({ method: 'POST' }), 413, 'body_too_large');
+        wire.close();
+      }
     });
 
     test('a reader that is slow gets every byte of a large answer', async () => {
@@ -647,6 +724,15 @@ describe('malformed requests', () => {
     wire.send(`GET ${adaPath} HTTP/1.1\r\n\r\n`);
     assertStatus(await wire.response(), 400, 'malformed_request');
     await wire.ending();
+  });
+
+  test('the refusal of a HEAD has no body either', async () => {
+    for (const bytes of [`HEAD ${adaPath} HTTP/1.1\r\n${h}\r\n`, `HEAD ${adaPath} HTTP/1.1\r\nHost: x\r\n${h}X A: b\r\n\r\n`]) {
+      const wire = await server.connect();
+      wire.send(bytes);
+      assertStatus(await wire.response({ method: 'HEAD' }), 400);
+      await wire.ending(); // RFC 9110, 9.3.2: no content in the answer to HEAD
+    }
   });
 
   test('the good requests before a bad one are answered first', async () => {

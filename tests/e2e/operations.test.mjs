@@ -14,7 +14,7 @@ describe('the command line', () => {
   test('help is 0, wrong usage is 2', async () => {
     assert.equal((await command('--help')).code, 0);
     assert.equal((await command('serve', '--help')).code, 0);
-    for (const words of [['brew'], ['serve', '--nope'], ['keys', 'nope'], ['serve', '--workers', 'many'], ['keys', 'create', '--json']]) {
+    for (const words of [['brew'], ['serve', '--nope'], ['keys', 'nope'], ['serve', '--data'], ['keys', 'create', '--json']]) {
       const { code, stderr } = await command(...words);
       assert.equal(code, 2, words.join(' '));
       assert.notEqual(stderr, '', 'it says why');
@@ -348,15 +348,20 @@ describe('stopping and starting again', () => {
       wires.push(wire);
     }
     const stopped = server.stop();
-    await sleep(200);
-    for (const wire of wires) wire.socket.resume();
-    for (const wire of wires) {
-      const answer = await wire.response();
-      assertStatus(answer, 200);
-      assert.equal(answer.json.data.length, 90);
-      await wire.ending();
+    stopped.catch(() => {}); // it is awaited below
+    try {
+      await sleep(200);
+      for (const wire of wires) wire.socket.resume();
+      for (const wire of wires) {
+        const answer = await wire.response();
+        assertStatus(answer, 200);
+        assert.equal(answer.json.data.length, 90);
+      }
+      for (const wire of wires) await wire.ending(5000);
+    } finally {
+      wires.forEach((wire) => wire.close());
+      await stopped;
     }
-    await stopped;
   });
 
   test('SIGTERM twice is no worse than once', async () => {

@@ -7,6 +7,9 @@ export default async function* report(events) {
   let failed = 0;
   const failures = [];
   for await (const { type, data } of events) {
+    if (type === 'test:diagnostic' && !/^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) /.test(data.message)) {
+      yield `            ${data.message}\n`;
+    }
     if (type !== 'test:pass' && type !== 'test:fail') continue;
     // A suite is no test of its own; it counts only when one of its hooks has failed.
     if (data.details?.type === 'suite' && data.details.error?.failureType !== 'hookFailed') continue;

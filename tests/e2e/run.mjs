@@ -14,6 +14,15 @@ import { fileURLToPath } from 'node:url';
 const here = path.dirname(fileURLToPath(import.meta.url));
 const fileLimit = Number(process.env.E2E_FILE_SECONDS ?? 300) * 1000;
 
+// Whoever stops this ends the file that runs, and that its servers.
+let running = null;
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
+  process.on(signal, () => {
+    running?.kill('SIGTERM');
+    process.exit(1);
+  });
+}
+
 const { binary, files } = parse(process.argv.slice(2));
 const total = { passed: 0, failed: 0 };
 const begun = Date.now();
@@ -58,6 +67,7 @@ function runFile(file) {
     const child = spawn(process.execPath, ['--test-reporter', path.join(here, 'reporter.mjs'),
       '--test-reporter-destination', 'stdout', file],
     { env: { ...process.env, LATCHKEY: binary, NODE_TEST_CONTEXT: undefined }, stdio: ['ignore', 'pipe', 'inherit'] });
+    running = child;
     const timer = setTimeout(() => {
       console.log(`    FAILED  ${path.basename(file)} ran longer than ${fileLimit / 1000} s`);
       child.kill('SIGTERM');

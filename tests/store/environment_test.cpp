@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "store/environment_state.hpp"
-#include "tests/store/support.hpp"
+#include "support.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -29,6 +29,13 @@ TEST(environments, make_a_private_directory_with_private_files) {
     for (auto const* file : {"/store.mdb", "/store.mdb-lock", "/master.key", "/server.lock"})
         EXPECT_EQ(mode_of(directory + file), 0600u) << file;
     EXPECT_EQ(content_of(directory + "/server.lock"), std::to_string(::getpid()) + "\n");
+}
+
+TEST(environments, make_a_private_directory_however_it_is_written) {
+    temporary_directory const outer;
+    auto const directory = outer.path() + "/latchkey";
+    ASSERT_TRUE(open_store(directory + "//", (1 << 20) + 1));
+    EXPECT_EQ(mode_of(directory), 0700u);
 }
 
 TEST(environments, keep_their_master_key) {

@@ -1,4 +1,4 @@
-#include "tests/store/support.hpp"
+#include "support.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -107,6 +107,19 @@ TEST_F(keys, of_one_transaction_are_each_judged) {
     for (auto const& each : outcomes) problems.push_back(each.problem);
     EXPECT_EQ(problems, (std::vector{problem::none, problem::insufficient_scope, problem::none,
                                      problem::none, problem::insufficient_scope}));
+}
+
+TEST_F(keys, that_may_do_one_thing_may_not_do_another_in_the_same_transaction) {
+    auto const writes = add(key_number(1, {"users:write"})).id;
+    std::vector<command> group;
+    for (auto const needs : {model::scope::users_write, model::scope::posts_write}) {
+        group.push_back(new_user("u", std::to_string(group.size()) + "@example.org"));
+        group.back().caller = writes;
+        group.back().needs = needs;
+    }
+    auto const outcomes = apply(*store_, std::move(group)).value();
+    EXPECT_EQ(outcomes[0].problem, problem::none);
+    EXPECT_EQ(outcomes[1].problem, problem::insufficient_scope);
 }
 
 TEST_F(keys, give_only_what_they_have) {

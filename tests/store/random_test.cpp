@@ -3,7 +3,7 @@
 #include <map>
 #include <random>
 
-#include "tests/store/support.hpp"
+#include "support.hpp"
 
 namespace latchkey::store {
 namespace {

@@ -3,6 +3,10 @@
 //     store-child apply DIRECTORY COUNT   that many users, 16 at a time
 //     store-child claim DIRECTORY         says why it cannot, or "claimed"
 //     store-child doom DIRECTORY USER     deletes one
+//     store-child disk DIRECTORY          what happens on a full disk, a small one of its own there
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -10,7 +14,7 @@
 #include <random>
 #include <thread>
 
-#include "tests/store/support.hpp"
+#include "support.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -24,11 +28,12 @@ std::unique_ptr<environment> open_durably(std::string const& directory) {
     return std::move(opened.value());
 }
 
-// One line for each answer that this process was given: "+u 7", "-u 7", "+p 9", "-p 9".
-void tell(char sign, char kind, model::id id) {
-    char line[40];
-    int const size =
-        std::snprintf(line, sizeof line, "%c%c %lld\n", sign, kind, static_cast<long long>(id));
+// One line for each answer that this process was given: "+u 7", "-u 7", "+p 9 7" (a post and its
+// user), "-p 9 0".
+void tell(char sign, char kind, model::id id, model::id user = 0) {
+    char line[60];
+    int const size = std::snprintf(line, sizeof line, "%c%c %lld %lld\n", sign, kind,
+                                   static_cast<long long>(id), static_cast<long long>(user));
     if (::write(STDOUT_FILENO, line, static_cast<std::size_t>(size)) != size) std::_Exit(4);
 }
 
@@ -47,7 +52,7 @@ void load_forever(writer& through, std::uint64_t seed) {
             posts.push_back(made_post(ask(through, new_post(user, "t", status,
                                                             std::string(random() % 3000, 'b'))))
                                 .id);
-            tell('+', 'p', posts.back());
+            tell('+', 'p', posts.back(), user);
         } else if (pick < 95 && !posts.empty()) {
             auto const at = random() % posts.size();
             if (ask(through, {.what = delete_post{posts[at]}}).problem == base::problem::none)
@@ -62,7 +67,61 @@ void load_forever(writer& through, std::uint64_t seed) {
     }
 }
 
+// Exit code 77: this system does not let us mount anything.
+void mount_small_disk(std::string const& directory) {
+    if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) std::_Exit(77);
+    ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+    if (::mount("tmpfs", directory.c_str(), "tmpfs", 0, "size=110m,mode=0700") != 0) std::_Exit(77);
+}
+
+void expect(bool holds, int code) {
+    if (!holds) std::_Exit(code);
+}
+
+int fill_disk(environment& store) {
+    for (int count = 0;; ++count) {
+        auto const answer =
+            one(store, new_post(1, "t", model::post_status::draft, std::string(60'000, 'b')));
+        if (answer.problem == base::problem::storage_full) return count;
+        expect(answer.problem == base::problem::none, 10);
+    }
+}
+
+// What others do with the rest of the disk.
+void eat_disk(std::string const& directory) {
+    int const to = ::open((directory + "/eaten").c_str(), O_WRONLY | O_CREAT, 0600);
+    std::string const bytes(1 << 16, 'x');
+    while (::write(to, bytes.data(), bytes.size()) > 0) continue;
+    ::close(to);
+}
+
+int run_on_small_disk(std::string const& directory) {
+    mount_small_disk(directory);
+    int count = 0;
+    {
+        auto const store = open_durably(directory);
+        made_user(one(*store, new_user("Ann", "ann@example.org")));
+        count = fill_disk(*store);
+        expect(count > 100, 11);
+        eat_disk(directory);
+        expect(one(*store, {.what = delete_post{1}}).problem == base::problem::none, 12);
+    }
+    // A new process finds the blocks that the last one asked for.
+    auto const store = open_durably(directory);
+    auto const full = one(*store, new_user("Bob", "bob@example.org")).problem;
+    expect(full == base::problem::storage_full, 13);
+    for (int i = 2; i <= count; ++i)
+        expect(one(*store, {.what = delete_post{i}}).problem == base::problem::none, 14);
+    expect(verify(*store).empty(), 15);
+    // What the deletions freed is room again, though the disk is as full as before.
+    expect(one(*store, new_user("Bob", "bob@example.org")).problem == base::problem::none, 16);
+    expect(fill_disk(*store) > 10, 17);
+    expect(verify(*store).empty(), 18);
+    return 0;
+}
+
 int run(std::string const& what, std::string const& directory, std::uint64_t number) {
+    if (what == "disk") return run_on_small_disk(directory);
     auto const store = open_durably(directory);
     if (what == "claim") {
         auto const claimed = store->claim_for_server();

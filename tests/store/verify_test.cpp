@@ -1,5 +1,5 @@
 #include "store/environment_state.hpp"
-#include "tests/store/support.hpp"
+#include "support.hpp"
 
 namespace latchkey::store {
 namespace {

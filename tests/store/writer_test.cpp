@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "base/limits.hpp"
-#include "tests/store/support.hpp"
+#include "support.hpp"
 
 namespace latchkey::store {
 namespace {
