@@ -130,7 +130,8 @@ void connection::answer_without_request(problem wrong, std::string_view detail) 
     bool const head = io_.unread().starts_with("HEAD ");
     job_->entry.begin(head ? "HEAD" : std::string_view(), {}, {}, on_.now());
     on_.response().clear();
-    api::refuse_unparsed(on_.desk(), wrong, detail, on_.response(), job_->entry.request_id);
+    api::refuse_unparsed(on_.desk(), io_.peer(), wrong, detail, on_.response(),
+                         job_->entry.request_id);
     job_->entry.refused_unparsed = true;
     framing_ = {};
     framing_.keep_alive = false;

@@ -7,7 +7,9 @@
 #include <memory>
 #include <thread>
 
+#include "auth/key_form.hpp"
 #include "base/log.hpp"
+#include "server/bucket_file.hpp"
 #include "server/worker.hpp"
 #include "uring/probe.hpp"
 
@@ -67,6 +69,7 @@ class service {
     http::settings http_limits_;
     std::unique_ptr<store::environment> store_;
     std::unique_ptr<limit::buckets> buckets_;
+    std::unique_ptr<limit::failures> failures_;
     std::unique_ptr<log_thread> log_;
     tls::signing_thread signer_;
     std::shared_ptr<tls::identity const> identity_;
@@ -92,6 +95,10 @@ base::result<void> service::start() {
     auto buckets = limit::buckets::make();
     if (!buckets) return buckets.error();
     buckets_ = std::move(*buckets);
+    restore_buckets(*buckets_, config_.data);
+    std::uint64_t seed = 0;
+    auth::random_bytes(&seed, sizeof seed);
+    failures_ = std::make_unique<limit::failures>(rules_.failures_per_minute, seed);
     auto log = log_thread::open(access_log_path(config_));
     if (!log) return log.error();
     log_ = std::move(*log);
@@ -100,8 +107,8 @@ base::result<void> service::start() {
     tickets_ = tls::ticket_keys::make();
     if (auto const opened = open_sockets(workers); !opened) return opened.error();
     writer_ = std::make_unique<store::writer>(*store_);
-    common_.reset(
-        new common{config_, rules_, http_limits_, *store_, *writer_, *buckets_, *log_, signer_});
+    common_.reset(new common{config_, rules_, http_limits_, *store_, *writer_, *buckets_,
+                             *failures_, *log_, signer_});
     return start_workers(workers);
 }
 
@@ -222,6 +229,7 @@ void service::stop() {
     for (auto const& each : workers_) each->finish();
     writer_->stop();
     workers_.clear();  // with their mailboxes, which the writer has let go of by now
+    save_buckets(*buckets_, config_.data);
 }
 
 }  // namespace

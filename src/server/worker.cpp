@@ -386,7 +386,7 @@ base::result<void> worker::set_up(std::vector<listener> const& listeners) {
     keys_ = std::make_unique<auth::cache>();
     auth::random_bytes(&random_, sizeof random_);
     desk_ = std::make_unique<api::desk>(
-        api::desk{shared_.rules, *snapshot_, *keys_, shared_.buckets, random_});
+        api::desk{shared_.rules, *snapshot_, *keys_, shared_.buckets, shared_.failures, random_});
     if (identity_) tls_ = std::make_shared<tls::context>(identity_, tickets_, &shared_.signer);
     for (auto const& each : listeners)
         acceptors_.push_back(std::make_unique<acceptor>(*this, each));

@@ -43,6 +43,7 @@ struct common {
     store::environment& store;
     store::writer& writer;
     limit::buckets& buckets;
+    limit::failures& failures;
     log_thread& log;
     tls::signing_thread& signer;
     std::atomic<bool> draining{false};              // answers carry `Connection: close`

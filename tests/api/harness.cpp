@@ -57,7 +57,7 @@ reply station::send(std::string bytes) {
     auto const head = parser.read_head(buffer, request_, framing_);
     if (head.state == http::step::state::refused) {
         std::string id;
-        refuse_unparsed(desk_, head.problem, head.detail, answer, id);
+        refuse_unparsed(desk_, from, head.problem, head.detail, answer, id);
     } else {
         EXPECT_EQ(head.state, http::step::state::complete);
         auto then = exchange.begin(desk_, request_, framing_, from, now, answer);
