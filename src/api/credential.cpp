@@ -59,6 +59,20 @@ finding in_query(std::string_view query) {
     return found;
 }
 
+// Behind the closing quote of the string that begins at `at`. The text is JSON.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+    for (++at; text[at] != '"'; ++at)
+        if (text[at] == '\\') ++at;
+    return at + 1;
+}
+
+bool is_credential_name(std::string_view quoted) {
+    if (quoted.find('\\') == quoted.npos)
+        return quoted.substr(1, quoted.size() - 2) == credential_member;
+    auto const name = read_json(quoted);
+    return name.root && name.root->is_string() && name.root->get_string() == credential_member;
+}
+
 }  // namespace
 
 credential find_credential(http::request const& request, bool allow_query, std::string& decoded) {
@@ -90,6 +104,27 @@ credential find_credential(json_document const& body) {
 void wipe(std::string_view secret) {
     // Digits of no meaning, so that a head that is parsed again is still well-formed.
     if (!secret.empty()) std::memset(const_cast<char*>(secret.data()), '0', secret.size());
+}
+
+void wipe_credential(std::string_view body) {
+    unsigned depth = 0;
+    bool is_key = false;  // the next string of depth 1 that is no name
+    for (std::size_t i = 0; i < body.size();) {
+        if (body[i] != '"') {
+            if (body[i] == '{' || body[i] == '[') ++depth;
+            if (body[i] == '}' || body[i] == ']') --depth;
+            ++i;
+            continue;
+        }
+        auto const end = end_of_string(body, i);
+        auto const quoted = body.substr(i, end - i);
+        bool const is_name = body[body.find_first_not_of(" \t\r\n", end)] == ':';
+        if (depth == 1 && is_name)
+            is_key = is_credential_name(quoted);
+        else if (depth == 1 && is_key)
+            wipe(quoted.substr(1, quoted.size() - 2));
+        i = end;
+    }
 }
 
 void wipe_credentials(http::request const& request) {

@@ -119,7 +119,7 @@ class exchange {
 
 // A problem document for a request that never became one (the parser refused it), with a fresh id.
 // `close` is set. `id` is set to the id, for the log.
-void refuse_unparsed(desk& at, base::problem problem, std::string_view detail,
+void refuse_unparsed(desk& at, peer const& from, base::problem problem, std::string_view detail,
                      http::response& response, std::string& id);
 
 }  // namespace latchkey::api

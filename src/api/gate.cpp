@@ -15,6 +15,7 @@ using http::field_name;
 using body_kind = http::framing::body_kind;
 
 constexpr std::uint32_t overload_retry_seconds = 1;
+constexpr std::string_view transport_security = "max-age=31536000";
 
 bool is_trusted(settings const& rules, model::address const& who) {
     for (auto const& network : rules.trusted_proxies)
@@ -22,10 +23,10 @@ bool is_trusted(settings const& rules, model::address const& who) {
     return false;
 }
 
-// The right-most entry that is not a trusted proxy itself; nullopt when that is no address.
-std::optional<model::address> forwarded_client(settings const& rules, http::request const& request,
-                                               model::address const& peer) {
-    std::optional<model::address> nearest = peer;
+// The right-most entry that is not a trusted proxy itself; nullopt when there is none, or it is no
+// address: then nobody knows where the client is.
+std::optional<model::address> forwarded_client(settings const& rules,
+                                               http::request const& request) {
     auto const fields = request.fields();
     for (auto field = fields.rbegin(); field != fields.rend(); ++field) {
         if (field->known != field_name::forwarded_for) continue;
@@ -38,11 +39,11 @@ std::optional<model::address> forwarded_client(settings const& rules, http::requ
             entry = begin == entry.npos
                         ? std::string_view()
                         : entry.substr(begin, entry.find_last_not_of(" \t") - begin + 1);
-            nearest = model::address::parse(entry);
-            if (!nearest || !is_trusted(rules, *nearest)) return nearest;
+            auto const who = model::address::parse(entry);
+            if (!who || !is_trusted(rules, *who)) return who;
         }
     }
-    return nearest;
+    return std::nullopt;
 }
 
 }  // namespace
@@ -58,7 +59,8 @@ struct exchange::state {
     http::method method = http::method::get;
     bool tls = false;
     bool credential_in_body = false;
-    bool by_key = false;  // a key decides, or would have decided
+    bool odd_expectation = false;  // to be refused once the credential in the body was looked at
+    bool by_key = false;           // a key decides, or would have decided
     key_source source = key_source::none;
     std::optional<auth::principal> who;
     limit::decision quota;
@@ -92,7 +94,6 @@ void exchange::state::start(desk& at, http::request const& request, peer const& 
     canonical.clear();
     where = find_route(request.method, request.path);
     path_id = parse_id(where.last);
-    if (where.unprefixed) canonical.append(prefix).append(request.path);
 }
 
 need exchange::begin(desk& at, http::request const& request, http::framing const& framing,
@@ -140,10 +141,12 @@ need exchange::finish(desk& at, http::request const& request, base::instant now,
         auto const verdict =
             at.keys.authenticate(found.key, s.client ? &*s.client : nullptr, at.snapshot, now);
         wipe(found.key);
+        wipe_credential(request.body);
+        wipe_credentials(request);
         if (!accept_key(at, verdict, now, answer)) return need::nothing;
         if (!admit(at, now, answer)) return need::nothing;
         if (!find_handler(request, answer)) return need::nothing;
-        if (!check_head(request, true, false, answer)) return need::nothing;
+        if (!check_head(request, true, s.odd_expectation, answer)) return need::nothing;
     }
     return run(at, request, now, answer);
 }
@@ -154,7 +157,7 @@ bool exchange::is_secure(http::request const& request, peer const& from) {
     auto& s = *state_;
     bool const proxy = from.client && is_trusted(*s.rules, *from.client);
     if (!proxy) return from.tls || from.local;
-    s.client = forwarded_client(*s.rules, request, *from.client);
+    s.client = forwarded_client(*s.rules, request);
     return request.find(field_name::forwarded_proto) == "https" &&
            request.count(field_name::forwarded_proto) == 1;
 }
@@ -167,7 +170,7 @@ need exchange::seek_in_body(http::framing const& framing, http::response& answer
     s.credential_in_body = true;
     if (framing.body == body_kind::sized && framing.content_length > body_bytes_max())
         return refused(problem::body_too_large, answer);
-    if (framing.expect_unknown) return refused(problem::key_missing, answer);
+    s.odd_expectation = framing.expect_unknown;
     return need::body;
 }
 
@@ -198,7 +201,11 @@ bool exchange::admit(desk& at, base::instant now, http::response& answer) {
 // The route (404, 405, and OPTIONS, which every path answers), then its scope.
 bool exchange::find_handler(http::request const& request, http::response& answer) {
     auto& s = *state_;
-    if (s.where.pattern.empty()) return refused(problem::route_not_found, answer), false;
+    bool const asks_server = request.path == http::asterisk_path;
+    if (s.where.pattern.empty() && !asks_server)
+        return refused(problem::route_not_found, answer), false;
+    // Not earlier: who has no key must not learn which paths exist.
+    if (s.where.unprefixed) s.canonical.append(prefix).append(request.path);
     if (request.method == http::method::options) return answer_options(answer), false;
     if (s.where.chosen == nullptr) return refused(problem::method_not_allowed, answer), false;
     auto const& route = *s.where.chosen;
@@ -246,6 +253,8 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
     call const of(request, *s.who, s.quota, now, at.rules, s.query, id);
     if (auto const* const reading = std::get_if<read>(&route.run)) {
         auto wrong = reading->run(of, at.snapshot, answer);
+        // A record that cannot be read was left out: that is no answer.
+        if (at.snapshot.damaged()) return refused(problem::internal_error, answer);
         return wrong ? refused(std::move(*wrong), answer) : dressed(answer);
     }
     s.writing = &std::get<write>(route.run);
@@ -278,7 +287,11 @@ need exchange::serve_open(http::request const& request, http::response& answer) 
     auto& s = *state_;
     if (request.method == http::method::options) return answer_options(answer), need::nothing;
     if (s.where.chosen == nullptr) return refused(problem::method_not_allowed, answer);
-    auto wrong = std::get<open>(s.where.chosen->run).run(s.where.last, *s.rules, answer);
+    auto const& page = std::get<open>(s.where.chosen->run);
+    if (page.json && !accepts_json(request)) return refused(problem::not_acceptable, answer);
+    if (auto bad = s.query.parse(request.query)) return refused(std::move(*bad), answer);
+    if (auto bad = s.query.refuse_rest()) return refused(std::move(*bad), answer);
+    auto wrong = page.run(s.where.last, *s.rules, answer);
     return wrong ? refused(std::move(*wrong), answer) : dressed(answer);
 }
 
@@ -345,7 +358,7 @@ need exchange::dressed(http::response& answer) {
     answer.add("X-Content-Type-Options", "nosniff");
     if (s.by_key) answer.add("Vary", "Authorization, X-API-Key");
     if (s.tls && s.rules->strict_transport_security)
-        answer.add("Strict-Transport-Security", "max-age=31536000");
+        answer.add("Strict-Transport-Security", transport_security);
     if (!s.canonical.empty())
         answer.add("Link", "<", s.rules->base_url, s.canonical, ">; rel=\"canonical\"");
     if (!s.admitted || s.rate_line.empty()) return need::nothing;
@@ -359,14 +372,17 @@ void exchange::refuse(desk&, base::problem code, std::string_view detail, http::
     answer.close = true;
 }
 
-void refuse_unparsed(desk& at, base::problem code, std::string_view detail, http::response& answer,
-                     std::string& id) {
+void refuse_unparsed(desk& at, peer const& from, base::problem code, std::string_view detail,
+                     http::response& answer, std::string& id) {
     request_id fresh;
     fresh.take(std::nullopt, at.random);
     id.assign(fresh.text());
     render_problem({code, std::string(detail), {}, {}}, at.rules, id, {}, answer);
     answer.add("X-Request-Id", id);
     answer.add("X-Content-Type-Options", "nosniff");
+    if (from.tls && at.rules.strict_transport_security)
+        answer.add("Strict-Transport-Security", transport_security);
+    if (code == problem::overloaded) answer.add("Retry-After", overload_retry_seconds);
     answer.close = true;
 }
 

@@ -36,7 +36,7 @@ constexpr route table[] = {
     {method::delete_, "/api/v1/posts/{id}", scope::posts_write,
      write{plan_delete_post, answer_deleted, false}, true},
 
-    {method::get, "/healthz", scope::any, open{show_health}},
+    {method::get, "/healthz", scope::any, open{show_health, true}},
     {method::get, "/problems/{code}", scope::any, open{show_problem}},
 };
 
@@ -97,10 +97,11 @@ match find_route(method verb, std::string_view path) {
 std::string allowed_methods(std::string_view pattern) {
     std::string all;
     auto const add = [&](std::string_view name) {
+        if (all.find(name) != all.npos) return;
         all.append(all.empty() ? "" : ", ").append(name);
     };
     for (auto const& each : table) {
-        if (each.pattern != pattern) continue;
+        if (!pattern.empty() && each.pattern != pattern) continue;
         add(http::name_of(each.method));
         if (each.method == method::get) add("HEAD");
     }

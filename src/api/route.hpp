@@ -61,6 +61,7 @@ struct write {
 };
 struct open {
     open_fn run;
+    bool json = false;  // not a page for people, which are exempt from Accept
 };
 
 struct route {
@@ -83,7 +84,7 @@ struct match {
 };
 match find_route(http::method method, std::string_view path);
 
-// "GET, HEAD, OPTIONS, POST": what a pattern answers, for Allow.
+// "GET, HEAD, OPTIONS, POST": what a pattern answers, for Allow; of an empty one what any does.
 std::string allowed_methods(std::string_view pattern);
 
 // A path id is [1-9][0-9]{0,15} and at most 2^53-1.

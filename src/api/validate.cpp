@@ -28,17 +28,18 @@ std::string pointer_to(std::string_view name) {
 
 or_trouble<boost::json::object> read_object(http::request const& request) {
     auto document = read_json(request.body);
-    bool const may_carry = request.method == http::method::post;
-    if (document.credential_twice && may_carry)
-        return trouble{base::problem::duplicate_credentials, "the member api_key is repeated", {}, {}};
-    if (!document.root) return trouble{base::problem::invalid_json, std::move(document.wrong), {}, {}};
+    bool const may_have_credential = request.method == http::method::post;
+    if (may_have_credential && document.credential_twice)
+        return trouble{base::problem::duplicate_credentials, "the member api_key is repeated", {}};
+    if (!document.root) return trouble{base::problem::invalid_json, std::move(document.wrong), {}};
     auto* const object = document.root->if_object();
     if (object == nullptr)
-        return trouble{base::problem::validation_failed,
-                       "the body must be a JSON object",
-                       {{base::fault::place::pointer, "", field_code::invalid_type, "must be an object"}},
-                       {}};
-    if (auto const* const credential = may_carry ? object->if_contains(credential_member) : nullptr) {
+        return trouble{
+            base::problem::validation_failed,
+            "the body must be a JSON object",
+            {{base::fault::place::pointer, "", field_code::invalid_type, "must be an object"}}};
+    auto const* const credential = object->if_contains(credential_member);
+    if (may_have_credential && credential != nullptr) {
         if (auto const* const text = credential->if_string()) wipe(std::string_view(*text));
         object->erase(credential_member);
     }

@@ -55,7 +55,8 @@ class members {
     std::vector<std::string_view> known_;
 };
 
-// The object that the body is, a POST's without its credential; otherwise what is wrong (400, 422).
+// The object that a body is, without the credential that one of a POST may have; otherwise what is
+// wrong (400, 422).
 or_trouble<boost::json::object> read_object(http::request const& request);
 
 }  // namespace latchkey::api

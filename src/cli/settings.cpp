@@ -1,12 +1,12 @@
 #include "cli/settings.hpp"
 
-#include "cli/command.hpp"
-
 #include <toml++/toml.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+
+#include "cli/command.hpp"
 
 namespace latchkey::cli {
 namespace {

@@ -35,6 +35,16 @@ int wait_for_signal(base::mono_ns patience) {
     return number > 0 ? number : 0;
 }
 
+// True when SIGTERM or SIGINT came within `patience`; other signals do not end the wait.
+bool wait_for_stop(base::mono_ns patience) {
+    auto const until = base::read_clocks().mono + patience;
+    for (auto now = until - patience; now < until; now = base::read_clocks().mono) {
+        int const number = wait_for_signal(until - now);
+        if (number == SIGTERM || number == SIGINT) return true;
+    }
+    return false;
+}
+
 class service {
   public:
     explicit service(config const& configuration)
@@ -202,8 +212,8 @@ void service::stop() {
     common_->draining.store(true);
     bool hurry = false;
     if (config_.stop_drain_delay_seconds != 0)
-        hurry = wait_for_signal(static_cast<base::mono_ns>(config_.stop_drain_delay_seconds) *
-                                second) != 0;
+        hurry =
+            wait_for_stop(static_cast<base::mono_ns>(config_.stop_drain_delay_seconds) * second);
     for (auto const& each : workers_) each->stop_accepting();
     // Idle connections end; those with a request in hand end with its answer.
     for (auto const& each : workers_) each->drain();
@@ -220,8 +230,8 @@ void service::stop() {
     }
     // A worker's thread ends when the kernel holds nothing of it; a commit in flight is waited for.
     for (auto const& each : workers_) each->finish();
-    workers_.clear();
     writer_->stop();
+    workers_.clear();  // with their mailboxes, which the writer has let go of by now
     save_buckets(*buckets_, config_.data);
 }
 

@@ -142,6 +142,7 @@ class worker {
     void feed_starved();
     bool may_block() const;
     bool may_enter(accepted& socket);
+    void end_idle();
     void tell(std::function<void()> what);
 
     common& shared_;
@@ -182,6 +183,7 @@ class worker {
     bool accepting_ = true;
     bool ends_idle_ = false;
     bool finishing_ = false;
+    unsigned end_idle_in_ = 0;  // turns until idle connections are ended
     std::thread thread_;
 };
 

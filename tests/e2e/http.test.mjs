@@ -248,12 +248,26 @@ for (const scheme of ['https', 'http']) {
       wire.close();
     });
 
-    test('a chunked body is refused once it is over 1 MiB', async () => {
+    test('a chunked body is refused once its chunks are over 1 MiB', async () => {
       const wire = await open();
       await wire.send(message('POST', '/api/v1/users', { key, headers: { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' } }));
-      await wire.send(Buffer.concat([Buffer.from(`${(mebibyte + 1).toString(16)}\r\n`), Buffer.alloc(mebibyte + 1, 0x20)]));
+      const chunk = Buffer.concat([Buffer.from(`${(mebibyte / 16).toString(16)}\r\n`), Buffer.alloc(mebibyte / 16, 0x20), Buffer.from('\r\n')]);
+      for (let i = 0; i < 16; i += 1) await wire.send(chunk);
+      await sleep(50);
+      assert.equal(wire.size, 0, '1 MiB is not too much');
+      await wire.send('1\r\n \r\n');
       assertStatus(await wire.response({ method: 'POST' }), 413, 'body_too_large');
-      wire.close();
+      await wire.ending();
+    });
+
+    // RFC 9112, 9.6: closing while the client still sends would destroy the answer before it was read.
+    test('a client that sends too large a body to its end can read the 413', async () => {
+      for (let i = 0; i < 12; i += 1) {
+        const wire = await open();
+        wire.send(message('POST', '/api/v1/users', { key, body: Buffer.alloc(mebibyte + 1 + (i % 3) * 1_000_000, 0x20) }));
+        assertStatus(await wire.response({ method: 'POST' }), 413, 'body_too_large');
+        wire.close();
+      }
     });
 
     test('a reader that is slow gets every byte of a large answer', async () => {

@@ -1,0 +1,179 @@
+// API §3's order of checks: a request that fails two adjacent ones gets the earlier answer. Most
+// requests here fail everything that comes later, too.
+#include "harness.hpp"
+
+namespace latchkey::api {
+namespace {
+
+class order : public api_test {
+  protected:
+    // A key of these scopes that is refused for every reason that the arguments give.
+    std::string key_of(std::vector<std::string_view> const& scopes, model::key record) {
+        record.rate_limits = {{"minute", 1, 60, 0}};
+        auto const text = at.add_key(scopes, std::move(record));
+        at.exhaust();
+        return bearer(text);
+    }
+    std::string narrow() { return bearer(at.add_key({"usage:read"})); }
+    std::vector<model::cidr> elsewhere{*model::cidr::parse("198.51.100.0/24")};
+    lines const picky{"Accept: text/html", "Content-Type: text/plain", "Expect: a-miracle"};
+
+    reply ask(std::string_view line, lines fields, std::string_view body = "{") {
+        fields.insert(fields.end(), picky.begin(), picky.end());
+        return at.ask_bare(line, body, fields);
+    }
+    std::string code_of(std::string_view line, lines const& fields, std::string_view body = "{") {
+        return ask(line, fields, body).code();
+    }
+};
+
+TEST_F(order, head_before_https) {
+    at.from.tls = false;
+    EXPECT_EQ(code_of("GET /" + std::string(9000, 'a'), {}), "uri_too_long");
+    EXPECT_EQ(code_of("GET /", {"X:" + std::string(17000, 'a')}), "headers_too_large");
+    EXPECT_EQ(code_of("GET /", {"Host: twice"}), "malformed_request");
+    auto const large = "POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 1048577\r\n\r\n";
+    EXPECT_EQ(at.send(large).code(), "body_too_large");
+}
+
+TEST_F(order, https_before_the_credential) {
+    at.from.tls = false;
+    for (lines const& fields :
+         {lines{}, lines{bearer("x")}, lines{bearer(at.key), bearer(at.key)}, lines{narrow()}})
+        EXPECT_EQ(code_of("POST /nothing", fields), "https_required");
+    EXPECT_EQ(at.ask("GET /healthz").code(), "https_required");
+}
+
+TEST_F(order, an_absent_or_ambiguous_credential_before_an_unknown_one) {
+    EXPECT_EQ(code_of("PUT /nothing", {}), "key_missing");
+    EXPECT_EQ(code_of("POST /nothing", {}), "key_missing");
+    EXPECT_EQ(code_of("PUT /nothing", {bearer("x"), bearer("y")}), "duplicate_credentials");
+    EXPECT_EQ(code_of("PUT /nothing", {bearer("x")}), "key_invalid");
+}
+
+TEST_F(order, state_before_address_before_limits_before_route) {
+    auto const now = at.now.wall;
+    auto const line = "POST /nothing";
+    auto const off = model::deactivation::manual;
+    EXPECT_EQ(code_of(line, {key_of({}, {.not_before = now + 9'000,
+                                         .expires_at = now - 1,
+                                         .deactivated_at = 1,
+                                         .deactivation_reason = off,
+                                         .ip_allowlist = elsewhere})}),
+              "key_deactivated");
+    EXPECT_EQ(code_of(line, {key_of({}, {.not_before = now + 9'000,
+                                         .expires_at = now - 1,
+                                         .ip_allowlist = elsewhere})}),
+              "key_expired");
+    EXPECT_EQ(code_of(line, {key_of({}, {.not_before = now + 9'000, .ip_allowlist = elsewhere})}),
+              "key_not_yet_active");
+    EXPECT_EQ(code_of(line, {key_of({}, {.ip_allowlist = elsewhere})}), "ip_not_allowed");
+    EXPECT_EQ(code_of(line, {key_of({}, {})}), "rate_limited");
+}
+
+TEST_F(order, route_before_scope) {
+    EXPECT_EQ(code_of("POST /nothing", {narrow()}), "route_not_found");
+    EXPECT_EQ(code_of("POST /api/v1/users/", {narrow()}), "route_not_found");
+    EXPECT_EQ(code_of("DELETE /api/v1/users", {narrow()}), "method_not_allowed");
+    EXPECT_EQ(code_of("POST /api/v1/users/1", {narrow()}), "method_not_allowed");
+}
+
+TEST_F(order, scope_before_media_types_before_the_expectation) {
+    EXPECT_EQ(code_of("POST /api/v1/users", {narrow()}), "insufficient_scope");
+    EXPECT_EQ(code_of("PATCH /api/v1/posts/nonsense", {narrow()}), "insufficient_scope");
+    EXPECT_EQ(code_of("POST /api/v1/users", {bearer(at.key)}), "not_acceptable");
+    EXPECT_EQ(code_of("GET /api/v1/users/nonsense?no=1", {bearer(at.key)}), "not_acceptable");
+    lines const html{"Accept: text/html"}, text{"Content-Type: text/plain", "Expect: a-miracle"};
+    EXPECT_EQ(at.ask("POST /api/v1/users", "{", text).code(), "unsupported_media_type");
+    EXPECT_EQ(at.ask("POST /api/v1/users?no=1", "{", {"Expect: a-miracle"}).code(),
+              "expectation_failed");
+}
+
+TEST_F(order, media_types_before_the_size_of_the_body_before_what_it_says) {
+    at.http_limits.body_bytes_max = 100;
+    at.rules.body_bytes_max = 100;
+    std::string const large(101, '{');
+    EXPECT_EQ(
+        at.send(in_chunks("POST /api/v1/users?no=1", {bearer(at.key), "Accept: text/html"}, large))
+            .code(),
+        "not_acceptable");
+    EXPECT_EQ(at.send(in_chunks("POST /api/v1/users?no=1", {bearer(at.key)}, large)).code(),
+              "body_too_large");
+    auto broken = in_chunks("POST /api/v1/users?no=1", {bearer(at.key)}, "{");
+    broken.replace(broken.rfind("1\r\n{"), 1, "g");
+    EXPECT_EQ(at.send(broken).code(), "malformed_request");
+}
+
+TEST_F(order, body_and_query_before_existence) {
+    for (std::string const path : {"/api/v1/users/9", "/api/v1/posts/9"}) {
+        EXPECT_EQ(at.ask("GET " + path + "?no=1").code(), "invalid_parameter");
+        EXPECT_EQ(at.ask("DELETE " + path + "?no=1").code(), "invalid_parameter");
+        for (std::string const method : {"PUT ", "PATCH "}) {
+            EXPECT_EQ(at.ask(method + path + "?no=1", "{}").code(), "invalid_parameter");
+            EXPECT_EQ(at.ask(method + path, "{").code(), "invalid_json");
+            EXPECT_EQ(at.ask(method + path, R"({"no":1})").code(), "validation_failed");
+        }
+        EXPECT_EQ(at.ask("PATCH " + path, "{}").code(), "not_found");
+    }
+    EXPECT_EQ(at.ask("GET /api/v1/users/9/posts?no=1").code(), "invalid_parameter");
+    EXPECT_EQ(at.ask("GET /api/v1/users/9/posts?page=0").code(), "invalid_parameter");
+}
+
+TEST_F(order, existence_before_conflicts) {
+    at.add_user("Ada", "ada@example.com");
+    EXPECT_EQ(at.ask("PATCH /api/v1/users/9", R"({"email":"ada@example.com"})").code(),
+              "not_found");
+    EXPECT_EQ(at.ask("PATCH /api/v1/posts/9", R"({"status":"published"})").code(), "not_found");
+}
+
+TEST_F(order, body_before_conflicts) {
+    auto const one = at.add_user("Ada", "ada@example.com");
+    auto const two = std::to_string(at.add_user());
+    auto const post = std::to_string(at.add_post(one, model::post_status::archived));
+    EXPECT_EQ(at.ask("PATCH /api/v1/users/" + two, R"({"email":"ADA@example.com","id":77})").code(),
+              "validation_failed");
+    EXPECT_EQ(
+        at.ask("PATCH /api/v1/posts/" + post, R"({"status":"published","user_id":77})").code(),
+        "validation_failed");
+}
+
+// The fourth way comes late, but the order behind it is the same.
+TEST_F(order, holds_for_a_key_in_the_body) {
+    auto const ask_with = [&](std::string const& key, std::string_view line, lines const& fields) {
+        return at.ask_bare(line, R"({"no":1,"api_key":")" + key + "\"}", fields).code();
+    };
+    lines const odd{"Accept: text/html", "Content-Type: text/plain"};
+    lines const text{"Content-Type: text/plain"};
+    auto const limited = key_of({}, {}).substr(bearer("").size());
+    auto const narrow_key = at.add_key({"usage:read"});
+    EXPECT_EQ(ask_with("x", "POST /nothing", odd), "key_invalid");
+    EXPECT_EQ(ask_with(limited, "POST /nothing", odd), "rate_limited");
+    EXPECT_EQ(ask_with(narrow_key, "POST /nothing", odd), "route_not_found");
+    EXPECT_EQ(ask_with(narrow_key, "POST /api/v1/users/1", odd), "method_not_allowed");
+    EXPECT_EQ(ask_with(narrow_key, "POST /api/v1/users", odd), "insufficient_scope");
+    EXPECT_EQ(ask_with(at.key, "POST /api/v1/users?no=1", odd), "not_acceptable");
+    EXPECT_EQ(ask_with(at.key, "POST /api/v1/users?no=1", text), "unsupported_media_type");
+    EXPECT_EQ(ask_with(at.key, "POST /api/v1/users?no=1", {}), "invalid_parameter");
+    EXPECT_EQ(ask_with(at.key, "POST /api/v1/users", {}), "validation_failed");
+}
+
+// Without a key nothing is learnt: the answer is the same whether there is such a route or not.
+TEST_F(order, without_a_key_all_paths_look_alike) {
+    auto const look_of = [](reply const& made) {
+        auto text = made.head;
+        auto const id = text.find("X-Request-Id: ");
+        return text.erase(id, text.find("\r\n", id) - id);
+    };
+    for (std::string const method : {"GET ", "HEAD ", "POST ", "DELETE ", "OPTIONS ", "TRACE "}) {
+        auto const nothing =
+            look_of(at.ask_bare(method + "/nothing", {}, {"X-Request-Id: 12345678"}));
+        for (auto const* const path :
+             {"/api/v1/users", "/users", "/users/1", "/posts/1", "/api/v1/users/1/posts"}) {
+            EXPECT_EQ(look_of(at.ask_bare(method + path, {}, {"X-Request-Id: 12345678"})), nothing)
+                << method << path;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace latchkey::api

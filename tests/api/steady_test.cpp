@@ -1,0 +1,106 @@
+// Once a connection is warm, a GET by id allocates nothing, from the bytes of the request to those
+// of the answer (src/README.md, the rules).
+#include <gtest/gtest.h>
+
+#include "api/exchange.hpp"
+#include "http/parser.hpp"
+#include "http/write.hpp"
+#include "tests/auth/shelf.hpp"
+#include "tests/limit/allocations.hpp"
+
+namespace latchkey::api {
+namespace {
+
+class steady : public ::testing::Test {
+  protected:
+    steady() {
+        model::key record;
+        record.scopes.add("*");
+        record.rate_limits = {{"minute", 1'000'000, 60, 0}, {"hour", 60'000'000, 3600, 0}};
+        key_ = shelf_.add_fresh(std::move(record));
+        std::vector<store::command> commands(2);
+        commands[0].what = store::create_user{"Ada \"the\" first", "ada@example.com"};
+        commands[1].what = store::create_post{1, "A title", std::string(3000, 'x')};
+        auto const done = store::apply(shelf_.store(), std::move(commands)).value();
+        for (auto const& each : done) EXPECT_EQ(each.problem, base::problem::none);
+    }
+
+    std::string request_for(std::string_view target) const {
+        return "GET " + std::string(target) + " HTTP/1.1\r\nHost: api.example.com\r\n" +
+               "Authorization: Bearer " + key_ +
+               "\r\nAccept: application/json;q=0.9, */*;q=0.1\r\nX-Request-Id: 0123456789abcdef\r\n"
+               "User-Agent: a client\r\n"
+               "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n\r\n";
+    }
+
+    // One turn of a worker with one request in it; the status.
+    int turn(std::string const& text) {
+        now_.mono += 1'000'000'000;
+        input_.assign(text);
+        snapshot_.renew();
+        keys_.follow(snapshot_);
+        answer_.clear();
+        output_.clear();
+        auto const head = parser_.read_head(input_, request_, framing_);
+        if (head.state != http::step::state::complete) return 0;
+        if (exchange_.begin(desk_, request_, framing_, from_, now_, answer_) != need::nothing)
+            return 0;
+        http::write(answer_, {}, date_.at(now_.wall), output_);
+        parser_.next();
+        return answer_.status;
+    }
+
+    std::size_t allocations_of(std::string_view target, int expected = 200) {
+        auto const text = request_for(target);
+        EXPECT_EQ(turn(text), expected) << output_;
+        turn(text);
+        auto const before = test::allocations();
+        bool right = true;
+        for (int i = 0; i < 100; ++i) right &= turn(text) == expected;
+        auto const after = test::allocations();
+        EXPECT_TRUE(right);
+        return after - before;
+    }
+
+    void SetUp() override {
+        if (!test::counts_allocations()) GTEST_SKIP();
+    }
+
+    auth::shelf shelf_;
+    std::string key_;
+    settings rules_;
+    http::settings limits_;
+    store::snapshot snapshot_{shelf_.store()};
+    auth::cache keys_;
+    std::unique_ptr<limit::buckets> buckets_ = limit::buckets::make(64).value();
+    limit::leases leases_{*buckets_};
+    std::uint64_t random_ = 1;
+    std::unique_ptr<limit::failures> failures_ = std::make_unique<limit::failures>(30, 1);
+    desk desk_{rules_, snapshot_, keys_, leases_, *failures_, random_};
+    http::parser parser_{limits_};
+    http::request request_;
+    http::framing framing_;
+    http::response answer_;
+    http::date_line date_;
+    exchange exchange_;
+    peer from_{.tls = true, .local = false, .client = model::address::parse("203.0.113.7")};
+    base::instant now_ = base::read_clocks();
+    std::string input_, output_;
+};
+
+TEST_F(steady, a_read_by_id_allocates_nothing) {
+    EXPECT_EQ(allocations_of("/api/v1/users/1"), 0u);
+    EXPECT_EQ(allocations_of("/api/v1/posts/1"), 0u);
+}
+
+TEST_F(steady, nor_does_one_without_the_prefix) {
+    EXPECT_EQ(allocations_of("/users/1"), 0u);
+}
+
+// The counter counts: a refusal makes text.
+TEST_F(steady, would_notice) {
+    EXPECT_GE(allocations_of("/api/v1/users/77", 404), 100u);
+}
+
+}  // namespace
+}  // namespace latchkey::api
