@@ -25,6 +25,7 @@
 #include "http/request.hpp"
 #include "http/response.hpp"
 #include "limit/buckets.hpp"
+#include "limit/failures.hpp"
 #include "store/command.hpp"
 #include "store/snapshot.hpp"
 
@@ -43,6 +44,7 @@ struct desk {
     store::snapshot& snapshot;
     auth::cache& keys;
     limit::buckets& buckets;
+    limit::failures& failures;
     std::uint64_t& random;  // state of a small generator, for request ids; seeded by the OS
 };
 
@@ -94,7 +96,8 @@ class exchange {
 
     bool is_secure(http::request const& request, peer const& from);
     need seek_in_body(http::framing const& framing, http::response& response);
-    bool accept_key(auth::verdict const& verdict, http::response& response);
+    bool accept_key(desk& at, auth::verdict const& verdict, base::instant now,
+                    http::response& response);
     bool admit(desk& at, base::instant now, http::response& response);
     bool find_handler(http::request const& request, http::response& response);
     bool check_head(http::request const& request, bool has_body, bool odd_expectation,
@@ -112,7 +115,7 @@ class exchange {
 
 // A problem document for a request that never became one (the parser refused it), with a fresh id.
 // `close` is set. `id` is set to the id, for the log.
-void refuse_unparsed(desk& at, base::problem problem, std::string_view detail,
+void refuse_unparsed(desk& at, peer const& from, base::problem problem, std::string_view detail,
                      http::response& response, std::string& id);
 
 }  // namespace latchkey::api

@@ -15,6 +15,7 @@ using http::field_name;
 using body_kind = http::framing::body_kind;
 
 constexpr std::uint32_t overload_retry_seconds = 1;
+constexpr std::string_view transport_security = "max-age=31536000";
 
 bool is_trusted(settings const& rules, model::address const& who) {
     for (auto const& network : rules.trusted_proxies)
@@ -58,14 +59,16 @@ struct exchange::state {
     http::method method = http::method::get;
     bool tls = false;
     bool credential_in_body = false;
-    bool by_key = false;  // a key decides, or would have decided
+    bool odd_expectation = false;  // to be refused once the credential in the body was looked at
+    bool by_key = false;           // a key decides, or would have decided
     key_source source = key_source::none;
     std::optional<auth::principal> who;
     limit::decision quota;
     bool admitted = false;  // the limits were asked, whatever they said
     std::string rate_line;
-    std::string decoded;    // a credential that was percent-encoded
-    std::string canonical;  // the path, where it came without the prefix
+    std::uint32_t failures_wait = 0;  // seconds that the client must not try further keys
+    std::string decoded;              // a credential that was percent-encoded
+    std::string canonical;            // the path, where it came without the prefix
     api::query query;
     store::command command;
     write const* writing = nullptr;
@@ -85,6 +88,7 @@ void exchange::state::start(desk& at, http::request const& request, peer const& 
     tls = from.tls;
     credential_in_body = by_key = admitted = false;
     source = key_source::none;
+    failures_wait = 0;
     who.reset();
     writing = nullptr;
     canonical.clear();
@@ -108,7 +112,7 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
         at.keys.authenticate(found.key, s.client ? &*s.client : nullptr, at.snapshot, now);
     wipe_credentials(request);
     wipe(s.decoded);
-    if (!accept_key(verdict, answer)) return need::nothing;
+    if (!accept_key(at, verdict, now, answer)) return need::nothing;
     if (!admit(at, now, answer)) return need::nothing;
     if (!find_handler(request, answer)) return need::nothing;
     if (!check_head(request, framing.body != body_kind::none, framing.expect_unknown, answer))
@@ -130,10 +134,10 @@ need exchange::finish(desk& at, http::request const& request, base::instant now,
         wipe(found.key);
         wipe_credential(request.body);
         wipe_credentials(request);
-        if (!accept_key(verdict, answer)) return need::nothing;
+        if (!accept_key(at, verdict, now, answer)) return need::nothing;
         if (!admit(at, now, answer)) return need::nothing;
         if (!find_handler(request, answer)) return need::nothing;
-        if (!check_head(request, true, false, answer)) return need::nothing;
+        if (!check_head(request, true, s.odd_expectation, answer)) return need::nothing;
     }
     return run(at, request, now, answer);
 }
@@ -157,14 +161,19 @@ need exchange::seek_in_body(http::framing const& framing, http::response& answer
     s.credential_in_body = true;
     if (framing.body == body_kind::sized && framing.content_length > body_bytes_max())
         return refused(problem::body_too_large, answer);
-    if (framing.expect_unknown) return refused(problem::key_missing, answer);
+    s.odd_expectation = framing.expect_unknown;
     return need::body;
 }
 
-bool exchange::accept_key(auth::verdict const& verdict, http::response& answer) {
-    state_->who = verdict.who;
+// A key that is nobody's counts against the address it came from; one that is known never does.
+bool exchange::accept_key(desk& at, auth::verdict const& verdict, base::instant now,
+                          http::response& answer) {
+    auto& s = *state_;
+    s.who = verdict.who;
     if (verdict.problem == problem::none) return true;
-    refused(verdict.problem, answer);
+    if (verdict.problem == problem::key_invalid && s.client)
+        s.failures_wait = at.failures.count(*s.client, now.mono);
+    refused(s.failures_wait != 0 ? problem::too_many_auth_failures : verdict.problem, answer);
     return false;
 }
 
@@ -235,6 +244,8 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
     call const of(request, *s.who, s.quota, now, at.rules, s.query, id);
     if (auto const* const reading = std::get_if<read>(&route.run)) {
         auto wrong = reading->run(of, at.snapshot, answer);
+        // A record that cannot be read was left out: that is no answer.
+        if (at.snapshot.damaged()) return refused(problem::internal_error, answer);
         return wrong ? refused(std::move(*wrong), answer) : dressed(answer);
     }
     s.writing = &std::get<write>(route.run);
@@ -318,6 +329,9 @@ need exchange::refused(trouble what, http::response& answer) {
         case problem::rate_limited:
             answer.add("Retry-After", s.quota.retry_after);
             break;
+        case problem::too_many_auth_failures:
+            answer.add("Retry-After", s.failures_wait);
+            break;
         case problem::overloaded:
         case problem::draining:
             answer.add("Retry-After", overload_retry_seconds);
@@ -335,7 +349,7 @@ need exchange::dressed(http::response& answer) {
     answer.add("X-Content-Type-Options", "nosniff");
     if (s.by_key) answer.add("Vary", "Authorization, X-API-Key");
     if (s.tls && s.rules->strict_transport_security)
-        answer.add("Strict-Transport-Security", "max-age=31536000");
+        answer.add("Strict-Transport-Security", transport_security);
     if (!s.canonical.empty())
         answer.add("Link", "<", s.rules->base_url, s.canonical, ">; rel=\"canonical\"");
     if (!s.admitted || s.rate_line.empty()) return need::nothing;
@@ -349,14 +363,16 @@ void exchange::refuse(desk&, base::problem code, std::string_view detail, http::
     answer.close = true;
 }
 
-void refuse_unparsed(desk& at, base::problem code, std::string_view detail, http::response& answer,
-                     std::string& id) {
+void refuse_unparsed(desk& at, peer const& from, base::problem code, std::string_view detail,
+                     http::response& answer, std::string& id) {
     request_id fresh;
     fresh.take(std::nullopt, at.random);
     id.assign(fresh.text());
     render_problem({code, std::string(detail), {}, {}}, at.rules, id, {}, answer);
     answer.add("X-Request-Id", id);
     answer.add("X-Content-Type-Options", "nosniff");
+    if (from.tls && at.rules.strict_transport_security)
+        answer.add("Strict-Transport-Security", transport_security);
     answer.close = true;
 }
 

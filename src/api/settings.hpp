@@ -1,6 +1,7 @@
 // What the configuration says about the interface; immutable while it is in use, shared by workers.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct settings {
     bool allow_query = true;  // credentials by way 3
     bool allow_body = true;   // credentials by way 4
     std::vector<model::cidr> trusted_proxies;
+    // `key_invalid` by one address; what the desk's `failures` was made with. 0: no limit.
+    std::uint32_t failures_per_minute = 30;
     bool strict_transport_security = false;  // true with a configured certificate
     std::size_t body_bytes_max = base::limits::body_bytes_max;
 };

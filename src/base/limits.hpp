@@ -35,7 +35,9 @@ inline constexpr std::size_t receive_buffer_bytes = 4 * kib;
 inline constexpr std::size_t unparsed_bytes_max = 64 * kib;
 inline constexpr std::size_t unsent_bytes_max = 256 * kib;
 inline constexpr std::size_t requests_per_turn_max = 64;
-inline constexpr std::size_t discard_bytes_max = 256 * kib;
+inline constexpr std::size_t skipped_body_bytes_max = 256 * kib;  // more ends the connection
+inline constexpr std::size_t lingering_bytes_max =
+    16 * mib;  // read and dropped after a last answer
 
 // JSON.
 inline constexpr std::size_t json_depth_max = 32;

@@ -23,8 +23,12 @@ struct sight {
 // order is all that is needed.
 constexpr auto order = std::memory_order_relaxed;
 
+std::int64_t debt_of(std::int64_t arrival, base::mono_ns now) {
+    return std::max<std::int64_t>(0, arrival - now);
+}
+
 sight see(std::int64_t arrival, base::mono_ns now) {
-    return {arrival, std::max<std::int64_t>(0, arrival - now)};
+    return {arrival, debt_of(arrival, now)};
 }
 
 // Reads a bucket, and lowers it first when a slower setting has left it beyond all debts that this
@@ -94,6 +98,7 @@ decision buckets::admit(model::id key, policy const& rules, base::mono_ns now, s
     if (count == 0) return seen;
     if (static_cast<std::uint64_t>(key) >= keys_) [[unlikely]]
         return cost == 0 ? seen : refuse_for_ever(count);
+    note(static_cast<std::uint64_t>(key));
 
     auto& arrivals = lines_[key].arrival;
     std::array<sight, model::rate_limits_max> sights;
@@ -119,6 +124,33 @@ decision buckets::admit(model::id key, policy const& rules, base::mono_ns now, s
             seen.retry_after =
                 std::max(seen.retry_after, retry_after(sights[i].debt, rules.rules[i], cost));
     return seen;
+}
+
+// Written once in the life of a key, so that the line of this word stays shared.
+void buckets::note(std::uint64_t key) {
+    auto end = end_.load(order);
+    while (key >= end) [[unlikely]]
+        if (end_.compare_exchange_weak(end, key + 1, order)) return;
+}
+
+void buckets::each_debt(base::mono_ns now,
+                        base::function_ref<bool(model::id, debts const&)> see) const {
+    for (std::uint64_t key = 1, end = end_.load(order); key < end; ++key) {
+        debts owed;
+        std::int64_t most = 0;
+        for (std::size_t i = 0; i < owed.size(); ++i) {
+            owed[i] = debt_of(lines_[key].arrival[i].load(order), now);
+            most = std::max(most, owed[i]);
+        }
+        if (most != 0 && !see(static_cast<model::id>(key), owed)) return;
+    }
+}
+
+void buckets::restore_debt(model::id key, debts const& owed, base::mono_ns now) {
+    if (static_cast<std::uint64_t>(key) >= keys_) return;
+    note(static_cast<std::uint64_t>(key));
+    for (std::size_t i = 0; i < owed.size(); ++i)
+        if (owed[i] != 0) lines_[key].arrival[i].store(now + owed[i], order);
 }
 
 base::result<std::unique_ptr<buckets>> buckets::make(std::uint64_t keys) {

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/function_ref.hpp"
 #include "base/result.hpp"
 #include "model/key.hpp"
 
@@ -86,6 +87,9 @@ class decision {
 // draft-ietf-httpapi-ratelimit- headers). Nothing for an unlimited key.
 void append_header(policy const& rules, decision const& seen, std::string& to);
 
+// How far the buckets of a key lie ahead of now, by slot: the time until each is full.
+using debts = std::array<std::int64_t, model::rate_limits_max>;
+
 class buckets {
   public:
     static constexpr std::uint64_t keys_max = 1ull << 26;
@@ -104,14 +108,22 @@ class buckets {
     // the promise cannot be kept for it, and who creates keys should stop below keys_max.
     decision admit(model::id key, policy const& rules, base::mono_ns now, std::uint32_t cost);
 
+    // For a save: the keys with a bucket that is not full, ascending, until `see` says false.
+    void each_debt(base::mono_ns now, base::function_ref<bool(model::id, debts const&)> see) const;
+    // For a restore, before the first charge. A key without a line is left out.
+    void restore_debt(model::id key, debts const& owed, base::mono_ns now);
+
   private:
     struct alignas(64) line {
         std::array<std::atomic<std::int64_t>, model::rate_limits_max> arrival;
     };
     buckets(line* lines, std::uint64_t keys) : lines_(lines), keys_(keys) {}
+    void note(std::uint64_t key);
 
     line* lines_;
     std::uint64_t keys_;
+    // No key from here on was ever charged: a save walks over no page beyond.
+    std::atomic<std::uint64_t> end_{0};
 };
 
 }  // namespace latchkey::limit

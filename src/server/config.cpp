@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "auth/key_form.hpp"
+#include "limit/failures.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -31,6 +32,10 @@ constexpr setting table[] = {
      "accept the key as the query parameter api_key"},
     {"auth.allow_body", &config::auth_allow_body,
      "accept the key as the member api_key of a POST's JSON body"},
+    {"auth.failures_per_minute", &config::auth_failures_per_minute,
+     "unknown keys that an address (IPv6: a /64) may try in a minute before it is refused for 60 "
+     "seconds, and longer each time; 0 is any number",
+     0, limit::failures::per_minute_max},
     {"keys.prefix", &config::keys_prefix, "the four characters that new keys begin with"},
     {"http.request_line_bytes", &config::http_request_line_bytes,
      "length of a request line at most", 256, 32 * 1024},
@@ -137,6 +142,7 @@ api::settings interface_settings(config const& of) {
     rules.base_url = of.base_url;
     rules.allow_query = of.auth_allow_query;
     rules.allow_body = of.auth_allow_body;
+    rules.failures_per_minute = static_cast<std::uint32_t>(of.auth_failures_per_minute);
     for (auto const& text : of.trusted_proxies)
         rules.trusted_proxies.push_back(*model::cidr::parse(text));
     rules.strict_transport_security = !of.tls_certificate.empty();

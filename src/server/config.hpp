@@ -31,6 +31,7 @@ struct config {
 
     bool auth_allow_query = true;
     bool auth_allow_body = true;
+    std::uint64_t auth_failures_per_minute = 30;
 
     std::string keys_prefix = "lkey";
 

@@ -72,6 +72,10 @@ coro::task<> connection::run() {
             answer_without_request(head.problem, head.detail);
             break;
         }
+        if (on_.over_budget()) {
+            answer_without_request(problem::overloaded, "");
+            break;
+        }
         need then = begin(head);
         if (then == need::body) {
             auto wrong = problem::none;
@@ -92,7 +96,7 @@ coro::task<> connection::run() {
         }
         if (!write_answer()) break;
         if (body_unread_) {
-            problem const met = co_await collect_body(limits::discard_bytes_max, false);
+            problem const met = co_await collect_body(limits::skipped_body_bytes_max, false);
             if (met != problem::none) break;
         }
         end_request();
@@ -122,9 +126,12 @@ base::mono_ns connection::head_deadline() {
 void connection::answer_without_request(problem wrong, std::string_view detail) {
     if (!io_.open()) return;
     job_ = on_.take_job();
-    job_->entry.begin({}, {}, {}, on_.now());
+    // Whatever else was wrong with it, a HEAD is answered without content (RFC 9110 §9.3.2).
+    bool const head = io_.unread().starts_with("HEAD ");
+    job_->entry.begin(head ? "HEAD" : std::string_view(), {}, {}, on_.now());
     on_.response().clear();
-    api::refuse_unparsed(on_.desk(), wrong, detail, on_.response(), job_->entry.request_id);
+    api::refuse_unparsed(on_.desk(), io_.peer(), wrong, detail, on_.response(),
+                         job_->entry.request_id);
     job_->entry.refused_unparsed = true;
     framing_ = {};
     framing_.keep_alive = false;
@@ -239,7 +246,7 @@ void connection::answer(store::outcome const& outcome) {
 bool connection::may_skip_body() const {
     if (framing_.expect_continue || framing_.expect_unknown) return false;
     return framing_.body == body_kind::chunked ||
-           framing_.content_length <= limits::discard_bytes_max;
+           framing_.content_length <= limits::skipped_body_bytes_max;
 }
 
 // Serialises the answer and notes it. False: the connection ends after it.
@@ -248,6 +255,7 @@ bool connection::write_answer() {
     auto& entry = job_->entry;
     bool close = !framing_.keep_alive || on_.draining() || (body_unread_ && !may_skip_body());
     close |= answer.close && !body_unread_;
+    on_.response().close = close;  // the field says what happens
     auto& out = io_.answers();
     auto const before = out.size();
     http::write(answer,

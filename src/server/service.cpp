@@ -7,7 +7,9 @@
 #include <memory>
 #include <thread>
 
+#include "auth/key_form.hpp"
 #include "base/log.hpp"
+#include "server/bucket_file.hpp"
 #include "server/worker.hpp"
 #include "uring/probe.hpp"
 
@@ -31,6 +33,16 @@ int wait_for_signal(base::mono_ns patience) {
     timespec const timeout{patience / second, patience % second};
     int const number = sigtimedwait(&set, nullptr, &timeout);
     return number > 0 ? number : 0;
+}
+
+// True when SIGTERM or SIGINT came within `patience`; other signals do not end the wait.
+bool wait_for_stop(base::mono_ns patience) {
+    auto const until = base::read_clocks().mono + patience;
+    for (auto now = until - patience; now < until; now = base::read_clocks().mono) {
+        int const number = wait_for_signal(until - now);
+        if (number == SIGTERM || number == SIGINT) return true;
+    }
+    return false;
 }
 
 class service {
@@ -57,6 +69,7 @@ class service {
     http::settings http_limits_;
     std::unique_ptr<store::environment> store_;
     std::unique_ptr<limit::buckets> buckets_;
+    std::unique_ptr<limit::failures> failures_;
     std::unique_ptr<log_thread> log_;
     tls::signing_thread signer_;
     std::shared_ptr<tls::identity const> identity_;
@@ -82,6 +95,10 @@ base::result<void> service::start() {
     auto buckets = limit::buckets::make();
     if (!buckets) return buckets.error();
     buckets_ = std::move(*buckets);
+    restore_buckets(*buckets_, config_.data);
+    std::uint64_t seed = 0;
+    auth::random_bytes(&seed, sizeof seed);
+    failures_ = std::make_unique<limit::failures>(rules_.failures_per_minute, seed);
     auto log = log_thread::open(access_log_path(config_));
     if (!log) return log.error();
     log_ = std::move(*log);
@@ -90,8 +107,8 @@ base::result<void> service::start() {
     tickets_ = tls::ticket_keys::make();
     if (auto const opened = open_sockets(workers); !opened) return opened.error();
     writer_ = std::make_unique<store::writer>(*store_);
-    common_.reset(
-        new common{config_, rules_, http_limits_, *store_, *writer_, *buckets_, *log_, signer_});
+    common_.reset(new common{config_, rules_, http_limits_, *store_, *writer_, *buckets_,
+                             *failures_, *log_, signer_});
     return start_workers(workers);
 }
 
@@ -192,8 +209,8 @@ void service::stop() {
     common_->draining.store(true);
     bool hurry = false;
     if (config_.stop_drain_delay_seconds != 0)
-        hurry = wait_for_signal(static_cast<base::mono_ns>(config_.stop_drain_delay_seconds) *
-                                second) != 0;
+        hurry =
+            wait_for_stop(static_cast<base::mono_ns>(config_.stop_drain_delay_seconds) * second);
     for (auto const& each : workers_) each->stop_accepting();
     // Idle connections end; those with a request in hand end with its answer.
     for (auto const& each : workers_) each->drain();
@@ -210,8 +227,9 @@ void service::stop() {
     }
     // A worker's thread ends when the kernel holds nothing of it; a commit in flight is waited for.
     for (auto const& each : workers_) each->finish();
-    workers_.clear();
     writer_->stop();
+    workers_.clear();  // with their mailboxes, which the writer has let go of by now
+    save_buckets(*buckets_, config_.data);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "server/transport.hpp"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -107,14 +108,15 @@ void transport::on_receive(std::int32_t result, std::uint32_t flags) {
 
 void transport::receive_again() {
     starved_ = false;
-    if (phase_ != phase::closing && !receive_.active && !input_ended_) begin_receive();
+    if (phase_ != phase::closing && !receive_.active && !input_ended_ && !paused_) begin_receive();
 }
 
 void transport::take_in(std::string_view bytes) {
     received_ += bytes.size();
     if (phase_ != phase::open) {
-        discarded_ += bytes.size();
-        if (discarded_ > discard_bytes_max) begin_close();
+        // What comes before the answer is out does not count: closing now would cut it.
+        if (phase_ == phase::lingering && (discarded_ += bytes.size()) > lingering_bytes_max)
+            begin_close();
         return;
     }
     if (!session_)
@@ -256,6 +258,7 @@ void transport::shut_down_writing() {
     // the connection, and the client could lose the answer (RFC 9112 §9.6).
     ::shutdown(fd_, SHUT_WR);
     phase_ = phase::lingering;
+    paused_ = false;
     end_deadline_ = home_.now().mono + linger_ns;
     arm_deadline();
     if (!receive_.active && !starved_) begin_receive();
@@ -286,6 +289,15 @@ void transport::begin_close() {
 void transport::end_idle() {
     if (phase_ == phase::open && idle_ && unread_.empty() && waiter_ && waiting_for_ == wait::input)
         handshaking_ ? abort() : resume(news::end);
+    else if (phase_ == phase::open && is_dead())
+        abort();
+}
+
+// A reset that came together with data can leave a multishot receive armed on a dead socket; until
+// a deadline notices, only asking does.
+bool transport::is_dead() const {
+    pollfd asked{fd_, 0, 0};
+    return ::poll(&asked, 1, 0) == 1 && (asked.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 void transport::check_gone() {
@@ -340,7 +352,9 @@ void transport::resume(news what) {
 }
 
 void transport::resume_later() {
-    if (waiter_ && (waiting_for_ == wait::turn || waiting_for_ == wait::gone)) resume(news::bytes);
+    // It may have asked for the next turn and wait for its end by now: the entry says only "look".
+    bool const gone = waiting_for_ == wait::gone && phase_ == phase::closing && !in_flight();
+    if (waiter_ && (waiting_for_ == wait::turn || gone)) resume(news::bytes);
 }
 
 void transport::arm_deadline() {
@@ -361,8 +375,8 @@ void transport::on_deadline(base::mono_ns now) {
 }
 
 void transport::account() {
-    auto const now_held =
-        pending_.size() + answers_.size() + sealed_.size() + sending_.size() + body_held_;
+    auto const now_held = pending_.size() + answers_.size() + sealed_.size() + sending_.size() +
+                          sealed_in_.size() + body_held_;
     home_.hold(static_cast<std::ptrdiff_t>(now_held) - static_cast<std::ptrdiff_t>(held_));
     held_ = now_held;
 }

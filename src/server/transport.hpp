@@ -83,7 +83,8 @@ class transport {
     void finish();
     // Ends at once, whatever is unsent.
     void abort();
-    // When the worker stops: tells the coroutine of an idle connection `end`.
+    // When the worker stops: tells the coroutine of an idle connection `end`, ends one that is
+    // dead.
     void end_idle();
     // Bytes of a body in hand, for the worker's budget.
     void hold_body(std::size_t bytes) { body_held_ = bytes, account(); }
@@ -133,6 +134,7 @@ class transport {
     void check_gone();
     void arm_deadline();
     void on_deadline(base::mono_ns now);
+    bool is_dead() const;
     bool in_flight() const { return receive_.active || send_.active || close_.active || signing_; }
     void account();
     base::mono_ns send_ns() const;

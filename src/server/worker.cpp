@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 
@@ -76,6 +77,7 @@ struct worker::acceptor {
         if (!(flags & IORING_CQE_F_MORE)) active = false;
         if (result >= 0) on.accept({.fd = result, .tls = from.tls});
         if (active) return;
+        if (!on.accepting_) return stop_listening();
         // Out of descriptors or memory: trying again at once would spin.
         bool const short_of =
             result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
@@ -84,11 +86,19 @@ struct worker::acceptor {
         else
             arm();
     }
+    // Who connected before the stop is still served (its answer says `Connection: close`); who
+    // comes later is refused by the kernel at once and does not wait in a queue that nobody
+    // empties.
+    void stop_listening() {
+        for (int fd; (fd = ::accept4(from.fd, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;)
+            on.accept({.fd = fd, .tls = from.tls});
+        ::shutdown(from.fd, SHUT_RDWR);
+    }
     void cancel() {
-        if (active)
-            io_uring_prep_cancel64(
-                on.ring().submission(),
-                reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(&accept_)), 0);
+        if (!active) return stop_listening();
+        io_uring_prep_cancel64(
+            on.ring().submission(),
+            reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(&accept_)), 0);
     }
 };
 
@@ -121,6 +131,7 @@ void worker::turn() {
     run_ready();
     run_again();
     run_handshakes();
+    if (end_idle_in_ != 0 && --end_idle_in_ == 0) end_idle();
     buffers_->publish();
     feed_starved();
     flush_dirty();
@@ -130,7 +141,7 @@ void worker::turn() {
 
 bool worker::may_block() const {
     return next_ready_ == ready_.size() && again_.empty() && handshakes_.empty() &&
-           dirty_ == nullptr && !ring_->has_completions();
+           dirty_ == nullptr && end_idle_in_ == 0 && !ring_->has_completions();
 }
 
 void worker::run_ready() {
@@ -249,7 +260,7 @@ void worker::log(job const& done, api::peer const& from) {
 }
 
 void worker::accept(accepted const& socket) {
-    if (connections() >= shared_.configuration.connections || !accepting_) {
+    if (connections() >= shared_.configuration.connections) {
         io_uring_prep_close(ring_->submission(), socket.fd);
         return;
     }
@@ -277,12 +288,18 @@ void worker::stop_accepting() {
 
 void worker::drain() {
     tell([this] {
-        ends_idle_ = true;
-        for (auto *io = open_, *next = io; io != nullptr; io = next) {
-            next = io->next_open;
-            io->end_idle();
-        }
+        // Not here: requests may have come with this turn's completions, and those just accepted
+        // are asked for theirs with the next.
+        end_idle_in_ = 2;
     });
+}
+
+void worker::end_idle() {
+    ends_idle_ = true;
+    for (auto *io = open_, *next = io; io != nullptr; io = next) {
+        next = io->next_open;
+        io->end_idle();
+    }
 }
 
 void worker::abort_all() {
@@ -301,7 +318,7 @@ void worker::use(std::shared_ptr<tls::identity const> identity,
         if (identity != identity_)
             tls_ = std::make_shared<tls::context>(identity, tickets, &shared_.signer);
         identity_ = identity;
-        tls_->use(tickets);
+        if (tls_) tls_->use(tickets);
     });
 }
 
@@ -350,7 +367,6 @@ void worker::thread_main(std::vector<listener> const* listeners, std::atomic<int
     desk_.reset();
     snapshot_.reset();
     buffers_.reset();
-    mailbox_.reset();
     ring_.reset();
 }
 
@@ -370,7 +386,7 @@ base::result<void> worker::set_up(std::vector<listener> const& listeners) {
     keys_ = std::make_unique<auth::cache>();
     auth::random_bytes(&random_, sizeof random_);
     desk_ = std::make_unique<api::desk>(
-        api::desk{shared_.rules, *snapshot_, *keys_, shared_.buckets, random_});
+        api::desk{shared_.rules, *snapshot_, *keys_, shared_.buckets, shared_.failures, random_});
     if (identity_) tls_ = std::make_shared<tls::context>(identity_, tickets_, &shared_.signer);
     for (auto const& each : listeners)
         acceptors_.push_back(std::make_unique<acceptor>(*this, each));

@@ -43,6 +43,7 @@ struct common {
     store::environment& store;
     store::writer& writer;
     limit::buckets& buckets;
+    limit::failures& failures;
     log_thread& log;
     tls::signing_thread& signer;
     std::atomic<bool> draining{false};              // answers carry `Connection: close`
@@ -135,6 +136,7 @@ class worker {
     void flush_dirty();
     void feed_starved();
     bool may_block() const;
+    void end_idle();
     void tell(std::function<void()> what);
 
     common& shared_;
@@ -172,6 +174,7 @@ class worker {
     bool accepting_ = true;
     bool ends_idle_ = false;
     bool finishing_ = false;
+    unsigned end_idle_in_ = 0;  // turns until idle connections are ended
     std::thread thread_;
 };
 

@@ -241,6 +241,9 @@ TEST_F(api_test, a_body_with_a_key_has_128_kib) {
     EXPECT_EQ(at.exchange.body_bytes_max(), most);
     EXPECT_EQ(at.send(in_chunks(users, {}, body_of(most - 1))).status, 201);
     EXPECT_EQ(at.send(in_chunks(users, {}, body_of(most + 2))).code(), "body_too_large");
+    // A declared length is refused before any of the body came.
+    auto const declared = "POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 131073\r\n\r\n";
+    EXPECT_EQ(at.send(declared).code(), "body_too_large");
     // Whoever says who it is may send more.
     EXPECT_EQ(at.ask(users, body_of(most + 3)).status, 201);
     EXPECT_EQ(at.ask_bare(std::string(users) + "?api_key=" + at.key, body_of(most + 4)).status,

@@ -1,5 +1,6 @@
 #include "harness.hpp"
 
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -56,7 +57,7 @@ reply station::send(std::string bytes) {
     auto const head = parser.read_head(buffer, request_, framing_);
     if (head.state == http::step::state::refused) {
         std::string id;
-        refuse_unparsed(desk_, head.problem, head.detail, answer, id);
+        refuse_unparsed(desk_, from, head.problem, head.detail, answer, id);
     } else {
         EXPECT_EQ(head.state, http::step::state::complete);
         auto then = exchange.begin(desk_, request_, framing_, from, now, answer);
@@ -76,8 +77,9 @@ reply station::send(std::string bytes) {
     return made;
 }
 
-// A sized body lies where it came; of a chunked one the server collects the content, and reads the
-// head again from a copy, so the head must still be one after credentials were wiped.
+// A sized body lies where it came. Of a chunked one the server collects the content and reads the
+// head again from a copy: it must still be a head after credentials were wiped, and nothing may be
+// kept of the views of before, whose bytes are gone.
 need station::take_body(http::parser& parser, std::size_t from_byte, http::response& answer) {
     auto const rest = std::string_view(buffer).substr(from_byte);
     auto wrong = base::problem::none;
@@ -89,6 +91,9 @@ need station::take_body(http::parser& parser, std::size_t from_byte, http::respo
         auto const part = parser.read_body(rest, chunked_body);
         EXPECT_NE(part.state, http::step::state::incomplete);
         if (part.state == http::step::state::refused) wrong = part.problem;
+        std::string copy(buffer);
+        std::fill(buffer.begin(), buffer.end(), '#');
+        buffer = std::move(copy);
         http::parser again(http_limits);
         request_.clear();
         auto const head = again.read_head(buffer, request_, framing_);

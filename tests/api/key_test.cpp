@@ -80,6 +80,18 @@ TEST_F(api_test, the_clock_moves_a_key_through_its_states) {
     EXPECT_EQ(at.ask_bare("GET /api/v1/users", {}, {key}).code(), "key_expired");
 }
 
+// The store, whose clock is its own, looks at the key once more before it writes.
+TEST_F(api_test, a_key_that_expires_on_the_way_writes_nothing) {
+    at.advance(-60'000);
+    auto const key =
+        bearer(at.add_key({"*"}, {.expires_at = at.now.wall + 1000, .rate_limits = {}}));
+    EXPECT_EQ(at.ask_bare("GET /api/v1/users", {}, {key}).status, 200);
+    auto const made = at.ask_bare("POST /api/v1/users", R"({"name":"A","email":"a@b.c"})", {key});
+    EXPECT_TRUE(at.committed);
+    EXPECT_EQ(made.code(), "key_expired");
+    EXPECT_EQ(at.ask("GET /api/v1/users").at("/pagination/total"), "0");
+}
+
 TEST_F(api_test, other_forms_of_a_key_are_unknown) {
     auto wrong_sum = at.key, wrong_case = at.key;
     wrong_sum.back() = wrong_sum.back() == 'a' ? 'b' : 'a';

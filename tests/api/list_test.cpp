@@ -184,8 +184,10 @@ TEST_F(lists, posts_by_author_and_status) {
     }
     auto const made = at.ask("GET /api/v1/posts?status=draft&author=1&limit=1");
     EXPECT_EQ(made.at("/pagination/total"), "2");
-    EXPECT_EQ(made.links().at("next"), "/api/v1/posts?page=2&limit=1&user_id=1&status=draft");
+    EXPECT_EQ(made.links().at("next"), "/api/v1/posts?page=2&limit=1&author=1&status=draft");
     EXPECT_EQ(ids_of(at.ask("GET " + made.links().at("next"))), "7");
+    EXPECT_EQ(at.ask("GET /api/v1/posts?user_id=2").links().at("first"),
+              "/api/v1/posts?page=1&limit=20&user_id=2");
 }
 
 TEST_F(lists, bad_filters) {

@@ -25,6 +25,8 @@ TEST_F(api_test, accept) {
         {{"Accept: application/*, */*;q=0"}, true},
         {{"Accept: text/html;level=\"1,2;q=0\", */*"}, true},
         {{"Accept: application/json ; Q=0.5"}, true},
+        {{"Accept: application/json, application/json;version=2;q=0"}, true},
+        {{"Accept: application/json;version=2;q=0, application/json"}, true},
         {{"Accept: text/html"}, false},
         {{"Accept: text/*"}, false},
         {{"Accept: application/xml"}, false},

@@ -178,6 +178,16 @@ TEST_F(users, patch_changes_what_it_names) {
     EXPECT_EQ(at.ask("PATCH /api/v1/users/9", "{}").code(), "not_found");
 }
 
+TEST_F(users, are_changed_by_a_body_in_chunks) {
+    auto const path = path_of(at.add_user());
+    EXPECT_EQ(at.send(in_chunks("PUT " + path, {bearer(at.key)}, user_text("Eve", "e@x.y"))).status,
+              200);
+    auto const made = at.send(in_chunks("PATCH /users/1", {bearer(at.key)}, R"({"name":"Zoe"})"));
+    EXPECT_EQ(made.at("/name") + made.at("/email"), R"("Zoe""e@x.y")");
+    EXPECT_EQ(made.links().at("canonical"), path);
+    EXPECT_EQ(at.send(in_chunks("PUT /users/x", {bearer(at.key)}, "{}")).code(), "not_found");
+}
+
 TEST_F(users, read_only_members_come_back_as_they_are) {
     auto const id = path_of(at.add_user("Ada", "ada@x.y"));
     auto const whole = at.ask("GET " + id).body;

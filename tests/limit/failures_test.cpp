@@ -1,0 +1,214 @@
+#include "limit/failures.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "allocations.hpp"
+
+namespace latchkey::limit {
+namespace {
+
+constexpr base::mono_ns second = 1'000'000'000;
+
+model::address address(std::string const& text) {
+    return model::address::parse(text).value();
+}
+
+struct failures_test : ::testing::Test {
+    std::unique_ptr<failures> table = std::make_unique<failures>(30, 4711);
+    base::mono_ns now = 100 * second;
+    model::address who = address("192.0.2.1");
+
+    std::uint32_t fail() { return table->count(who, now); }
+    // So many failures, all of them answered 401.
+    void fail_freely(int times) {
+        for (int i = 0; i < times; ++i) ASSERT_EQ(fail(), 0u) << i;
+    }
+    // Reaches the limit; what the failure beyond it is told.
+    std::uint32_t hit() {
+        fail_freely(30);
+        return fail();
+    }
+};
+
+TEST_F(failures_test, refuses_the_one_after_thirty_for_a_minute) {
+    EXPECT_EQ(hit(), 60u);
+    now += second;
+    EXPECT_EQ(fail(), 59u);
+    now += 58 * second;
+    EXPECT_EQ(fail(), 1u);
+    now += second;
+    EXPECT_EQ(fail(), 0u);
+}
+
+TEST_F(failures_test, obeying_retry_after_is_enough) {
+    for (base::mono_ns const offset : {0, 1, 62'499'999, 62'500'000, 999'999'999}) {
+        table = std::make_unique<failures>(30, 4711);
+        now = 100 * second + offset;
+        auto const wait = hit();
+        EXPECT_EQ(wait, 60u) << offset;
+        now += wait * second;
+        EXPECT_EQ(fail(), 0u) << offset;
+    }
+}
+
+TEST_F(failures_test, allows_thirty_in_every_minute) {
+    for (int minute = 0; minute < 20; ++minute) {
+        fail_freely(30);
+        now += 60 * second;
+    }
+    for (int i = 0; i < 2000; ++i) {
+        fail_freely(1);
+        now += 60 * second / 30;
+    }
+}
+
+TEST_F(failures_test, doubles_the_time_up_to_900_seconds) {
+    for (std::uint32_t const expected : {60u, 120u, 240u, 480u, 900u, 900u, 900u}) {
+        EXPECT_EQ(hit(), expected);
+        now += (expected - 1) * second;
+        EXPECT_EQ(fail(), 1u);  // else the last ones would have been quiet for long enough
+        now += second;
+    }
+}
+
+TEST_F(failures_test, failing_while_refused_does_not_prolong_it) {
+    EXPECT_EQ(hit(), 60u);
+    for (std::uint32_t left = 60; left-- > 1;) {
+        now += second;
+        for (int i = 0; i < 100; ++i) ASSERT_EQ(fail(), left);
+    }
+    now += second;
+    EXPECT_EQ(hit(), 120u);
+}
+
+TEST_F(failures_test, forgets_after_900_quiet_seconds) {
+    EXPECT_EQ(hit(), 60u);
+    now += 900 * second;
+    EXPECT_EQ(hit(), 60u);
+    now += 899 * second;
+    EXPECT_EQ(hit(), 120u);
+    now += 120 * second;
+    EXPECT_EQ(hit(), 240u);
+}
+
+TEST_F(failures_test, a_failure_breaks_the_quiet) {
+    EXPECT_EQ(hit(), 60u);
+    for (int i = 0; i < 5; ++i) {
+        now += 800 * second;
+        fail_freely(1);
+    }
+    now += 800 * second;
+    EXPECT_EQ(hit(), 120u);
+}
+
+TEST_F(failures_test, quiet_is_counted_from_the_last_failure_of_a_refusal) {
+    for (std::uint32_t const expected : {60u, 120u, 240u, 480u, 900u}) {
+        EXPECT_EQ(hit(), expected);
+        now += (expected - 1) * second;
+        EXPECT_EQ(fail(), 1u);
+        now += second;
+    }
+    now += 898 * second;
+    EXPECT_EQ(hit(), 900u);
+}
+
+TEST_F(failures_test, counts_addresses_apart_and_networks_of_ipv6_together) {
+    EXPECT_EQ(hit(), 60u);
+    who = address("192.0.2.2");
+    ASSERT_NE(table->word_of(who), table->word_of(address("192.0.2.1")));
+    fail_freely(1);
+    who = address("2001:db8:0:1::1");
+    EXPECT_EQ(hit(), 60u);
+    who = address("2001:db8:0:1:ffff::2");
+    EXPECT_EQ(fail(), 60u);
+    who = address("2001:db8:0:2::1");
+    fail_freely(1);
+    EXPECT_EQ(network_of(address("2001:db8::1:2:3:4")), address("2001:db8::"));
+    EXPECT_EQ(network_of(address("192.0.2.1")), address("192.0.2.1"));
+}
+
+TEST_F(failures_test, addresses_of_one_word_share_it) {
+    auto const other = [&] {
+        for (unsigned i = 0;; ++i) {
+            model::address some = address("10.0.0.0");
+            for (unsigned byte = 0; byte < 3; ++byte)
+                some.bytes[15 - byte] = static_cast<std::uint8_t>(i >> 8 * byte);
+            if (table->word_of(some) == table->word_of(who)) return some;
+        }
+    }();
+    EXPECT_EQ(hit(), 60u);
+    EXPECT_EQ(table->count(other, now), 60u);
+}
+
+TEST_F(failures_test, the_seed_decides_who_shares_a_word) {
+    failures const another(30, 4712);
+    int same = 0;
+    std::set<std::size_t> used;
+    for (unsigned i = 0; i < 1000; ++i) {
+        auto const some =
+            address("10.0." + std::to_string(i / 250) + "." + std::to_string(i % 250));
+        same += another.word_of(some) == table->word_of(some);
+        used.insert(table->word_of(some));
+    }
+    EXPECT_LT(same, 5);
+    EXPECT_GT(used.size(), 950u);
+}
+
+TEST_F(failures_test, can_be_set_and_switched_off) {
+    failures strict(1, 1), off(0, 1), loose(failures::per_minute_max, 1);
+    EXPECT_EQ(strict.count(who, now), 0u);
+    EXPECT_EQ(strict.count(who, now), 60u);
+    for (std::uint32_t i = 0; i < failures::per_minute_max; ++i) {
+        ASSERT_EQ(off.count(who, now), 0u);
+        ASSERT_EQ(loose.count(who, now), 0u);
+    }
+    EXPECT_EQ(off.count(who, now), 0u);
+    EXPECT_EQ(loose.count(who, now), 60u);
+}
+
+TEST_F(failures_test, hold_early_and_late_in_the_life_of_a_machine) {
+    for (base::mono_ns const at : {base::mono_ns{0}, second / 100, 30 * 365 * 86'400 * second}) {
+        table = std::make_unique<failures>(30, 4711);
+        now = at;
+        EXPECT_EQ(hit(), 60u);
+        now += 60 * second;
+        EXPECT_EQ(hit(), 120u);
+    }
+}
+
+TEST_F(failures_test, bear_a_worker_whose_turn_began_earlier) {
+    fail_freely(15);
+    now -= second;
+    fail_freely(15);
+    EXPECT_GE(fail(), 60u);
+    EXPECT_LE(fail(), 61u);
+}
+
+TEST_F(failures_test, allocate_nothing) {
+    if (!test::counts_allocations()) GTEST_SKIP();
+    auto const before = test::allocations();
+    for (int i = 0; i < 1000; ++i) fail();
+    EXPECT_EQ(test::allocations(), before);
+}
+
+TEST_F(failures_test, of_many_threads_are_counted_exactly) {
+    constexpr int times = 2000;
+    table = std::make_unique<failures>(5000, 4711);
+    std::array<int, 4> refused{};
+    std::vector<std::thread> threads;
+    for (auto& mine : refused)
+        threads.emplace_back([&] {
+            for (int i = 0; i < times; ++i) mine += fail() != 0;
+        });
+    for (auto& each : threads) each.join();
+    EXPECT_EQ(refused[0] + refused[1] + refused[2] + refused[3], 4 * times - 5000);
+}
+
+}  // namespace
+}  // namespace latchkey::limit
