@@ -24,10 +24,10 @@ bool is_trusted(settings const& rules, model::address const& who) {
     return false;
 }
 
-// The right-most entry that is not a trusted proxy itself; nullopt when that is no address.
-std::optional<model::address> forwarded_client(settings const& rules, http::request const& request,
-                                               model::address const& peer) {
-    std::optional<model::address> nearest = peer;
+// The right-most entry that is not a trusted proxy itself; nullopt when there is none, or it is no
+// address: then nobody knows where the client is.
+std::optional<model::address> forwarded_client(settings const& rules,
+                                               http::request const& request) {
     auto const fields = request.fields();
     for (auto field = fields.rbegin(); field != fields.rend(); ++field) {
         if (field->known != field_name::forwarded_for) continue;
@@ -40,11 +40,11 @@ std::optional<model::address> forwarded_client(settings const& rules, http::requ
             entry = begin == entry.npos
                         ? std::string_view()
                         : entry.substr(begin, entry.find_last_not_of(" \t") - begin + 1);
-            nearest = model::address::parse(entry);
-            if (!nearest || !is_trusted(rules, *nearest)) return nearest;
+            auto const who = model::address::parse(entry);
+            if (!who || !is_trusted(rules, *who)) return who;
         }
     }
-    return nearest;
+    return std::nullopt;
 }
 
 }  // namespace
@@ -156,7 +156,7 @@ bool exchange::is_secure(http::request const& request, peer const& from) {
     auto& s = *state_;
     bool const proxy = from.client && is_trusted(*s.rules, *from.client);
     if (!proxy) return from.tls || from.local;
-    s.client = forwarded_client(*s.rules, request, *from.client);
+    s.client = forwarded_client(*s.rules, request);
     return request.find(field_name::forwarded_proto) == "https" &&
            request.count(field_name::forwarded_proto) == 1;
 }
@@ -419,6 +419,7 @@ void refuse_unparsed(desk& at, peer const& from, base::problem code, std::string
     answer.add("X-Content-Type-Options", "nosniff");
     if (from.tls && at.rules.strict_transport_security)
         answer.add("Strict-Transport-Security", transport_security);
+    if (code == problem::overloaded) answer.add("Retry-After", overload_retry_seconds);
     answer.close = true;
 }
 

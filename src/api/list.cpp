@@ -29,6 +29,9 @@ std::uint64_t page_count(page const& part, std::uint64_t total) {
 
 or_trouble<page> take_page(api::query& query) {
     page part;
+    if (query.take("cursor") && query.take("page"))
+        return trouble{
+            base::problem::conflicting_parameters, "page and cursor exclude each other", {}, {}};
     if (query.take("cursor"))
         return trouble{base::problem::invalid_cursor,
                        "the cursor is not one of this list",

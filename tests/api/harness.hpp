@@ -57,6 +57,9 @@ class station {
     reply send(std::string bytes);
     // With the key `key`, and without any.
     reply ask(std::string_view line, std::string_view body = {}, lines fields = {});
+    // More than any test sends that is about something else.
+    static constexpr std::uint32_t failures_per_minute = 2000;
+
     reply ask_bare(std::string_view line, std::string_view body = {}, lines const& fields = {});
 
     // A key of these scopes without limits, unless the record has some; its text.
@@ -94,6 +97,8 @@ class station {
     store::snapshot snapshot_{shelf_.store()};
     auth::cache keys_;
     std::unique_ptr<limit::buckets> buckets_;
+    std::unique_ptr<limit::failures> failures_ =
+        std::make_unique<limit::failures>(failures_per_minute, 1);
     std::uint64_t random_ = 42;
     api::desk desk_;
     http::request request_;

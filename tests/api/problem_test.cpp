@@ -111,7 +111,7 @@ std::vector<problem_case> const cases{
 std::set<problem> const elsewhere{
     problem::request_timeout,          // the connection's clock
     problem::draining,                 // the server's end
-    problem::too_many_auth_failures,   // the table of failures
+    problem::too_many_auth_failures,   // failures_test.cpp
     problem::signature_invalid,        // events
     problem::idempotency_key_invalid,  // idempotency
     problem::idempotency_in_progress,
@@ -161,7 +161,8 @@ TEST_F(api_test, a_refusal_from_outside_is_a_document_of_this_request) {
         EXPECT_EQ(made.at("/instance"), "\"urn:request:from-the-client\"");
         EXPECT_GT(made.at("/detail").size(), 2u) << "no advice for " << entry.name;
         bool const waits = entry.code == problem::overloaded || entry.code == problem::draining ||
-                           entry.code == problem::rate_limited;
+                           entry.code == problem::rate_limited ||
+                           entry.code == problem::too_many_auth_failures;
         EXPECT_EQ(!made.field("Retry-After").empty(), waits) << entry.name;
     }
 }

@@ -74,7 +74,8 @@ class steady : public ::testing::Test {
     auth::cache keys_;
     std::unique_ptr<limit::buckets> buckets_ = limit::buckets::make(64).value();
     std::uint64_t random_ = 1;
-    desk desk_{rules_, snapshot_, keys_, *buckets_, random_};
+    std::unique_ptr<limit::failures> failures_ = std::make_unique<limit::failures>(30, 1);
+    desk desk_{rules_, snapshot_, keys_, *buckets_, *failures_, random_};
     http::parser parser_{limits_};
     http::request request_;
     http::framing framing_;
