@@ -383,6 +383,8 @@ need exchange::refused(trouble what, http::response& answer) {
     // nginx makes a 500 of every answer to auth_request but 2xx, 401 and 403.
     if (s.masks_limits && answer.status == 429) {
         answer.status = 403;
+        answer.body.clear();
+        answer.content_type = http::content::none;
         answer.add("X-Auth-Status", "429");
     }
     return dressed(answer);

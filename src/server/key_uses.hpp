@@ -2,13 +2,14 @@
 // disk, never a write per request).
 #pragma once
 
+#include "base/clock.hpp"
 #include "coro/task.hpp"
 
 namespace latchkey::server {
 
 class worker;
 
-inline constexpr std::int64_t key_uses_every_ns = 30'000'000'000;
+inline constexpr base::mono_ns key_uses_every_ns = 30'000'000'000;
 
 // Until nothing is left to hand over; on the worker's thread.
 coro::task<> report_key_uses(worker* on);
