@@ -1,18 +1,15 @@
-#include <cstdio>
-#include <memory>
+// keys create.
+#include <algorithm>
 
 #include "api/key_json.hpp"
 #include "auth/key_form.hpp"
 #include "base/log.hpp"
-#include "cli/command.hpp"
-#include "cli/settings.hpp"
-#include "store/writer.hpp"
+#include "cli/keys.hpp"
 
 namespace latchkey::cli {
 namespace {
 
-struct create_options {
-    setting_flags settings;
+struct create_options : key_command {
     std::string name;
     std::string project = "default";
     std::string environment = "development";
@@ -20,13 +17,7 @@ struct create_options {
     std::vector<std::string> limits;
     std::string expires_in;
     bool unlimited = false;
-    bool json = false;
 };
-
-int wrong(std::string const& sentence) {
-    base::say(base::severity::failure, sentence);
-    return wrong_usage;
-}
 
 // "minute=600/60"
 std::optional<model::rate_limit> parse_limit(std::string const& text) {
@@ -92,70 +83,31 @@ base::result<model::key> describe(create_options const& options, base::wall_ms n
     return record;
 }
 
-void print_created(model::key const& record, std::string_view key, create_options const& options,
-                   base::wall_ms now) {
-    if (options.json) {
-        std::string document;
-        api::append_key(document, record, now, key);
-        std::printf("%s\n", document.c_str());
-        return;
-    }
-    std::string scopes;
-    for (auto const& name : record.scopes.names()) scopes += (scopes.empty() ? "" : " ") + name;
-    std::fprintf(stderr,
-                 "Key %lld '%s' in project %s, scopes: %s\nIt is shown this once; the service "
-                 "keeps only its hash:\n",
-                 static_cast<long long>(record.id), record.name.c_str(), record.project.c_str(),
-                 scopes.c_str());
-    std::printf("%.*s\n", static_cast<int>(key.size()), key.data());
-}
-
 int create(create_options const& options) {
+    auto record = describe(options, base::read_clocks().wall);
+    if (!record) return say_wrong(record.error().message);
     int code = done;
-    auto const settings = options.settings.resolve(code);
-    if (!settings) {
-        base::say(base::severity::failure, settings.error().message);
-        return code;
-    }
-    auto const now = base::read_clocks().wall;
-    auto record = describe(options, now);
-    if (!record) return wrong(record.error().message);
-    auto store = store::environment::open(
-        {.directory = settings->data, .map_bytes = settings->store_map_mib << 20});
-    if (!store) {
-        base::say(base::severity::failure, store.error().message);
-        return failed;
-    }
-    auth::fresh_key const key(settings->keys_prefix);
+    server::config configured;
+    auto const store = open_store(options, code, false, &configured);
+    if (store == nullptr) return code;
+    auth::fresh_key const key(configured.keys_prefix);
     record->digest = auth::digest_of(key.text());
-    record->start = key.text().substr(0, 8);
+    record->start = key.text().substr(0, api::key_start_bytes);
     record->last4 = key.text().substr(key.text().size() - 4);
-    std::vector<store::command> commands(1);
-    commands[0].what = store::create_key{std::move(*record)};
-    auto const outcomes = store::apply(**store, std::move(commands));
-    auto const* const made =
-        outcomes ? std::get_if<model::key>(&outcomes->front().record) : nullptr;
-    if (made == nullptr) {
-        auto const why = !outcomes ? outcomes.error().message
-                                   : std::string(base::describe(outcomes->front().problem).title);
-        base::say(base::severity::failure, "the key was not created: " + why);
-        return failed;
-    }
-    print_created(*made, key.text(), options, now);
-    if (made->expires_at == 0)
-        base::say("this key never expires; --expires-in 30d to 90d is recommended");
+    bool const eternal = record->expires_at == 0;
+    auto const made = apply_one(*store, store::create_key{std::move(*record)});
+    if (!made) return say_failed("the key was not created: " + made.error().message);
+    print_key(*made, key.text(), options.json);
+    if (eternal) base::say("this key never expires; --expires-in 30d to 90d is recommended");
     return done;
 }
 
 }  // namespace
 
-void add_keys(CLI::App& program, int& code) {
-    auto* const command =
-        program.add_subcommand("keys", "Manage API keys; works while the service runs");
-    command->require_subcommand(1);
-    auto* const made = command->add_subcommand("create", "Make a key and show it, once");
+void add_keys_create(CLI::App& keys, int& code) {
+    auto* const made = keys.add_subcommand("create", "Make a key and show it, once");
     auto const options = std::make_shared<create_options>();
-    options->settings.add_to(*made, {"data", "keys.prefix", "store.map_mib"});
+    options->add_to(*made, {"keys.prefix"});
     made->add_option("--name", options->name, "What the key is for")->required();
     made->add_option("--scope", options->scopes,
                      "What it may do, may be repeated (users:read and posts:read unless given; '*' "
@@ -174,7 +126,6 @@ void add_keys(CLI::App& program, int& code) {
         ->capture_default_str();
     made->add_option("--environment", options->environment, "development, staging or production")
         ->capture_default_str();
-    made->add_flag("--json", options->json, "Print one JSON document");
     made->footer(
         "Example: latchkey keys create --name ci --scope 'users:*' --scope posts:read --expires-in "
         "90d");
