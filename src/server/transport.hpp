@@ -33,7 +33,11 @@ class worker;
 struct accepted {
     int fd = -1;
     bool tls = false;
+    std::optional<model::address> counted;  // as what it has entered the worker's address_counts
 };
+
+// Who is at the other end; `client` is nullopt when that is not known any more.
+api::peer peer_of(int fd, bool tls);
 
 class transport {
   public:
@@ -43,6 +47,7 @@ class transport {
     transport& operator=(transport const&) = delete;
 
     api::peer const& peer() const { return peer_; }
+    std::optional<model::address> const& counted() const { return counted_; }
 
     // What has come and was not consumed.
     std::string_view unread() const { return unread_; }
@@ -173,6 +178,7 @@ class transport {
     deadline_entry timer_;
     socket_operation receive_, send_, close_;
     api::peer peer_;
+    std::optional<model::address> const counted_;
     std::shared_ptr<tls::context> context_;  // the one it began with, across a reload
     std::unique_ptr<tls::session> session_;
     std::unique_ptr<signed_note> signed_;

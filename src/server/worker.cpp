@@ -103,7 +103,12 @@ struct worker::acceptor {
     }
 };
 
-worker::worker(common& shared, unsigned index) : shared_(shared), index_(index), log_(shared.log) {}
+worker::worker(common& shared, unsigned index)
+    : shared_(shared),
+      index_(index),
+      log_(shared.log),
+      held_bytes_max_(static_cast<std::ptrdiff_t>(shared.configuration.overload_queued_mib << 20)) {
+}
 
 worker::~worker() {
     if (thread_.joinable()) thread_.join();
@@ -202,6 +207,7 @@ void worker::remove(transport& io) {
     *io.open_link = io.next_open;
     if (io.next_open != nullptr) io.next_open->open_link = io.open_link;
     connection_count_.fetch_sub(1, std::memory_order_relaxed);
+    if (io.counted()) shared_.open_by_address.leave(*io.counted());
 }
 
 void worker::mark_dirty(transport& io) {
@@ -240,6 +246,7 @@ void worker::give_back(std::string&& buffer) {
 }
 
 std::unique_ptr<job> worker::take_job() {
+    ++jobs_in_hand_;
     if (jobs_.empty()) return std::make_unique<job>();
     auto taken = std::move(jobs_.back());
     jobs_.pop_back();
@@ -247,6 +254,7 @@ std::unique_ptr<job> worker::take_job() {
 }
 
 void worker::give_back(std::unique_ptr<job> done) {
+    --jobs_in_hand_;
     done->head.clear();
     done->body.clear();
     if (done->body.capacity() > spare_buffer_bytes_max) done->body.shrink_to_fit();
@@ -260,12 +268,25 @@ void worker::log(job const& done, api::peer const& from) {
                 base::read_clocks().mono - entry.began.mono, log_.lines(now_.mono));
 }
 
-void worker::accept(accepted const& socket) {
-    if (connections() >= shared_.configuration.connections) {
+void worker::accept(accepted socket) {
+    if (connections() >= shared_.configuration.connections || !may_enter(socket)) {
         io_uring_prep_close(ring_->submission(), socket.fd);
         return;
     }
     connections_.spawn(serve, this, socket);
+}
+
+// Whether the client's address may have one more connection; notes it in the socket if it counts.
+bool worker::may_enter(accepted& socket) {
+    if (!shared_.open_by_address.on()) return true;
+    auto const client = peer_of(socket.fd, socket.tls).client;
+    if (!client) return true;
+    for (auto const& network : shared_.rules.trusted_proxies)
+        if (network.contains(*client)) return true;
+    auto const counted = limit::network_of(*client);
+    if (!shared_.open_by_address.enter(counted)) return false;
+    socket.counted = counted;
+    return true;
 }
 
 // ---- from other threads
@@ -394,9 +415,10 @@ base::result<void> worker::set_up(std::vector<listener> const& listeners) {
     timers_ = std::make_unique<uring::timers>(now_.mono);
     snapshot_ = std::make_unique<store::snapshot>(shared_.store);
     keys_ = std::make_unique<auth::cache>();
+    leases_ = std::make_unique<limit::leases>(shared_.buckets);
     auth::random_bytes(&random_, sizeof random_);
-    desk_ = std::make_unique<api::desk>(api::desk{
-        shared_.rules, *snapshot_, *keys_, shared_.buckets, shared_.failures, random_, &uses_});
+    desk_ = std::make_unique<api::desk>(
+        api::desk{shared_.rules, *snapshot_, *keys_, *leases_, shared_.failures, random_, &uses_});
     uses_due_.self = this;
     uses_due_.fire = [](uring::timers::entry& self, base::mono_ns) {
         static_cast<uses_timer&>(self).self->report_uses();

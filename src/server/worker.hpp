@@ -22,6 +22,7 @@
 #include "http/parser.hpp"
 #include "http/write.hpp"
 #include "server/access_log.hpp"
+#include "server/address_counts.hpp"
 #include "server/config.hpp"
 #include "server/listener.hpp"
 #include "server/transport.hpp"
@@ -44,6 +45,7 @@ struct common {
     store::writer& writer;
     limit::buckets& buckets;
     limit::failures& failures;
+    address_counts& open_by_address;
     log_thread& log;
     tls::signing_thread& signer;
     std::atomic<bool> draining{false};              // answers carry `Connection: close`
@@ -115,18 +117,21 @@ class worker {
 
     std::string take_buffer();
     void give_back(std::string&& buffer);
-    // Bytes that connections keep; past the budget, bodies are refused.
+    // Bytes that connections keep.
     void hold(std::ptrdiff_t change) { held_ += change; }
-    bool over_budget() const { return held_ > held_bytes_max; }
+    bool over_budget() const { return held_ > held_bytes_max_; }
+    // Past either of its bounds; asked once a request has its job. New requests are refused.
+    bool overloaded() const {
+        return jobs_in_hand_ > shared_.configuration.overload_requests_in_flight || over_budget();
+    }
 
-    void accept(accepted const& socket);
+    void accept(accepted socket);
 
   private:
     struct acceptor;
     struct uses_timer : uring::timers::entry {
         worker* self = nullptr;
     };
-    static constexpr std::ptrdiff_t held_bytes_max = 256 * 1024 * 1024;
     static constexpr std::size_t completions_per_turn_max = 4096;
     static constexpr std::size_t handshakes_per_turn_max = 4;
 
@@ -142,6 +147,7 @@ class worker {
     bool may_block() const;
     void end_idle();
     void report_uses();
+    bool may_enter(accepted& socket);
     void tell(std::function<void()> what);
 
     common& shared_;
@@ -157,6 +163,7 @@ class worker {
     std::unique_ptr<auth::cache> keys_;
     auth::uses uses_;
     uses_timer uses_due_;
+    std::unique_ptr<limit::leases> leases_;
     std::unique_ptr<api::desk> desk_;
     std::uint64_t random_ = 0;
     http::request request_;
@@ -175,8 +182,10 @@ class worker {
     transport* dirty_ = nullptr;
     transport* open_ = nullptr;
     std::vector<std::unique_ptr<job>> jobs_;
+    std::size_t jobs_in_hand_ = 0;
     std::vector<std::string> spare_;
     std::ptrdiff_t held_ = 0;
+    std::ptrdiff_t held_bytes_max_;
     std::atomic<std::size_t> connection_count_{0};
     bool accepting_ = true;
     bool ends_idle_ = false;
