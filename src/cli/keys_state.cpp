@@ -112,6 +112,15 @@ int deactivate_project(state_options const& options, model::deactivation reason)
     return done;
 }
 
+int deactivate(state_options const& options) {
+    auto const reason = reason_of(options.reason);
+    if (!reason) return say_wrong("--reason must be manual or compromised");
+    if (options.project.empty() == (options.id == 0))
+        return say_wrong("say either the ID of a key or --project");
+    if (!options.project.empty()) return deactivate_project(options, *reason);
+    return change(options, store::deactivate_key{options.id, *reason});
+}
+
 std::shared_ptr<state_options> begin(CLI::App& command, bool needs_id) {
     auto const options = std::make_shared<state_options>();
     auto* const id =

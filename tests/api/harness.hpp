@@ -98,6 +98,7 @@ class station {
     store::snapshot snapshot_{shelf_.store()};
     auth::cache keys_;
     std::unique_ptr<limit::buckets> buckets_;
+    limit::leases leases_{*buckets_, {.tokens = 0}};  // none, so that every token is accounted for
     std::unique_ptr<limit::failures> failures_ =
         std::make_unique<limit::failures>(failures_per_minute, 1);
     std::uint64_t random_ = 42;
