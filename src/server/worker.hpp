@@ -93,6 +93,7 @@ class worker {
     std::shared_ptr<tls::context> const& tls_context() { return tls_; }
     base::instant now() const { return now_; }
     api::desk& desk() { return *desk_; }
+    auth::uses& uses() { return uses_; }
     http::request& request() { return request_; }
     http::response& response() { return response_; }
     std::string_view date() { return date_.at(now_.wall); }
@@ -128,6 +129,9 @@ class worker {
 
   private:
     struct acceptor;
+    struct uses_timer : uring::timers::entry {
+        worker* self = nullptr;
+    };
     static constexpr std::size_t completions_per_turn_max = 4096;
     static constexpr std::size_t handshakes_per_turn_max = 4;
 
@@ -141,8 +145,9 @@ class worker {
     void flush_dirty();
     void feed_starved();
     bool may_block() const;
-    bool may_enter(accepted& socket);
     void end_idle();
+    void report_uses();
+    bool may_enter(accepted& socket);
     void tell(std::function<void()> what);
 
     common& shared_;
@@ -156,6 +161,8 @@ class worker {
     std::shared_ptr<tls::context> tls_;
     std::unique_ptr<store::snapshot> snapshot_;
     std::unique_ptr<auth::cache> keys_;
+    auth::uses uses_;
+    uses_timer uses_due_;
     std::unique_ptr<limit::leases> leases_;
     std::unique_ptr<api::desk> desk_;
     std::uint64_t random_ = 0;

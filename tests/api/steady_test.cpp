@@ -73,10 +73,11 @@ class steady : public ::testing::Test {
     store::snapshot snapshot_{shelf_.store()};
     auth::cache keys_;
     std::unique_ptr<limit::buckets> buckets_ = limit::buckets::make(64).value();
-    limit::leases leases_{*buckets_};
     std::uint64_t random_ = 1;
     std::unique_ptr<limit::failures> failures_ = std::make_unique<limit::failures>(30, 1);
-    desk desk_{rules_, snapshot_, keys_, leases_, *failures_, random_};
+    limit::leases leases_{*buckets_};
+    auth::uses uses_;
+    desk desk_{rules_, snapshot_, keys_, leases_, *failures_, random_, &uses_};
     http::parser parser_{limits_};
     http::request request_;
     http::framing framing_;
