@@ -72,10 +72,6 @@ coro::task<> connection::run() {
             answer_without_request(head.problem, head.detail);
             break;
         }
-        if (on_.over_budget()) {
-            answer_without_request(problem::overloaded, "");
-            break;
-        }
         need then = begin(head);
         if (then == need::body) {
             auto wrong = problem::none;
