@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/credential.hpp"
 #include "api/json_reader.hpp"
 #include "api/key_members.hpp"
 #include "base/bytes.hpp"
@@ -155,11 +156,13 @@ std::optional<trouble> read_nothing(http::request const& request,
 
 or_trouble<verify_body> read_verify(http::request const& request,
                                     std::vector<base::fault>& faults) {
-    auto const object = read_object(request);
+    auto object = read_object(request);
     if (!object) return object.error();
     members body(*object, faults);
     verify_body made;
     made.key = body.word("key", true).value_or("");
+    if (auto* const key = object->if_contains("key"); key != nullptr && key->is_string())
+        wipe(std::string_view(key->get_string()));
     made.scopes = take_scopes(body, true).value_or(model::scope_set());
     if (auto const text = body.word("ip", false)) {
         made.ip = model::address::parse(*text);

@@ -12,6 +12,7 @@ namespace {
 using base::field_code;
 
 constexpr std::string_view keys_path = "/api/v1/keys";
+constexpr std::size_t secret_answer_bytes = 32 * 1024;
 
 template <class Value>
 std::optional<Value> find_by_name(std::string_view name, std::initializer_list<Value> all) {
@@ -160,6 +161,8 @@ void answer_key(settings const&, store::outcome const& outcome, http::response& 
 void answer_key_made(settings const& rules, store::outcome const& outcome, std::string_view key,
                      http::response& answer) {
     auto const& record = std::get<model::key>(outcome.record);
+    answer.secret = true;
+    answer.body.reserve(secret_answer_bytes);  // growing would leave a copy behind
     append_key(answer.body, record, outcome.at, key);
     show_written(answer);
     answer.status = 201;

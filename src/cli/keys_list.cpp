@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "api/key_json.hpp"
+#include "base/limits.hpp"
 #include "cli/keys.hpp"
 #include "store/snapshot.hpp"
 
@@ -129,7 +130,9 @@ void add_keys_list(CLI::App& keys, int& code) {
     auto* const one = keys.add_subcommand("show", "Show one key, without its secret");
     auto const key = std::make_shared<list_options>();
     key->add_to(*one);
-    one->add_option("ID", key->id, "The key's id")->required()->check(CLI::PositiveNumber);
+    one->add_option("ID", key->id, "The key's id")
+        ->required()
+        ->check(CLI::Range(model::id{1}, base::limits::id_max));
     one->callback([key, &code] { code = show(*key); });
 }
 

@@ -4,6 +4,7 @@
 
 #include "api/key_json.hpp"
 #include "auth/key_form.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 #include "cli/keys.hpp"
 #include "store/snapshot.hpp"
@@ -123,8 +124,8 @@ int deactivate(state_options const& options) {
 
 std::shared_ptr<state_options> begin(CLI::App& command, bool needs_id) {
     auto const options = std::make_shared<state_options>();
-    auto* const id =
-        command.add_option("ID", options->id, "The key's id")->check(CLI::PositiveNumber);
+    auto* const id = command.add_option("ID", options->id, "The key's id")
+                         ->check(CLI::Range(model::id{1}, base::limits::id_max));
     if (needs_id) id->required();
     return options;
 }

@@ -26,6 +26,7 @@ class response {
     content content_type = content::none;
     base::problem code = base::problem::none;  // for the access log
     bool close = false;                        // the connection must end after this answer
+    bool secret = false;  // the content must not stay in memory once it was sent
     std::string body;
 
     // Appends the field line "name: pieces…". Pieces are text or integers; they must not hold CR,
@@ -42,7 +43,8 @@ class response {
     std::string_view find(std::string_view name) const;
 
     void clear() {
-        status = 200, content_type = content::none, code = base::problem::none, close = false;
+        status = 200, content_type = content::none, code = base::problem::none;
+        close = secret = false;
         body.clear();
         fields_.clear();
     }

@@ -1,5 +1,6 @@
 #include "server/connection.hpp"
 
+#include "base/bytes.hpp"
 #include "base/check.hpp"
 #include "server/worker.hpp"
 #include "store/writer.hpp"
@@ -263,6 +264,10 @@ bool connection::write_answer() {
                  .close = close,
                  .keep_alive_1_0 = !close && framing_.keep_alive && http_1_0_},
                 on_.date(), out);
+    if (answer.secret) {
+        io_.keep_secret();
+        base::wipe(on_.response().body.data(), on_.response().body.size());
+    }
     entry.status = answer.status;
     entry.code = answer.code;
     entry.bytes_out = out.size() - before;

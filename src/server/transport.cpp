@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/bytes.hpp"
 #include "base/check.hpp"
 #include "server/address.hpp"
 #include "server/worker.hpp"
@@ -233,6 +234,7 @@ void transport::on_send(std::int32_t result) {
     } else {
         sent_ = 0;
         write_deadline_ = 0;
+        if (secret_) base::wipe(sending_.data(), sending_.size());
         home_.give_back(std::exchange(sending_, {}));
         arm_deadline();
         if (unsent() != 0 || phase_ == phase::finishing) mark_dirty();
@@ -474,6 +476,7 @@ void transport::decrypt(std::string_view sealed) {
 void transport::seal() {
     if (!answers_.empty() && session_->established()) {
         session_->write(answers_, sealed_);
+        if (secret_) base::wipe(answers_.data(), answers_.size());
         answers_.clear();
         home_.give_back(std::exchange(answers_, {}));
     }

@@ -75,6 +75,8 @@ class transport {
 
     // Where answers are appended; they are sent by themselves.
     std::string& answers();
+    // What was appended is a secret: from now on this connection's buffers are wiped after use.
+    void keep_secret() { secret_ = true; }
     std::size_t unsent() const {
         return answers_.size() + sealed_.size() + sending_.size() - sent_;
     }
@@ -158,6 +160,7 @@ class transport {
     bool starved_ = false;
     bool signing_ = false;  // an RSA signature is on its way
     bool sealed_end_sent_ = false;
+    bool secret_ = false;  // a key was among the answers
 
     std::coroutine_handle<> waiter_;
     std::string_view unread_;

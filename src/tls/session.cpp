@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 
+#include "base/bytes.hpp"
 #include "base/check.hpp"
 #include "tls/native.hpp"
 #include "tls/signature_job.hpp"
@@ -99,6 +100,8 @@ progress session::read(std::string_view& in, std::string& plain, std::string& ou
             return own.meter.partial() == 0 ? progress::done : progress::want_input;
         }
         plain.append(scratch.data(), static_cast<std::size_t>(got));
+        // It outlives the connection, and credentials are only wiped where a request shows them.
+        base::wipe(scratch.data(), static_cast<std::size_t>(got));
     }
     return progress::done;
 }

@@ -114,6 +114,54 @@ describe('over the command line, beside the server', () => {
   });
 });
 
+describe('a key that is turned off', () => {
+  // On eight connections, so on all workers: no request that starts after the answer is accepted.
+  async function hammer(text, turnOff) {
+    const seen = [];
+    let running = true;
+    const clients = Array.from({ length: 8 }, () => server.client(text, { scheme: 'http' }));
+    const loops = clients.map(async (client) => {
+      while (running) {
+        const begun = performance.now();
+        seen.push({ begun, status: (await client.get('/users?limit=1')).status });
+      }
+    });
+    await sleep(5);
+    await turnOff();
+    const off = performance.now();
+    await sleep(10);
+    running = false;
+    await Promise.all(loops);
+    for (const client of clients) client.close();
+    assert.ok(seen.some((each) => each.status === 200), 'it worked before');
+    const late = seen.filter((each) => each.begun > off);
+    assert.ok(late.length > 0, 'there were requests afterwards');
+    assert.deepEqual(late.filter((each) => each.status !== 403), []);
+  }
+  const fresh = () => api.create('/keys', { name: 'h', scopes: ['users:read'], rate_limits: [] });
+
+  test('over HTTP', async () => {
+    for (let round = 0; round < 50; round++) {
+      const made = await fresh();
+      await hammer(made.key, () => api.post(`/keys/${made.id}/deactivate`));
+    }
+  });
+
+  test('by losing its scope', async () => {
+    for (let round = 0; round < 20; round++) {
+      const made = await fresh();
+      await hammer(made.key, () => api.patch(`/keys/${made.id}`, { scopes: ['posts:read'] }));
+    }
+  });
+
+  test('by another process', async () => {
+    for (let round = 0; round < 10; round++) {
+      const made = await fresh();
+      await hammer(made.key, () => cli('keys', 'deactivate', String(made.id)));
+    }
+  });
+});
+
 describe('the audit log', () => {
   test('tells who did what, and holds together', async () => {
     const made = await api.create('/keys', { name: 'audited' });
