@@ -75,7 +75,7 @@ struct worker::acceptor {
     }
     void accepted_one(std::int32_t result, std::uint32_t flags) {
         if (!(flags & IORING_CQE_F_MORE)) active = false;
-        if (result >= 0) on.accept({.fd = result, .tls = from.tls});
+        if (result >= 0) on.accept({.fd = result, .tls = from.tls, .proxy = from.proxy});
         if (active) return;
         if (!on.accepting_) return stop_listening();
         // Out of descriptors or memory: trying again at once would spin.
@@ -91,7 +91,7 @@ struct worker::acceptor {
     // empties.
     void stop_listening() {
         for (int fd; (fd = ::accept4(from.fd, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;)
-            on.accept({.fd = fd, .tls = from.tls});
+            on.accept({.fd = fd, .tls = from.tls, .proxy = from.proxy});
         ::shutdown(from.fd, SHUT_RDWR);
     }
     void cancel() {
