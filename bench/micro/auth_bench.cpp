@@ -16,14 +16,13 @@
 #include <string>
 #include <vector>
 
-#include "../../tests/limit/allocations.hpp"
+#include "allocations.hpp"
 #include "auth/cache.hpp"
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
 #include "store/writer.hpp"
 
 namespace latchkey::auth {
-namespace {
 
 constexpr std::size_t commands_per_call = 64;
 constexpr std::size_t hot_keys = 1000;        // fit into a cache many times over
@@ -78,10 +77,14 @@ class filled_store {
     std::unique_ptr<store::environment> store_;
 };
 
-// Made when the first benchmark asks for it, and then shared.
+// Each is made when the first benchmark asks for it, and then shared.
+using stores = std::map<std::size_t, std::unique_ptr<filled_store>>;
+stores& all_stores() {
+    static stores all;
+    return all;
+}
 filled_store& store_of(std::size_t keys) {
-    static std::map<std::size_t, std::unique_ptr<filled_store>> stores;
-    auto& there = stores[keys];
+    auto& there = all_stores()[keys];
     if (!there) there = std::make_unique<filled_store>(keys);
     return *there;
 }
@@ -147,7 +150,13 @@ BENCHMARK(known_key_miss)->Arg(1'000)->Arg(1'000'000);
 BENCHMARK(unknown_key)->Arg(1'000)->Arg(1'000'000);
 BENCHMARK(garbage)->Arg(1'000)->Arg(1'000'000);
 
-}  // namespace
 }  // namespace latchkey::auth
 
-BENCHMARK_MAIN();
+int main(int count, char** words) {
+    benchmark::Initialize(&count, words);
+    if (benchmark::ReportUnrecognizedArguments(count, words)) return 2;
+    benchmark::RunSpecifiedBenchmarks();
+    benchmark::Shutdown();
+    // Here, since the store's own statics go before those of this file.
+    latchkey::auth::all_stores().clear();
+}

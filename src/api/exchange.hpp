@@ -24,8 +24,8 @@
 #include "base/clock.hpp"
 #include "http/request.hpp"
 #include "http/response.hpp"
-#include "limit/buckets.hpp"
 #include "limit/failures.hpp"
+#include "limit/leases.hpp"
 #include "store/command.hpp"
 #include "store/snapshot.hpp"
 
@@ -43,7 +43,7 @@ struct desk {
     settings const& rules;
     store::snapshot& snapshot;
     auth::cache& keys;
-    limit::buckets& buckets;
+    limit::leases& buckets;  // the worker's door to them
     limit::failures& failures;
     std::uint64_t& random;  // state of a small generator, for request ids; seeded by the OS
 };
@@ -66,6 +66,10 @@ class exchange {
     // memory of the caller's that may be written.
     need begin(desk& at, http::request const& request, http::framing const& framing,
                peer const& from, base::instant now, http::response& response);
+    // Instead of `begin`, when the worker is overloaded: 503 at once, whoever asks. False, and
+    // `begin` is to be called, for the paths that need no key: they tell whether the service lives.
+    bool turn_away(desk& at, http::request const& request, peer const& from,
+                   http::response& response);
     // The body is in `request.body`; the other views of `request` are the same text as in `begin`.
     need finish(desk& at, http::request const& request, base::instant now,
                 http::response& response);

@@ -121,6 +121,15 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
     return run(at, request, now, answer);
 }
 
+bool exchange::turn_away(desk& at, http::request const& request, peer const& from,
+                         http::response& answer) {
+    state_->start(at, request, from);
+    if (state_->where.open) return false;
+    wipe_credentials(request);
+    refused(problem::overloaded, answer);
+    return true;
+}
+
 need exchange::finish(desk& at, http::request const& request, base::instant now,
                       http::response& answer) {
     auto& s = *state_;

@@ -39,6 +39,10 @@ inline constexpr std::size_t skipped_body_bytes_max = 256 * kib;  // more ends t
 inline constexpr std::size_t lingering_bytes_max =
     16 * mib;  // read and dropped after a last answer
 
+// A worker, past which it answers 503 (defaults of settings).
+inline constexpr std::size_t requests_in_flight_max = 4096;
+inline constexpr std::size_t queued_bytes_max = 256 * mib;
+
 // JSON.
 inline constexpr std::size_t json_depth_max = 32;
 inline constexpr std::size_t faults_max = 50;

@@ -52,8 +52,7 @@ bool fits(std::int64_t debt, rule const& by, std::uint32_t cost) {
     return cost <= by.burst && wait_for(debt, by, cost) <= 0;
 }
 
-// Takes the tokens, if they are still there. A lease will be the same charge with the time at which
-// it ends in the place of now, in both of the places where `see` and the sum use it.
+// Takes the tokens, if they are still there.
 bool charge(slot& at, rule const& by, base::mono_ns now, std::uint32_t cost, sight& seen) {
     do {
         if (!fits(seen.debt, by, cost)) return false;
@@ -66,15 +65,32 @@ bool charge(slot& at, rule const& by, base::mono_ns now, std::uint32_t cost, sig
     } while (true);
 }
 
+// How far ahead of now a lease would leave a bucket: as if all its tokens were spent at its end.
+std::int64_t leased_debt(std::int64_t debt, rule const& by, std::uint32_t tokens) {
+    return std::max(debt, lease_ns) + tokens * by.interval_ns;
+}
+
+bool may_lease(std::int64_t debt, rule const& by, std::uint32_t tokens) {
+    return tokens <= by.burst &&
+           leased_debt(debt, by, tokens) <= std::min(by.capacity_ns / 2, lease_debt_max_ns);
+}
+
+bool charge_lease(slot& at, rule const& by, base::mono_ns now, std::uint32_t tokens, sight& seen) {
+    do {
+        if (!may_lease(seen.debt, by, tokens)) return false;
+        std::int64_t const arrival = now + leased_debt(seen.debt, by, tokens);
+        if (at.compare_exchange_weak(seen.arrival, arrival, order)) {
+            seen.arrival = arrival;
+            return true;
+        }
+        seen = see(seen.arrival, now);
+    } while (true);
+}
+
 std::uint32_t seconds_rounded_up(std::int64_t ns) {
     constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     std::uint64_t const seconds = (static_cast<std::uint64_t>(ns) + 999'999'999) / 1'000'000'000;
     return static_cast<std::uint32_t>(std::min(seconds, most));
-}
-
-standing standing_of(std::int64_t debt, rule const& by) {
-    std::int64_t const left = std::max<std::int64_t>(0, by.capacity_ns - debt);
-    return {static_cast<std::uint32_t>(left / by.interval_ns), seconds_rounded_up(debt)};
 }
 
 std::uint32_t retry_after(std::int64_t debt, rule const& by, std::uint32_t cost) {
@@ -91,6 +107,11 @@ decision refuse_for_ever(std::size_t count) {
 }
 
 }  // namespace
+
+standing standing_of(std::int64_t debt, rule const& by) {
+    std::int64_t const left = std::max<std::int64_t>(0, by.capacity_ns - debt);
+    return {static_cast<std::uint32_t>(left / by.interval_ns), seconds_rounded_up(debt)};
+}
 
 decision buckets::admit(model::id key, policy const& rules, base::mono_ns now, std::uint32_t cost) {
     decision seen;
@@ -124,6 +145,26 @@ decision buckets::admit(model::id key, policy const& rules, base::mono_ns now, s
             seen.retry_after =
                 std::max(seen.retry_after, retry_after(sights[i].debt, rules.rules[i], cost));
     return seen;
+}
+
+bool buckets::lease(model::id key, policy const& rules, base::mono_ns now, std::uint32_t tokens,
+                    debts& arrivals) {
+    if (static_cast<std::uint64_t>(key) >= keys_) return false;
+    note(static_cast<std::uint64_t>(key));
+    auto& words = lines_[key].arrival;
+    std::array<sight, model::rate_limits_max> sights;
+    for (std::size_t i = 0; i < rules.rules.size(); ++i) {
+        rule const& by = rules.rules[i];
+        sights[i] = look(words[by.slot], by, now);
+        if (!may_lease(sights[i].debt, by, tokens)) return false;
+    }
+    for (std::size_t n = 0; n < rules.rules.size(); ++n) {
+        std::size_t const i = rules.by_slot[n];
+        rule const& by = rules.rules[i];
+        if (!charge_lease(words[by.slot], by, now, tokens, sights[i])) return false;
+        arrivals[i] = sights[i].arrival;
+    }
+    return true;
 }
 
 // Written once in the life of a key, so that the line of this word stays shared.

@@ -47,6 +47,11 @@ inline constexpr std::int64_t refill_max_ns = 4'000'000'000'000'000'000;
 // the limit; it is lowered to just that, so that the new setting holds from now on.
 inline constexpr std::int64_t skew_max_ns = 100'000'000;
 
+// How long the tokens of a lease can be spent, and what leases may cost a key (leases.hpp): half of
+// the 100 ms of API §10, which leaves the other half for clocks that differ.
+inline constexpr std::int64_t lease_ns = 2'000'000;
+inline constexpr std::int64_t lease_debt_max_ns = 50'000'000;
+
 // A key's limits, prepared for `admit` when the key is read from the store.
 struct rule {
     std::int64_t interval_ns = 0;  // T = ceil(window / limit): one token
@@ -63,6 +68,7 @@ struct policy {
     // Indexes into `rules` in the order of their slots, which is the order of charging: a worker
     // that still has the settings from before a PATCH then races in the same order as the others.
     std::array<std::uint8_t, model::rate_limits_max> by_slot{};
+    std::uint64_t version = 0;  // of this preparation: no other one of the process has it
 };
 // The limits must be within the bounds of the model and have one slot each, no slot twice.
 policy prepare(std::span<model::rate_limit const> limits, std::span<std::uint8_t const> slots);
@@ -72,6 +78,7 @@ struct standing {
     std::uint32_t remaining = 0;        // whole tokens
     std::uint32_t full_in_seconds = 0;  // rounded up
 };
+standing standing_of(std::int64_t debt, rule const& by);
 class decision {
   public:
     bool admitted() const { return violated == 0; }
@@ -107,6 +114,12 @@ class buckets {
     // A cost above a bucket's burst is refused for ever. So is a limited key whose id has no line:
     // the promise cannot be kept for it, and who creates keys should stop below keys_max.
     decision admit(model::id key, policy const& rules, base::mono_ns now, std::uint32_t cost);
+
+    // Takes so many tokens of every limit, to be spent from now until now + lease_ns; false: there
+    // are not so many to spare (leases.hpp), and none was taken but in a lost race between workers,
+    // as with `admit`. `arrivals` is told what each TAT became, rule by rule.
+    bool lease(model::id key, policy const& rules, base::mono_ns now, std::uint32_t tokens,
+               debts& arrivals);
 
     // For a save: the keys with a bucket that is not full, ascending, until `see` says false.
     void each_debt(base::mono_ns now, base::function_ref<bool(model::id, debts const&)> see) const;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <numeric>
 
@@ -49,7 +50,9 @@ void append_item(std::string& to, bool first_item, std::string_view name, char f
 policy prepare(std::span<model::rate_limit const> limits, std::span<std::uint8_t const> slots) {
     base::check(limits.size() == slots.size(), "a rate limit without a slot");
     base::check(limits.size() <= model::rate_limits_max, "more rate limits than slots");
+    static std::atomic<std::uint64_t> versions{0};
     policy made;
+    made.version = versions.fetch_add(1, std::memory_order_relaxed) + 1;
     made.rules.reserve(limits.size());
     unsigned used = 0;
     for (std::size_t i = 0; i < limits.size(); ++i) {

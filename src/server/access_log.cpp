@@ -14,6 +14,7 @@ namespace latchkey::server {
 namespace {
 
 constexpr std::size_t waiting_bytes_max = 16 * 1024 * 1024;
+constexpr std::size_t spare_buffers_max = 64;
 constexpr std::size_t path_bytes_max = 1024;
 constexpr std::size_t agent_bytes_max = 256;
 
@@ -129,10 +130,11 @@ void log_thread::reopen() {
 }
 
 void log_thread::run() {
+    std::vector<std::string> batch;
     std::unique_lock hold(mutex_);
     for (;;) {
         change_.wait(hold, [this] { return stopping_ || reopen_ || !full_.empty(); });
-        auto const batch = std::exchange(full_, {});
+        batch.swap(full_);
         bool const anew = std::exchange(reopen_, false);
         bool const last = stopping_;
         hold.unlock();
@@ -142,7 +144,12 @@ void log_thread::run() {
             if (auto const opened = open_file()) ::close(std::exchange(fd_, *opened));
         }
         hold.lock();
-        for (auto const& lines : batch) waiting_bytes_ -= lines.size();
+        for (auto& lines : batch) {
+            waiting_bytes_ -= lines.size();
+            lines.clear();
+            if (empty_.size() < spare_buffers_max) empty_.push_back(std::move(lines));
+        }
+        batch.clear();
         if (last && full_.empty()) return;
     }
 }

@@ -52,6 +52,18 @@ constexpr setting table[] = {
      3600},
     {"http.send_seconds", &config::http_send_seconds,
      "time for the client to read 64 KiB of an answer", 1, 3600},
+    {"http.connections_per_address", &config::http_connections_per_address,
+     "open connections of one client address (IPv6: a /64) at most, over all workers; more are "
+     "closed at once; trusted proxies have no limit; 0 is any number",
+     0, 1'000'000},
+    {"overload.requests_in_flight", &config::overload_requests_in_flight,
+     "requests of one worker that wait for their body or their commit; while there are more, new "
+     "ones are answered 503",
+     1, 1'000'000},
+    {"overload.queued_mib", &config::overload_queued_mib,
+     "what the connections of one worker may keep in memory, in MiB: requests not read yet, bodies "
+     "and unsent answers; while it is more, new requests are answered 503",
+     1, 1024 * 1024},
     {"store.map_mib", &config::store_map_mib,
      "address space of the store in MiB, the most that it can grow to", 16, 16 * 1024 * 1024},
     {"stop.drain_delay_seconds", &config::stop_drain_delay_seconds,

@@ -44,6 +44,11 @@ struct config {
     std::uint64_t http_handshake_seconds = 10;
     std::uint64_t http_send_seconds = 30;
 
+    std::uint64_t http_connections_per_address = 0;
+
+    std::uint64_t overload_requests_in_flight = base::limits::requests_in_flight_max;
+    std::uint64_t overload_queued_mib = base::limits::queued_bytes_max / base::limits::mib;
+
     std::uint64_t store_map_mib = 65'536;
 
     std::uint64_t stop_drain_delay_seconds = 0;

@@ -73,10 +73,6 @@ coro::task<> connection::run() {
             answer_without_request(head.problem, head.detail);
             break;
         }
-        if (on_.over_budget()) {
-            answer_without_request(problem::overloaded, "");
-            break;
-        }
         need then = begin(head);
         if (then == need::body) {
             auto wrong = problem::none;
@@ -152,8 +148,12 @@ need connection::begin(http::step const& head) {
     job_->head.clear();
     http_1_0_ = request.minor_version == 0;
     on_.response().clear();
+    auto& exchange = job_->exchange;
+    bool const away =
+        on_.overloaded() && exchange.turn_away(on_.desk(), request, io_.peer(), on_.response());
     auto const then =
-        job_->exchange.begin(on_.desk(), request, framing_, sender(), on_.now(), on_.response());
+        away ? need::nothing
+             : exchange.begin(on_.desk(), request, framing_, sender(), on_.now(), on_.response());
     body_unread_ = false;
     if (then == need::body) return then;
     io_.consume(head.consumed);

@@ -21,6 +21,13 @@ constexpr base::mono_ns linger_ns = 2 * second;
 // A send is asked for in pieces, so that a client that reads, however slowly, is seen to read.
 constexpr std::size_t send_bytes_max = 64 * kib;
 
+bool within(std::string_view part, std::string const& whole) {
+    return !std::less<>()(part.data(), whole.data()) &&
+           !std::less<>()(whole.data() + whole.size(), part.data());
+}
+
+}  // namespace
+
 api::peer peer_of(int fd, bool tls) {
     api::peer who;
     who.tls = tls;
@@ -32,20 +39,13 @@ api::peer peer_of(int fd, bool tls) {
     return who;
 }
 
-bool within(std::string_view part, std::string const& whole) {
-    return !std::less<>()(part.data(), whole.data()) &&
-           !std::less<>()(whole.data() + whole.size(), part.data());
-}
-
-}  // namespace
-
 // A signature that was asked for on the signing thread; it comes back through the mailbox.
 struct transport::signed_note : tls::signature_waiter, coro::resumption {
     transport* io = nullptr;
 };
 
 transport::transport(worker& home, accepted const& socket)
-    : home_(home), fd_(socket.fd), peer_(peer_of(socket.fd, socket.tls)) {
+    : home_(home), fd_(socket.fd), peer_(peer_of(socket.fd, socket.tls)), counted_(socket.counted) {
     receive_.io = send_.io = close_.io = timer_.io = this;
     receive_.complete = [](uring::operation& self, std::int32_t result, std::uint32_t flags) {
         static_cast<socket_operation&>(self).io->on_receive(result, flags);

@@ -33,8 +33,12 @@ class worker;
 struct accepted {
     int fd = -1;
     bool tls = false;
-    bool proxy = false;  // a PROXY header comes first
+    bool proxy = false;                     // a PROXY header comes first
+    std::optional<model::address> counted;  // as what it has entered the worker's address_counts
 };
+
+// Who is at the other end; `client` is nullopt when that is not known any more.
+api::peer peer_of(int fd, bool tls);
 
 class transport {
   public:
@@ -47,6 +51,7 @@ class transport {
     api::peer const& peer() const { return peer_; }
     // A PROXY header named the client (or that nobody knows it): the peer is the proxy's client.
     bool relayed() const { return relayed_; }
+    std::optional<model::address> const& counted() const { return counted_; }
 
     // What has come and was not consumed.
     std::string_view unread() const { return unread_; }
@@ -182,6 +187,7 @@ class transport {
     deadline_entry timer_;
     socket_operation receive_, send_, close_;
     api::peer peer_;
+    std::optional<model::address> const counted_;
     std::shared_ptr<tls::context> context_;  // the one it began with, across a reload
     std::unique_ptr<tls::session> session_;
     std::unique_ptr<signed_note> signed_;

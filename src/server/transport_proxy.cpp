@@ -39,7 +39,9 @@ bool transport::take_proxy_header(std::string_view& bytes) {
         return false;
     }
     sealed_in_.clear();
-    if (seen.state == state::malformed) {
+    // The proxy itself may have any number of connections, its client what any client may have.
+    if (seen.state == state::malformed ||
+        (seen.relayed && !home_.may_enter(seen.client, counted_))) {
         abort();
         return false;
     }

@@ -102,7 +102,12 @@ struct worker::acceptor {
     }
 };
 
-worker::worker(common& shared, unsigned index) : shared_(shared), index_(index), log_(shared.log) {}
+worker::worker(common& shared, unsigned index)
+    : shared_(shared),
+      index_(index),
+      log_(shared.log),
+      held_bytes_max_(static_cast<std::ptrdiff_t>(shared.configuration.overload_queued_mib << 20)) {
+}
 
 worker::~worker() {
     if (thread_.joinable()) thread_.join();
@@ -201,6 +206,7 @@ void worker::remove(transport& io) {
     *io.open_link = io.next_open;
     if (io.next_open != nullptr) io.next_open->open_link = io.open_link;
     connection_count_.fetch_sub(1, std::memory_order_relaxed);
+    if (io.counted()) shared_.open_by_address.leave(*io.counted());
 }
 
 void worker::mark_dirty(transport& io) {
@@ -239,6 +245,7 @@ void worker::give_back(std::string&& buffer) {
 }
 
 std::unique_ptr<job> worker::take_job() {
+    ++jobs_in_hand_;
     if (jobs_.empty()) return std::make_unique<job>();
     auto taken = std::move(jobs_.back());
     jobs_.pop_back();
@@ -246,6 +253,7 @@ std::unique_ptr<job> worker::take_job() {
 }
 
 void worker::give_back(std::unique_ptr<job> done) {
+    --jobs_in_hand_;
     done->head.clear();
     done->body.clear();
     if (done->body.capacity() > spare_buffer_bytes_max) done->body.shrink_to_fit();
@@ -259,12 +267,24 @@ void worker::log(job const& done, api::peer const& from) {
                 base::read_clocks().mono - entry.began.mono, log_.lines(now_.mono));
 }
 
-void worker::accept(accepted const& socket) {
-    if (connections() >= shared_.configuration.connections) {
+void worker::accept(accepted socket) {
+    if (connections() >= shared_.configuration.connections ||
+        !may_enter(peer_of(socket.fd, socket.tls).client, socket.counted)) {
         io_uring_prep_close(ring_->submission(), socket.fd);
         return;
     }
     connections_.spawn(serve, this, socket);
+}
+
+bool worker::may_enter(std::optional<model::address> const& client,
+                       std::optional<model::address>& counted) {
+    if (!shared_.open_by_address.on() || !client) return true;
+    for (auto const& network : shared_.rules.trusted_proxies)
+        if (network.contains(*client)) return true;
+    auto const address = limit::network_of(*client);
+    if (!shared_.open_by_address.enter(address)) return false;
+    counted = address;
+    return true;
 }
 
 // ---- from other threads
@@ -384,9 +404,10 @@ base::result<void> worker::set_up(std::vector<listener> const& listeners) {
     timers_ = std::make_unique<uring::timers>(now_.mono);
     snapshot_ = std::make_unique<store::snapshot>(shared_.store);
     keys_ = std::make_unique<auth::cache>();
+    leases_ = std::make_unique<limit::leases>(shared_.buckets);
     auth::random_bytes(&random_, sizeof random_);
     desk_ = std::make_unique<api::desk>(
-        api::desk{shared_.rules, *snapshot_, *keys_, shared_.buckets, shared_.failures, random_});
+        api::desk{shared_.rules, *snapshot_, *keys_, *leases_, shared_.failures, random_});
     if (identity_) tls_ = std::make_shared<tls::context>(identity_, tickets_, &shared_.signer);
     for (auto const& each : listeners)
         acceptors_.push_back(std::make_unique<acceptor>(*this, each));

@@ -22,6 +22,7 @@
 #include "http/parser.hpp"
 #include "http/write.hpp"
 #include "server/access_log.hpp"
+#include "server/address_counts.hpp"
 #include "server/config.hpp"
 #include "server/listener.hpp"
 #include "server/transport.hpp"
@@ -44,6 +45,7 @@ struct common {
     store::writer& writer;
     limit::buckets& buckets;
     limit::failures& failures;
+    address_counts& open_by_address;
     log_thread& log;
     tls::signing_thread& signer;
     std::atomic<bool> draining{false};              // answers carry `Connection: close`
@@ -114,15 +116,21 @@ class worker {
 
     std::string take_buffer();
     void give_back(std::string&& buffer);
-    // Bytes that connections keep; past the budget, bodies are refused.
+    // Bytes that connections keep.
     void hold(std::ptrdiff_t change) { held_ += change; }
-    bool over_budget() const { return held_ > held_bytes_max; }
+    bool over_budget() const { return held_ > held_bytes_max_; }
+    // Past either of its bounds; asked once a request has its job. New requests are refused.
+    bool overloaded() const {
+        return jobs_in_hand_ > shared_.configuration.overload_requests_in_flight || over_budget();
+    }
 
-    void accept(accepted const& socket);
+    void accept(accepted socket);
+    // Whether that client may have one more connection; `counted` is set if it counts.
+    bool may_enter(std::optional<model::address> const& client,
+                   std::optional<model::address>& counted);
 
   private:
     struct acceptor;
-    static constexpr std::ptrdiff_t held_bytes_max = 256 * 1024 * 1024;
     static constexpr std::size_t completions_per_turn_max = 4096;
     static constexpr std::size_t handshakes_per_turn_max = 4;
 
@@ -150,6 +158,7 @@ class worker {
     std::shared_ptr<tls::context> tls_;
     std::unique_ptr<store::snapshot> snapshot_;
     std::unique_ptr<auth::cache> keys_;
+    std::unique_ptr<limit::leases> leases_;
     std::unique_ptr<api::desk> desk_;
     std::uint64_t random_ = 0;
     http::request request_;
@@ -168,8 +177,10 @@ class worker {
     transport* dirty_ = nullptr;
     transport* open_ = nullptr;
     std::vector<std::unique_ptr<job>> jobs_;
+    std::size_t jobs_in_hand_ = 0;
     std::vector<std::string> spare_;
     std::ptrdiff_t held_ = 0;
+    std::ptrdiff_t held_bytes_max_;
     std::atomic<std::size_t> connection_count_{0};
     bool accepting_ = true;
     bool ends_idle_ = false;

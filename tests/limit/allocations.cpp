@@ -1,5 +1,6 @@
 #include "allocations.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
@@ -12,15 +13,20 @@ bool latchkey::test::counts_allocations() {
 std::size_t latchkey::test::allocations() {
     return 0;
 }
+std::size_t latchkey::test::allocations_everywhere() {
+    return 0;
+}
 
 #else
 
 namespace {
 
 thread_local std::size_t count = 0;
+std::atomic<std::size_t> total{0};
 
 void* take(std::size_t bytes, std::size_t alignment) {
     ++count;
+    total.fetch_add(1, std::memory_order_relaxed);
     std::size_t const rounded = (bytes + alignment - 1) / alignment * alignment;
     void* const memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
     if (memory == nullptr) throw std::bad_alloc();
@@ -34,6 +40,9 @@ bool latchkey::test::counts_allocations() {
 }
 std::size_t latchkey::test::allocations() {
     return count;
+}
+std::size_t latchkey::test::allocations_everywhere() {
+    return total.load(std::memory_order_relaxed);
 }
 
 void* operator new(std::size_t bytes) {

@@ -6,7 +6,8 @@
 
 namespace latchkey::test {
 
-bool counts_allocations();  // not under TSan; then a test of this kind is skipped
-std::size_t allocations();  // of this thread, so far
+bool counts_allocations();             // not under TSan; then a test of this kind is skipped
+std::size_t allocations();             // of this thread, so far
+std::size_t allocations_everywhere();  // of all threads, so far
 
 }  // namespace latchkey::test

@@ -1,6 +1,5 @@
-// The promise of API §10 against an independent model: not a bucket, but the list of everything
-// that was admitted and the definition itself, that no interval may hold more than burst + rate ×
-// t.
+// The promise of API §10 against an independent model, with direct charges: these are exact, so
+// every single decision is compared.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,66 +7,12 @@
 #include <thread>
 
 #include "limit/buckets.hpp"
+#include "model_bucket.hpp"
 
 namespace latchkey::limit {
 namespace {
 
-__extension__ typedef __int128 wide;
 constexpr std::int64_t second = 1'000'000'000;
-
-struct admission {
-    base::mono_ns at;
-    std::uint32_t cost;
-};
-
-// The admissions of one limit, in the order in which they were made.
-class model_bucket {
-  public:
-    explicit model_bucket(rule const& by) : by_(by) {}
-
-    // Nanoseconds of refill that are unspent at `now`: what the tightest interval that begins with
-    // an admission and ends now leaves over.
-    wide unspent(base::mono_ns now) const {
-        wide const full = wide{by_.burst} * by_.interval_ns;
-        wide least = full, spent = 0;
-        for (auto each = made_.rbegin(); each != made_.rend(); ++each) {
-            spent += wide{each->cost} * by_.interval_ns;
-            least = std::min(least, full + (now - each->at) - spent);
-        }
-        return least;
-    }
-    bool has(base::mono_ns now, std::uint32_t cost) const {
-        return unspent(now) >= wide{cost} * by_.interval_ns;
-    }
-    std::uint32_t remaining(base::mono_ns now) const {
-        return static_cast<std::uint32_t>(std::max<wide>(0, unspent(now)) / by_.interval_ns);
-    }
-    std::uint32_t full_in(base::mono_ns now) const {
-        wide const debt = wide{by_.burst} * by_.interval_ns - unspent(now);
-        return static_cast<std::uint32_t>((debt + second - 1) / second);
-    }
-    void admit(base::mono_ns at, std::uint32_t cost) { made_.push_back({at, cost}); }
-
-    // The promise by the words of the contract, in any interval of the clock, at the exact rate.
-    bool kept() const {
-        auto sorted = made_;
-        std::sort(sorted.begin(), sorted.end(), [](auto& a, auto& b) { return a.at < b.at; });
-        wide const window = wide{by_.window_seconds} * second;
-        for (std::size_t from = 0; from < sorted.size(); ++from) {
-            wide sum = 0;
-            for (std::size_t to = from; to < sorted.size(); ++to) {
-                sum += sorted[to].cost;
-                wide const time = sorted[to].at - sorted[from].at;
-                if (sum * window > by_.burst * window + time * by_.limit) return false;
-            }
-        }
-        return true;
-    }
-
-  private:
-    rule const& by_;
-    std::vector<admission> made_;
-};
 
 class schedule {
   public:

@@ -42,7 +42,10 @@ class child {
     child& operator=(child const&) = delete;
 
     pid_t pid() const { return pid_; }
-    void kill() { ::kill(pid_, SIGKILL); }
+    // Never without a process of our own: to kill(2), -1 means everybody.
+    void kill() {
+        if (pid_ > 0) ::kill(pid_, SIGKILL);
+    }
     // Until it ended, or closed its output.
     std::string rest_of_output() {
         std::string all;

@@ -1,0 +1,108 @@
+// What one admission costs: with one key or many, by one thread or several, charged directly or
+// through leases. Each key has two limits that never refuse. `allocations` counts those of the
+// measured loop and must be 0.
+//
+//     limit-bench --benchmark_repetitions=5 --benchmark_report_aggregates_only
+#include <benchmark/benchmark.h>
+
+#include "allocations.hpp"
+#include "limit/failures.hpp"
+#include "limit/leases.hpp"
+
+namespace {
+
+using namespace latchkey;
+
+constexpr model::id keys = 16'384;
+constexpr int requests_per_turn = 16;
+
+limit::buckets& table() {
+    static auto const made = limit::buckets::make(keys).value();
+    return *made;
+}
+
+limit::policy const& policy() {
+    static auto const made = [] {
+        std::vector<model::rate_limit> const limits = {{"second", 1'000'000'000, 1, 0},
+                                                       {"minute", 1'000'000'000, 2, 0}};
+        return limit::prepare(limits, std::array<std::uint8_t, 2>{0, 1});
+    }();
+    return made;
+}
+
+// The clock of a turn, read once for some requests.
+class turn_clock {
+  public:
+    base::mono_ns now() {
+        if (used_++ % requests_per_turn == 0) now_ = base::read_clocks().mono;
+        return now_;
+    }
+
+  private:
+    base::mono_ns now_ = 0;
+    unsigned used_ = 0;
+};
+
+// Neighbours in the walk are far apart in the table; each thread begins elsewhere.
+class key_walk {
+  public:
+    key_walk(bool one, int thread) : one_(one), at_(static_cast<std::uint64_t>(thread) * 7919) {}
+    model::id next() {
+        if (one_) return 1;
+        at_ += 4241;
+        return static_cast<model::id>(1 + at_ % (keys - 1));
+    }
+
+  private:
+    bool one_;
+    std::uint64_t at_;
+};
+
+void admit(benchmark::State& state, std::uint32_t lease_tokens, bool one_key) {
+    limit::leases door(table(), {.tokens = lease_tokens});
+    auto const& rules = policy();
+    key_walk keys_of(one_key, state.thread_index());
+    turn_clock clock;
+    std::int64_t refused = 0;
+    auto const before = test::allocations();
+    for (auto _ : state) {
+        auto const seen = door.admit(keys_of.next(), rules, clock.now(), 1);
+        refused += !seen.admitted();
+        benchmark::DoNotOptimize(seen);
+    }
+    state.counters["allocations"] = static_cast<double>(test::allocations() - before);
+    state.counters["refused"] = static_cast<double>(refused);
+    state.SetItemsProcessed(state.iterations());
+}
+
+void one_key_direct(benchmark::State& state) {
+    admit(state, 0, true);
+}
+void one_key_leased(benchmark::State& state) {
+    admit(state, limit::leases::settings{}.tokens, true);
+}
+void many_keys_direct(benchmark::State& state) {
+    admit(state, 0, false);
+}
+void many_keys_leased(benchmark::State& state) {
+    admit(state, limit::leases::settings{}.tokens, false);
+}
+
+// What a flood of wrong keys from one address costs, beside finding that they are wrong.
+void failure_of_one_address(benchmark::State& state) {
+    static limit::failures shared(30, 1);
+    auto const client = model::address::parse("192.0.2.1").value();
+    turn_clock clock;
+    for (auto _ : state) benchmark::DoNotOptimize(shared.count(client, clock.now()));
+    state.SetItemsProcessed(state.iterations());
+}
+
+BENCHMARK(one_key_direct)->ThreadRange(1, 4)->UseRealTime();
+BENCHMARK(one_key_leased)->ThreadRange(1, 4)->UseRealTime();
+BENCHMARK(many_keys_direct)->ThreadRange(1, 4)->UseRealTime();
+BENCHMARK(many_keys_leased)->ThreadRange(1, 4)->UseRealTime();
+BENCHMARK(failure_of_one_address)->ThreadRange(1, 4)->UseRealTime();
+
+}  // namespace
+
+BENCHMARK_MAIN();

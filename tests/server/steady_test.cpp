@@ -1,0 +1,112 @@
+// A whole worker on a real socket: once it is warm, a GET allocates nothing, whatever thread one
+// looks at. The client uses the stack alone, so that everything that is counted is the service's.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "../limit/allocations.hpp"
+#include "auth/key_form.hpp"
+#include "server/worker.hpp"
+#include "store/writer.hpp"
+
+namespace latchkey::server {
+namespace {
+
+// Everything that a worker stands on, as the service makes it.
+struct running {
+    std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("steady-" + std::to_string(::getpid()));
+    config configuration;
+    api::settings rules;
+    http::settings http_limits;
+    std::unique_ptr<store::environment> store;
+    std::unique_ptr<store::writer> writer;
+    std::unique_ptr<limit::buckets> buckets = limit::buckets::make(1024).value();
+    std::unique_ptr<limit::failures> failures = std::make_unique<limit::failures>(30, 1);
+    std::unique_ptr<log_thread> log;
+    tls::signing_thread signer;
+    std::unique_ptr<common> shared;
+    std::unique_ptr<worker> one;
+    std::optional<listening> socket;
+    std::string key;
+
+    running() {
+        store = store::environment::open({.directory = folder, .map_bytes = 64 << 20}).value();
+        make_user_and_key();
+        writer = std::make_unique<store::writer>(*store);
+        log = log_thread::open(folder / "access.log").value();
+        shared.reset(new common{configuration, rules, http_limits, *store, *writer, *buckets,
+                                *failures, *log, signer});
+        one = std::make_unique<worker>(*shared, 0);
+        socket.emplace(
+            listening::open(parse_listen_address("http://127.0.0.1:0").value(), 1).value());
+        auto const started = one->start({{socket->descriptor_of(0), false}}, nullptr, nullptr);
+        EXPECT_TRUE(started) << started.error().message;
+    }
+    ~running() {
+        one->stop_accepting();
+        one->drain();
+        one->finish();
+        writer->stop();
+        one.reset();
+        log.reset();
+        store.reset();
+        std::filesystem::remove_all(folder);
+    }
+
+    void make_user_and_key() {
+        auth::fresh_key const fresh("test");
+        key = fresh.text();
+        model::key record;
+        record.digest = auth::digest_of(fresh.text());
+        record.scopes.add("*");
+        record.rate_limits = {{"minute", 1'000'000, 60, 0}};
+        std::vector<store::command> commands(2);
+        commands[0].what = store::create_key{record};
+        commands[1].what = store::create_user{"Ada Lovelace", "ada@example.com"};
+        EXPECT_TRUE(store::apply(*store, std::move(commands)));
+    }
+};
+
+class client {
+  public:
+    explicit client(listen_address const& where) {
+        sockaddr_storage address;
+        auto const size = to_sockaddr(where, address);
+        fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    }
+    ~client() { ::close(fd_); }
+
+    // Sends one request and takes one answer of a known size; false when it is no 200.
+    bool ask(std::string_view request) {
+        if (::send(fd_, request.data(), request.size(), MSG_NOSIGNAL) !=
+            static_cast<ssize_t>(request.size()))
+            return false;
+        auto const got = ::recv(fd_, answer_, sizeof answer_, 0);
+        return got > 15 && std::string_view(answer_, 15) == "HTTP/1.1 200 OK";
+    }
+
+  private:
+    int fd_ = -1;
+    char answer_[4096];
+};
+
+TEST(worker, allocates_nothing_for_a_get_once_it_is_warm) {
+    if (!test::counts_allocations()) GTEST_SKIP() << "nothing is counted in this build";
+    running service;
+    client asks(service.socket->where());
+    std::string const request =
+        "GET /api/v1/users/1 HTTP/1.1\r\nHost: localhost\r\nX-API-Key: " + service.key +
+        "\r\nUser-Agent: steady\r\n\r\n";
+    for (int i = 0; i < 3000; ++i) ASSERT_TRUE(asks.ask(request)) << i;
+    auto const before = test::allocations_everywhere();
+    for (int i = 0; i < 1000; ++i) ASSERT_TRUE(asks.ask(request)) << i;
+    EXPECT_EQ(test::allocations_everywhere() - before, 0u);
+}
+
+}  // namespace
+}  // namespace latchkey::server
