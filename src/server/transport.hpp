@@ -187,7 +187,7 @@ class transport {
     deadline_entry timer_;
     socket_operation receive_, send_, close_;
     api::peer peer_;
-    std::optional<model::address> const counted_;
+    std::optional<model::address> counted_;
     std::shared_ptr<tls::context> context_;  // the one it began with, across a reload
     std::unique_ptr<tls::session> session_;
     std::unique_ptr<signed_note> signed_;

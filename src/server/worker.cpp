@@ -268,8 +268,9 @@ void worker::log(job const& done, api::peer const& from) {
 }
 
 void worker::accept(accepted socket) {
+    bool const limited = shared_.open_by_address.on();
     if (connections() >= shared_.configuration.connections ||
-        !may_enter(peer_of(socket.fd, socket.tls).client, socket.counted)) {
+        (limited && !may_enter(peer_of(socket.fd, socket.tls).client, socket.counted))) {
         io_uring_prep_close(ring_->submission(), socket.fd);
         return;
     }

@@ -224,6 +224,36 @@ describe('closed without an answer', () => {
   });
 });
 
+test('the connections of each client behind the proxy are counted, and none of the proxy', async () => {
+  const limited = await startServer({ listen: ['http://127.0.0.1:0?proxy=v2'],
+    config: config.replace('[http]', '[http]\nconnections_per_address = 2') });
+  try {
+    const mine = (await limited.makeKey()).key;
+    const { host, port } = limited.at('http');
+    const keeping = message('GET', '/api/v1/users', { key: mine, headers: forwarded });
+    const sockets = [];
+    const first = (bytes) => new Promise((resolve) => {
+      const socket = net.connect({ host, port, localAddress: proxy }, () => socket.write(Buffer.concat([bytes, keeping])));
+      sockets.push(socket);
+      socket.on('data', (answer) => resolve(status(answer.toString('latin1'))));
+      socket.on('error', () => resolve('closed'));
+      socket.on('close', () => resolve('closed'));
+    });
+    const client = tcp4('198.51.100.30');
+    assert.equal(await first(client), 200);
+    assert.equal(await first(client), 200);
+    assert.equal(await first(client), 'closed');
+    for (const other of [tcp4('198.51.100.31'), tcp6, unknown, unknown, unknown]) assert.equal(await first(other), 200);
+    sockets[0].destroy();
+    for (const limit = Date.now() + 5000; await first(client) !== 200; await sleep(20)) {
+      assert.ok(Date.now() < limit, 'a connection that ended makes room');
+    }
+    for (const socket of sockets) socket.destroy();
+  } finally {
+    await limited.stop();
+  }
+});
+
 test('without a trusted proxy such a listener is a wrong configuration', async () => {
   const data = path.join(temporaryFolder(), 'data');
   const made = await command('serve', '--data', data, '--listen', 'https://127.0.0.1:0?proxy=v2');
