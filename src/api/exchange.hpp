@@ -21,6 +21,7 @@
 #include "api/settings.hpp"
 #include "api/trouble.hpp"
 #include "auth/cache.hpp"
+#include "auth/uses.hpp"
 #include "base/clock.hpp"
 #include "http/request.hpp"
 #include "http/response.hpp"
@@ -45,7 +46,8 @@ struct desk {
     auth::cache& keys;
     limit::leases& buckets;  // the worker's door to them
     limit::failures& failures;
-    std::uint64_t& random;  // state of a small generator, for request ids; seeded by the OS
+    std::uint64_t& random;       // state of a small generator, for request ids; seeded by the OS
+    auth::uses* uses = nullptr;  // when keys were last used; null: nobody wants to know
 };
 
 enum class need : std::uint8_t { nothing, body, commit };
@@ -103,6 +105,8 @@ class exchange {
     bool accept_key(desk& at, auth::verdict const& verdict, base::instant now,
                     http::response& response);
     bool admit(desk& at, base::instant now, http::response& response);
+    need serve_gateway(desk& at, http::request const& request, base::instant now,
+                       http::response& response);
     bool find_handler(http::request const& request, http::response& response);
     bool check_head(http::request const& request, bool has_body, bool odd_expectation,
                     http::response& response);

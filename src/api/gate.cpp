@@ -1,6 +1,7 @@
 // API §3's order of checks: the only way from a request to a handler.
 #include "api/credential.hpp"
 #include "api/exchange.hpp"
+#include "api/handlers.hpp"
 #include "api/negotiate.hpp"
 #include "api/problem.hpp"
 #include "api/request_id.hpp"
@@ -72,6 +73,8 @@ struct exchange::state {
     api::query query;
     store::command command;
     write const* writing = nullptr;
+    std::optional<auth::fresh_key> made;  // shown once, by the answer
+    bool masks_limits = false;
 
     void start(desk& at, http::request const& request, peer const& from);
 };
@@ -94,6 +97,8 @@ void exchange::state::start(desk& at, http::request const& request, peer const& 
     canonical.clear();
     where = find_route(request.method, request.path);
     path_id = parse_id(where.last);
+    made.reset();
+    masks_limits = where.gateway && api::masks_limits(request.query);
 }
 
 need exchange::begin(desk& at, http::request const& request, http::framing const& framing,
@@ -106,6 +111,8 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
     s.by_key = true;
     auto const found = find_credential(request, at.rules.allow_query, s.decoded);
     if (found.problem != problem::none) return refused(found.problem, answer);
+    if (found.source == key_source::none && s.where.gateway)
+        return refused(problem::key_missing, answer);
     if (found.source == key_source::none) return seek_in_body(framing, answer);
     s.source = found.source;
     auto const verdict =
@@ -114,6 +121,7 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
     wipe(s.decoded);
     if (!accept_key(at, verdict, now, answer)) return need::nothing;
     if (!admit(at, now, answer)) return need::nothing;
+    if (s.where.gateway) return serve_gateway(at, request, now, answer);
     if (!find_handler(request, answer)) return need::nothing;
     if (!check_head(request, framing.body != body_kind::none, framing.expect_unknown, answer))
         return need::nothing;
@@ -179,7 +187,10 @@ bool exchange::accept_key(desk& at, auth::verdict const& verdict, base::instant 
                           http::response& answer) {
     auto& s = *state_;
     s.who = verdict.who;
-    if (verdict.problem == problem::none) return true;
+    if (verdict.problem == problem::none) {
+        if (at.uses != nullptr) at.uses->note(s.who->record().id, now.wall);
+        return true;
+    }
     if (verdict.problem == problem::key_invalid && s.client)
         s.failures_wait = at.failures.count(*s.client, now.mono);
     refused(s.failures_wait != 0 ? problem::too_many_auth_failures : verdict.problem, answer);
@@ -218,7 +229,7 @@ bool exchange::find_handler(http::request const& request, http::response& answer
                 answer);
         return true;
     };
-    if (lacks(route.scope)) return false;
+    if (route.scope && lacks(*route.scope)) return false;
     auto const* const reading = std::get_if<read>(&route.run);
     auto const also = reading && reading->also ? reading->also(request.query) : std::nullopt;
     return !also || !lacks(*also);
@@ -234,7 +245,9 @@ bool exchange::check_head(http::request const& request, bool has_body, bool odd_
 }
 
 bool exchange::takes_body() const {
-    auto const* const writing = std::get_if<write>(&state_->where.chosen->run);
+    auto const& route = *state_->where.chosen;
+    if (std::holds_alternative<ask>(route.run)) return true;
+    auto const* const writing = std::get_if<write>(&route.run);
     return writing != nullptr && writing->body;
 }
 
@@ -250,10 +263,15 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
         id = *s.path_id;
     }
     if (auto wrong = s.query.parse(request.query)) return refused(std::move(*wrong), answer);
-    call const of(request, *s.who, s.quota, now, at.rules, s.query, id);
+    call const of(request, *s.who, s.quota, now, at.rules, s.query, id, at, s.made);
     if (auto const* const reading = std::get_if<read>(&route.run)) {
         auto wrong = reading->run(of, at.snapshot, answer);
         // A record that cannot be read was left out: that is no answer.
+        if (at.snapshot.damaged()) return refused(problem::internal_error, answer);
+        return wrong ? refused(std::move(*wrong), answer) : dressed(answer);
+    }
+    if (auto const* const asking = std::get_if<ask>(&route.run)) {
+        auto wrong = asking->run(of, at, answer);
         if (at.snapshot.damaged()) return refused(problem::internal_error, answer);
         return wrong ? refused(std::move(*wrong), answer) : dressed(answer);
     }
@@ -263,6 +281,7 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
     s.command = std::move(*planned);
     s.command.caller = s.who->record().id;
     s.command.needs = route.scope;
+    s.command.from = s.client;
     return need::commit;
 }
 
@@ -273,14 +292,36 @@ store::command exchange::take_command() {
 void exchange::answer(desk& at, store::outcome const& outcome, http::response& answer) {
     auto& s = *state_;
     if (outcome.problem != problem::none) {
-        auto const scope = outcome.problem == problem::insufficient_scope
-                               ? model::name_of(s.where.chosen->scope)
+        auto const& needed = s.where.chosen->scope;
+        auto const scope = outcome.problem == problem::insufficient_scope && needed
+                               ? model::name_of(*needed)
                                : std::string_view();
+        s.made.reset();
         refused({outcome.problem, outcome.detail, outcome.faults, scope}, answer);
         return;
     }
-    s.writing->answer(at.rules, outcome, answer);
+    if (s.writing->show != nullptr)
+        s.writing->show(at.rules, outcome, s.made->text(), answer);
+    else
+        s.writing->answer(at.rules, outcome, answer);
+    s.made.reset();
     dressed(answer);
+}
+
+need exchange::serve_gateway(desk& at, http::request const& request, base::instant now,
+                             http::response& answer) {
+    auto& s = *state_;
+    if (auto wrong = s.query.parse(request.query)) return refused(std::move(*wrong), answer);
+    call const of(request, *s.who, s.quota, now, at.rules, s.query, 0, at, s.made);
+    auto wrong = std::get<gateway>(s.where.chosen->run).run(of, answer);
+    return wrong ? refused(std::move(*wrong), answer) : dressed(answer);
+}
+
+std::string_view call::make_key() const {
+    return made_.emplace(rules.key_prefix).text();
+}
+base::wall_ms call::last_use(model::id key) const {
+    return at_.uses == nullptr ? 0 : at_.uses->last(key);
 }
 
 need exchange::serve_open(http::request const& request, http::response& answer) {
@@ -347,6 +388,13 @@ need exchange::refused(trouble what, http::response& answer) {
             break;
         default:
             break;
+    }
+    // nginx makes a 500 of every answer to auth_request but 2xx, 401 and 403.
+    if (s.masks_limits && answer.status == 429) {
+        answer.status = 403;
+        answer.body.clear();
+        answer.content_type = http::content::none;
+        answer.add("X-Auth-Status", "429");
     }
     return dressed(answer);
 }

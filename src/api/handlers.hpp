@@ -27,6 +27,28 @@ or_trouble<store::command> plan_delete_post(call const&);
 void answer_post(settings const&, store::outcome const&, http::response&);
 void answer_post_created(settings const&, store::outcome const&, http::response&);
 
+// ---- keys
+// Does the caller see what belongs to that project? (keys.cpp)
+bool sees_project(call const&, std::string_view project);
+std::optional<trouble> list_keys(call const&, store::snapshot const&, http::response&);
+std::optional<trouble> get_key(call const&, store::snapshot const&, http::response&);
+std::optional<trouble> get_current_key(call const&, store::snapshot const&, http::response&);
+or_trouble<store::command> plan_create_key(call const&);
+or_trouble<store::command> plan_patch_key(call const&);
+or_trouble<store::command> plan_delete_key(call const&);
+or_trouble<store::command> plan_rotate_key(call const&);
+or_trouble<store::command> plan_deactivate_key(call const&);
+or_trouble<store::command> plan_deactivate_current_key(call const&);
+or_trouble<store::command> plan_reactivate_key(call const&);
+void answer_key(settings const&, store::outcome const&, http::response&);
+void answer_key_made(settings const&, store::outcome const&, std::string_view key, http::response&);
+std::optional<trouble> verify_key(call const&, desk&, http::response&);
+std::optional<trouble> list_audit(call const&, store::snapshot const&, http::response&);
+
+// /auth. (gateway.cpp)
+std::optional<trouble> answer_gateway(call const&, http::response&);
+bool masks_limits(std::string_view raw_query);  // ?limit_status=403
+
 void answer_deleted(settings const&, store::outcome const&, http::response&);
 
 std::optional<trouble> show_health(std::string_view, settings const&, http::response&);

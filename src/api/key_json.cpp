@@ -51,7 +51,7 @@ void rate_limit(std::string& to, model::rate_limit const& limit) {
 }  // namespace
 
 void append_key(std::string& to, model::key const& record, base::wall_ms now,
-                std::string_view plain) {
+                std::string_view plain, base::wall_ms last_used_at, live_limits const* live) {
     to.append("{\"id\":");
     append_number(to, record.id);
     if (!plain.empty()) text(to, "key", plain);
@@ -60,26 +60,50 @@ void append_key(std::string& to, model::key const& record, base::wall_ms now,
     text(to, "environment", model::name_of(record.environment));
     text_or_null(to, "start", record.start);
     text_or_null(to, "last4", record.last4);
-    list(to, "scopes", record.scopes.names(),
-         [&](std::string const& name) { append_string(to, name); });
+    append_scopes(to, record);
     text(to, "state", model::name_of(record.state_at(now)));
     time(to, "not_before", record.not_before);
     time(to, "expires_at", record.expires_at);
     time(to, "created_at", record.created_at);
     id_or_null(to, "created_by", record.created_by);
-    time(to, "deactivated_at", record.deactivated_at);
-    text_or_null(to, "deactivation_reason",
-                 record.deactivation_reason == model::deactivation::none
-                     ? std::string_view()
-                     : model::name_of(record.deactivation_reason));
-    to.append(",\"last_used_at\":null");
+    auto const end = record.ending_at(now);
+    time(to, "deactivated_at", end.at);
+    text_or_null(to, "deactivation_reason", model::name_of(end.reason));
+    time(to, "last_used_at", last_used_at);
     id_or_null(to, "replaces", record.replaces);
     id_or_null(to, "replaced_by", record.replaced_by);
     time(to, "rotation_ends_at", record.rotation_ends_at);
-    list(to, "rate_limits", record.rate_limits,
-         [&](model::rate_limit const& limit) { rate_limit(to, limit); });
+    if (live != nullptr)
+        append_limits(to, *live);
+    else
+        list(to, "rate_limits", record.rate_limits,
+             [&](model::rate_limit const& limit) { rate_limit(to, limit); });
     list(to, "ip_allowlist", record.ip_allowlist,
          [&](model::cidr const& network) { append_string(to, network.text()); });
+    append_metadata(to, record);
+    to.push_back('}');
+}
+
+void append_scopes(std::string& to, model::key const& record) {
+    list(to, "scopes", record.scopes.names(),
+         [&](std::string const& name) { append_string(to, name); });
+}
+
+void append_limits(std::string& to, live_limits const& live) {
+    std::size_t at = 0;
+    list(to, "rate_limits", live.rules.rules, [&](limit::rule const& rule) {
+        auto const& standing = live.seen.standings[at++];
+        rate_limit(to, {rule.name, rule.limit, rule.window_seconds, rule.burst});
+        to.pop_back();
+        to.append(",\"remaining\":");
+        append_number(to, standing.remaining);
+        to.append(",\"full_in_seconds\":");
+        append_number(to, standing.full_in_seconds);
+        to.push_back('}');
+    });
+}
+
+void append_metadata(std::string& to, model::key const& record) {
     to.append(",\"metadata\":{");
     for (bool first = true; auto const& [name, value] : record.metadata) {
         if (!std::exchange(first, false)) to.push_back(',');
@@ -87,7 +111,7 @@ void append_key(std::string& to, model::key const& record, base::wall_ms now,
         to.push_back(':');
         append_string(to, value);
     }
-    to.append("}}");
+    to.push_back('}');
 }
 
 }  // namespace latchkey::api

@@ -36,6 +36,27 @@ constexpr route table[] = {
     {method::delete_, "/api/v1/posts/{id}", scope::posts_write,
      write{plan_delete_post, answer_deleted, false}, true},
 
+    {method::get, "/api/v1/keys", scope::keys_read, read{list_keys}},
+    {method::post, "/api/v1/keys", scope::keys_write,
+     write{plan_create_key, nullptr, true, answer_key_made}},
+    // Before {id}, which would match them too.
+    {method::get, "/api/v1/keys/current", std::nullopt, read{get_current_key}},
+    {method::post, "/api/v1/keys/current/deactivate", std::nullopt,
+     write{plan_deactivate_current_key, answer_key}},
+    {method::post, "/api/v1/keys/verify", scope::keys_verify, ask{verify_key}},
+    {method::get, "/api/v1/keys/{id}", scope::keys_read, read{get_key}},
+    {method::patch, "/api/v1/keys/{id}", scope::keys_write, write{plan_patch_key, answer_key}},
+    {method::delete_, "/api/v1/keys/{id}", scope::keys_write,
+     write{plan_delete_key, answer_deleted, false}},
+    {method::post, "/api/v1/keys/{id}/rotate", scope::keys_write,
+     write{plan_rotate_key, nullptr, true, answer_key_made}},
+    {method::post, "/api/v1/keys/{id}/deactivate", scope::keys_write,
+     write{plan_deactivate_key, answer_key}},
+    {method::post, "/api/v1/keys/{id}/reactivate", scope::keys_write,
+     write{plan_reactivate_key, answer_key}},
+    {method::get, "/api/v1/audit", scope::audit_read, read{list_audit}},
+
+    {method::get, "/auth", std::nullopt, gateway{answer_gateway}},
     {method::get, "/healthz", scope::any, open{show_health, true}},
     {method::get, "/problems/{code}", scope::any, open{show_problem}},
 };
@@ -66,7 +87,8 @@ bool matches(std::string_view pattern, std::string_view path, std::string_view& 
 }
 
 bool serves(route const& which, method verb) {
-    return which.method == verb || (verb == method::head && which.method == method::get);
+    return std::holds_alternative<gateway>(which.run) || which.method == verb ||
+           (verb == method::head && which.method == method::get);
 }
 
 }  // namespace
@@ -88,6 +110,7 @@ match find_route(method verb, std::string_view path) {
         if (!matches(pattern, path, found.last)) continue;
         found.pattern = each.pattern;
         found.open = std::holds_alternative<open>(each.run);
+        found.gateway = std::holds_alternative<gateway>(each.run);
         found.unprefixed = each.unprefixed && !prefixed;
         if (serves(each, verb)) found.chosen = &each;
     }

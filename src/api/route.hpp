@@ -12,6 +12,7 @@
 #include "api/settings.hpp"
 #include "api/trouble.hpp"
 #include "auth/cache.hpp"
+#include "auth/key_form.hpp"
 #include "base/clock.hpp"
 #include "http/request.hpp"
 #include "http/response.hpp"
@@ -19,6 +20,8 @@
 #include "store/snapshot.hpp"
 
 namespace latchkey::api {
+
+struct desk;
 
 // An authenticated and admitted request. Views, valid until the handler returns.
 class call {
@@ -31,11 +34,20 @@ class call {
     api::query& query;  // parsed; the credential is taken out
     model::id id;       // of the path, 0 where its pattern has none
 
+    // A new key, which `show_fn` gets when the command was committed; then it is wiped.
+    std::string_view make_key() const;
+    // When this worker last saw that key; 0: not of late.
+    base::wall_ms last_use(model::id key) const;
+
   private:
     friend class exchange;
     call(http::request const& r, auth::principal const& p, limit::decision const& d,
-         base::instant n, settings const& s, api::query& q, model::id i)
-        : request(r), who(p), quota(d), now(n), rules(s), query(q), id(i) {}
+         base::instant n, settings const& s, api::query& q, model::id i, desk& a,
+         std::optional<auth::fresh_key>& m)
+        : request(r), who(p), quota(d), now(n), rules(s), query(q), id(i), at_(a), made_(m) {}
+
+    desk& at_;
+    std::optional<auth::fresh_key>& made_;
 };
 
 // Answers at once from the snapshot, or says what is wrong.
@@ -44,6 +56,11 @@ using read_fn = std::optional<trouble> (*)(call const&, store::snapshot const&, 
 using write_fn = or_trouble<store::command> (*)(call const&);
 // Renders a committed outcome without reading again.
 using answer_fn = void (*)(settings const&, store::outcome const&, http::response&);
+// The same, with the key that `make_key` made.
+using show_fn = void (*)(settings const&, store::outcome const&, std::string_view key,
+                         http::response&);
+// Takes a body and answers at once.
+using ask_fn = std::optional<trouble> (*)(call const&, desk&, http::response&);
 // Needs no key and gets none. `rest` is what the path has behind the pattern's last slash.
 using open_fn = std::optional<trouble> (*)(std::string_view rest, settings const&, http::response&);
 
@@ -57,7 +74,15 @@ struct read {
 struct write {
     write_fn plan;
     answer_fn answer;
-    bool body = true;  // takes a JSON body
+    bool body = true;        // takes a JSON body
+    show_fn show = nullptr;  // instead of `answer`, where a key was made
+};
+struct ask {
+    ask_fn run;
+};
+// Answers every method alike and ignores what a gateway passes on of its client's request.
+struct gateway {
+    std::optional<trouble> (*run)(call const&, http::response&);
 };
 struct open {
     open_fn run;
@@ -67,8 +92,9 @@ struct open {
 struct route {
     http::method method;
     std::string_view pattern;  // "/api/v1/users/{id}"; {…} is one segment
-    model::scope scope;        // that the method needs; meaningless for open routes
-    std::variant<read, write, open> run;
+    // That the method needs; nullopt: any key will do. Meaningless for open routes.
+    std::optional<model::scope> scope;
+    std::variant<read, write, ask, gateway, open> run;
     bool unprefixed = false;  // answers without /api/v1 too
 };
 
@@ -78,6 +104,7 @@ std::span<route const> routes();
 struct match {
     std::string_view pattern;  // empty: no such path
     bool open = false;
+    bool gateway = false;
     bool unprefixed = false;        // it came without the prefix
     std::string_view last;          // the segment that stood for {…}
     route const* chosen = nullptr;  // the one of the method (HEAD as GET); null: 405

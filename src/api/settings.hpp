@@ -17,6 +17,8 @@ struct settings {
     std::vector<model::cidr> trusted_proxies;
     // `key_invalid` by one address; what the desk's `failures` was made with. 0: no limit.
     std::uint32_t failures_per_minute = 30;
+    std::string key_prefix = "lkey";         // of keys that are made
+    std::int64_t key_ttl_seconds = 0;        // of keys that are made without an expiry; 0: none
     bool strict_transport_security = false;  // true with a configured certificate
     std::size_t body_bytes_max = base::limits::body_bytes_max;
 };

@@ -46,8 +46,39 @@ or_trouble<boost::json::object> read_object(http::request const& request) {
     return std::move(*object);
 }
 
+or_trouble<boost::json::object> read_optional_object(http::request const& request) {
+    if (request.body.empty()) return boost::json::object();
+    return read_object(request);
+}
+
 void members::fault(std::string_view name, field_code code, std::string_view detail) {
-    faults_.push_back({base::fault::place::pointer, pointer_to(name), code, std::string(detail)});
+    faults_.push_back(
+        {base::fault::place::pointer, prefix_ + pointer_to(name), code, std::string(detail)});
+}
+
+void members::fault(std::string_view name, std::size_t index, field_code code,
+                    std::string_view detail) {
+    faults_.push_back({base::fault::place::pointer,
+                       prefix_ + pointer_to(name) + "/" + std::to_string(index), code,
+                       std::string(detail)});
+}
+
+boost::json::value const* members::value(std::string_view name) {
+    known_.push_back(name);
+    return from_.if_contains(name);
+}
+
+std::optional<std::int64_t> members::number(std::string_view name, bool required,
+                                            std::int64_t least, std::int64_t most) {
+    auto const* const value = find(name, required);
+    if (value == nullptr) return std::nullopt;
+    if (!value->is_int64() && !value->is_uint64())
+        return fault(name, field_code::invalid_type, "must be an integer"), std::nullopt;
+    auto const* const number = value->if_int64();
+    if (number != nullptr && *number >= least && *number <= most) return *number;
+    fault(name, field_code::out_of_range,
+          "must be from " + std::to_string(least) + " to " + std::to_string(most));
+    return std::nullopt;
 }
 
 boost::json::value const* members::find(std::string_view name, bool required) {

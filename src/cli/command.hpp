@@ -12,5 +12,6 @@ enum exit_code : int { done = 0, failed = 1, wrong_usage = 2, wrong_configuratio
 void add_serve(CLI::App& program, int& code);
 void add_config(CLI::App& program, int& code);
 void add_keys(CLI::App& program, int& code);
+void add_audit(CLI::App& program, int& code);
 
 }  // namespace latchkey::cli

@@ -1,184 +1,114 @@
+#include "cli/keys.hpp"
+
+#include <algorithm>
 #include <cstdio>
-#include <memory>
 
 #include "api/key_json.hpp"
-#include "auth/key_form.hpp"
 #include "base/log.hpp"
-#include "cli/command.hpp"
-#include "cli/settings.hpp"
-#include "store/writer.hpp"
 
 namespace latchkey::cli {
-namespace {
-
-struct create_options {
-    setting_flags settings;
-    std::string name;
-    std::string project = "default";
-    std::string environment = "development";
-    std::vector<std::string> scopes;
-    std::vector<std::string> limits;
-    std::string expires_in;
-    bool unlimited = false;
-    bool json = false;
-};
-
-int wrong(std::string const& sentence) {
-    base::say(base::severity::failure, sentence);
-    return wrong_usage;
-}
-
-// "minute=600/60"
-std::optional<model::rate_limit> parse_limit(std::string const& text) {
-    auto const equals = text.find('='), slash = text.find('/');
-    if (equals == text.npos || slash == text.npos || slash < equals) return std::nullopt;
-    model::rate_limit made;
-    made.name = text.substr(0, equals);
-    auto const number = [](std::string_view digits, std::uint32_t most) -> std::uint32_t {
-        auto const value = base::parse_duration(digits).value_or(0);
-        return value > 0 && value <= most && digits.find_first_not_of("0123456789") == digits.npos
-                   ? static_cast<std::uint32_t>(value)
-                   : 0;
-    };
-    made.limit = number(std::string_view(text).substr(equals + 1, slash - equals - 1),
-                        model::rate_limit_max);
-    made.window_seconds =
-        number(std::string_view(text).substr(slash + 1), model::rate_window_seconds_max);
-    if (!model::is_limit_name(made.name) || made.limit == 0 || made.window_seconds == 0)
-        return std::nullopt;
-    return made;
-}
-
-// The record that the options describe; a sentence when they do not describe one.
-base::result<model::key> describe(create_options const& options, base::wall_ms now) {
-    model::key record;
-    record.name = options.name;
-    record.project = options.project;
-    auto const points = model::points_of(options.name);
-    if (points == 0 || points > model::key_name_points_max ||
-        model::has_control_character(options.name))
-        return base::error{"--name must be 1 to 100 characters without control characters"};
-    if (!model::is_project(options.project))
-        return base::error{"--project must be 1 to 64 of a-z, 0-9 and -"};
-    auto const environment = model::find_environment(options.environment);
-    if (!environment)
-        return base::error{"--environment must be development, staging or production"};
-    record.environment = *environment;
-    for (auto const& scope : options.scopes)
-        if (!record.scopes.add(scope))
-            return base::error{"there is no scope '" + scope +
-                               "'; write users:read, posts:*, *:read, * or the like"};
-    if (options.scopes.empty()) record.scopes.add("users:read"), record.scopes.add("posts:read");
-    if (options.unlimited && !options.limits.empty())
-        return base::error{"--unlimited and --limit contradict each other"};
-    if (options.unlimited || !options.limits.empty()) record.rate_limits.clear();
-    for (auto const& text : options.limits) {
-        auto const limit = parse_limit(text);
-        if (!limit) return base::error{"--limit must be NAME=LIMIT/SECONDS, such as minute=600/60"};
-        record.rate_limits.push_back(*limit);
-    }
-    if (record.rate_limits.size() > model::rate_limits_max)
-        return base::error{"a key has 8 limits at most"};
-    for (auto const& each : record.rate_limits)
-        if (std::count_if(record.rate_limits.begin(), record.rate_limits.end(),
-                          [&](auto const& other) { return other.name == each.name; }) != 1)
-            return base::error{"two limits are called '" + each.name + "'"};
-    if (!options.expires_in.empty()) {
-        auto const seconds = base::parse_duration(options.expires_in);
-        if (!seconds || *seconds < 60 || *seconds > 157'680'000)
-            return base::error{"--expires-in must be 60 seconds to 5 years, such as 90d or 12h"};
-        record.expires_at = now + *seconds * 1000;
-    }
-    return record;
-}
-
-void print_created(model::key const& record, std::string_view key, create_options const& options,
-                   base::wall_ms now) {
-    if (options.json) {
-        std::string document;
-        api::append_key(document, record, now, key);
-        std::printf("%s\n", document.c_str());
-        return;
-    }
-    std::string scopes;
-    for (auto const& name : record.scopes.names()) scopes += (scopes.empty() ? "" : " ") + name;
-    std::fprintf(stderr,
-                 "Key %lld '%s' in project %s, scopes: %s\nIt is shown this once; the service "
-                 "keeps only its hash:\n",
-                 static_cast<long long>(record.id), record.name.c_str(), record.project.c_str(),
-                 scopes.c_str());
-    std::printf("%.*s\n", static_cast<int>(key.size()), key.data());
-}
-
-int create(create_options const& options) {
-    int code = done;
-    auto const settings = options.settings.resolve(code);
-    if (!settings) {
-        base::say(base::severity::failure, settings.error().message);
-        return code;
-    }
-    auto const now = base::read_clocks().wall;
-    auto record = describe(options, now);
-    if (!record) return wrong(record.error().message);
-    auto store = store::environment::open(
-        {.directory = settings->data, .map_bytes = settings->store_map_mib << 20});
-    if (!store) {
-        base::say(base::severity::failure, store.error().message);
-        return failed;
-    }
-    auth::fresh_key const key(settings->keys_prefix);
-    record->digest = auth::digest_of(key.text());
-    record->start = key.text().substr(0, 8);
-    record->last4 = key.text().substr(key.text().size() - 4);
-    std::vector<store::command> commands(1);
-    commands[0].what = store::create_key{std::move(*record)};
-    auto const outcomes = store::apply(**store, std::move(commands));
-    auto const* const made =
-        outcomes ? std::get_if<model::key>(&outcomes->front().record) : nullptr;
-    if (made == nullptr) {
-        auto const why = !outcomes ? outcomes.error().message
-                                   : std::string(base::describe(outcomes->front().problem).title);
-        base::say(base::severity::failure, "the key was not created: " + why);
-        return failed;
-    }
-    print_created(*made, key.text(), options, now);
-    if (made->expires_at == 0)
-        base::say("this key never expires; --expires-in 30d to 90d is recommended");
-    return done;
-}
-
-}  // namespace
 
 void add_keys(CLI::App& program, int& code) {
     auto* const command =
         program.add_subcommand("keys", "Manage API keys; works while the service runs");
     command->require_subcommand(1);
-    auto* const made = command->add_subcommand("create", "Make a key and show it, once");
-    auto const options = std::make_shared<create_options>();
-    options->settings.add_to(*made, {"data", "keys.prefix", "store.map_mib"});
-    made->add_option("--name", options->name, "What the key is for")->required();
-    made->add_option("--scope", options->scopes,
-                     "What it may do, may be repeated (users:read and posts:read unless given; '*' "
-                     "is everything)")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    made->add_option(
-            "--limit", options->limits,
-            "NAME=LIMIT/SECONDS, may be repeated (minute=600/60 and hour=20000/3600 unless given)")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    made->add_flag("--unlimited", options->unlimited, "No rate limits");
-    made->add_option("--expires-in", options->expires_in,
-                     "Lifetime, such as 90d or 12h (for ever unless given)");
-    made->add_option("--project", options->project, "Project that the key belongs to")
-        ->capture_default_str();
-    made->add_option("--environment", options->environment, "development, staging or production")
-        ->capture_default_str();
-    made->add_flag("--json", options->json, "Print one JSON document");
-    made->footer(
-        "Example: latchkey keys create --name ci --scope 'users:*' --scope posts:read --expires-in "
-        "90d");
-    made->callback([options, &code] { code = create(*options); });
+    add_keys_create(*command, code);
+    add_keys_list(*command, code);
+    add_keys_state(*command, code);
+    add_keys_import(*command, code);
+}
+
+int say_wrong(std::string const& sentence) {
+    base::say(base::severity::failure, sentence);
+    return wrong_usage;
+}
+int say_failed(std::string const& sentence) {
+    base::say(base::severity::failure, sentence);
+    return failed;
+}
+
+void key_command::add_to(CLI::App& command, std::vector<std::string> settings_too) {
+    settings_too.push_back("data");
+    settings_too.push_back("store.map_mib");
+    settings.add_to(command, settings_too);
+    command.add_flag("--json", json, "Print one JSON document");
+}
+
+std::unique_ptr<store::environment> open_store(key_command const& options, int& code,
+                                               bool read_only, server::config* configured) {
+    auto const settings = options.settings.resolve(code);
+    if (!settings) {
+        base::say(base::severity::failure, settings.error().message);
+        return nullptr;
+    }
+    if (configured != nullptr) *configured = *settings;
+    auto opened = store::environment::open({.directory = settings->data,
+                                            .map_bytes = settings->store_map_mib << 20,
+                                            .read_only = read_only});
+    if (opened) return std::move(*opened);
+    code = say_failed(opened.error().message);
+    return nullptr;
+}
+
+std::string sentence_of(store::outcome const& refused) {
+    std::string sentence(base::describe(refused.problem).title);
+    if (!refused.detail.empty()) sentence += ": " + refused.detail;
+    for (auto const& fault : refused.faults) sentence += "; " + fault.at + ": " + fault.detail;
+    return sentence;
+}
+
+base::result<store::outcome> apply_one(store::environment& store, store::command::kind what) {
+    std::vector<store::command> commands(1);
+    commands[0].what = std::move(what);
+    auto outcomes = store::apply(store, std::move(commands));
+    if (!outcomes) return outcomes.error();
+    auto& outcome = outcomes->front();
+    if (outcome.problem != base::problem::none) return base::error{sentence_of(outcome)};
+    return std::move(outcome);
+}
+
+std::string shown_time(base::wall_ms time, char const* none) {
+    if (time == 0) return none;
+    char text[base::timestamp_bytes];
+    base::format_timestamp(time, text);
+    text[10] = ' ';
+    return std::string(text, 19) + "Z";
+}
+
+void print_table(std::vector<std::vector<std::string>> const& rows) {
+    std::vector<std::size_t> widths;
+    for (auto const& row : rows)
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            if (widths.size() == i) widths.push_back(0);
+            widths[i] = std::max(widths[i], model::points_of(row[i]));
+        }
+    for (auto const& row : rows) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            line += row[i];
+            if (i + 1 < row.size()) line.append(widths[i] - model::points_of(row[i]) + 2, ' ');
+        }
+        std::printf("%s\n", line.c_str());
+    }
+}
+
+void print_key(store::outcome const& made, std::string_view plain, bool json) {
+    auto const& key = std::get<model::key>(made.record);
+    if (json) {
+        std::string document;
+        api::append_key(document, key, made.at, plain, made.last_used_at);
+        std::printf("%s\n", document.c_str());
+        return;
+    }
+    std::string scopes;
+    for (auto const& name : key.scopes.names()) scopes += (scopes.empty() ? "" : " ") + name;
+    auto const state = model::name_of(key.state_at(made.at));
+    std::fprintf(stderr, "Key %lld '%s' in project %s, %.*s, scopes: %s\n",
+                 static_cast<long long>(key.id), key.name.c_str(), key.project.c_str(),
+                 static_cast<int>(state.size()), state.data(), scopes.c_str());
+    if (plain.empty()) return;
+    std::fprintf(stderr, "It is shown this once; the service keeps only its hash:\n");
+    std::printf("%.*s\n", static_cast<int>(plain.size()), plain.data());
 }
 
 }  // namespace latchkey::cli

@@ -17,6 +17,7 @@ int main(int argument_count, char** arguments) {
     int code = latchkey::cli::done;
     latchkey::cli::add_serve(program, code);
     latchkey::cli::add_keys(program, code);
+    latchkey::cli::add_audit(program, code);
     latchkey::cli::add_config(program, code);
     try {
         program.parse(argument_count, arguments);

@@ -134,10 +134,16 @@ std::vector<rate_limit> default_rate_limits() {
     return {{"minute", 600, 60, 0}, {"hour", 20'000, 3600, 0}};
 }
 
+key::ending key::ending_at(base::wall_ms now) const {
+    if (deactivation_reason != deactivation::none) return {deactivated_at, deactivation_reason};
+    if (deactivated_at != 0) return {deactivated_at, deactivation::manual};
+    if (rotation_ends_at != 0 && now >= rotation_ends_at)
+        return {rotation_ends_at, deactivation::rotated};
+    return {};
+}
+
 key_state key::state_at(base::wall_ms now) const {
-    if (deactivated_at != 0 || deactivation_reason != deactivation::none)
-        return key_state::deactivated;
-    if (rotation_ends_at != 0 && now >= rotation_ends_at) return key_state::deactivated;
+    if (ending_at(now).reason != deactivation::none) return key_state::deactivated;
     if (expires_at != 0 && now >= expires_at) return key_state::expired;
     if (not_before != 0 && now < not_before) return key_state::scheduled;
     return key_state::active;

@@ -68,6 +68,12 @@ struct key {
 
     // deactivated (also by a rotation that has ended) beats expired, which beats scheduled.
     key_state state_at(base::wall_ms now) const;
+    // Since when and why it is deactivated; `none` when it is not.
+    struct ending {
+        base::wall_ms at = 0;
+        deactivation reason = deactivation::none;
+    };
+    ending ending_at(base::wall_ms now) const;
 };
 // The API §3 problem of a key in that state; none when active.
 base::problem refusal_of(key_state state);

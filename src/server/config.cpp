@@ -38,6 +38,8 @@ constexpr setting table[] = {
      "seconds, and longer each time; 0 is any number",
      0, limit::failures::per_minute_max},
     {"keys.prefix", &config::keys_prefix, "the four characters that new keys begin with"},
+    {"keys.default_ttl", &config::keys_default_ttl,
+     "lifetime of keys that are made over HTTP without an expiry, such as 90d; empty: none"},
     {"http.request_line_bytes", &config::http_request_line_bytes,
      "length of a request line at most", 256, 32 * 1024},
     {"http.header_bytes", &config::http_header_bytes, "size of a header section at most", 1024,
@@ -143,6 +145,9 @@ base::result<void> validate(config const& of) {
                                "' is not a network such as 10.0.0.0/8 or ::1"};
     if (of.tls_certificate.empty() != of.tls_key.empty())
         return base::error{"tls.certificate and tls.key belong together; only one of them is set"};
+    auto const ttl = base::parse_duration(of.keys_default_ttl).value_or(0);
+    if (!of.keys_default_ttl.empty() && (ttl < 60 || ttl > 157'680'000))
+        return base::error{"keys.default_ttl must be 60 seconds to 5 years, such as 90d"};
     if (!auth::is_key_prefix(of.keys_prefix))
         return base::error{"keys.prefix must be 4 characters of 0-9, A-Z, a-z"};
     if (!of.base_url.empty() && !of.base_url.starts_with("https://") &&
@@ -163,6 +168,8 @@ api::settings interface_settings(config const& of) {
     rules.failures_per_minute = static_cast<std::uint32_t>(of.auth_failures_per_minute);
     for (auto const& text : of.trusted_proxies)
         rules.trusted_proxies.push_back(*model::cidr::parse(text));
+    rules.key_prefix = of.keys_prefix;
+    rules.key_ttl_seconds = base::parse_duration(of.keys_default_ttl).value_or(0);
     rules.strict_transport_security = !of.tls_certificate.empty();
     rules.body_bytes_max = of.http_body_bytes;
     return rules;

@@ -34,6 +34,7 @@ struct config {
     std::uint64_t auth_failures_per_minute = 30;
 
     std::string keys_prefix = "lkey";
+    std::string keys_default_ttl;  // empty: none
 
     std::uint64_t http_request_line_bytes = base::limits::request_line_bytes_max;
     std::uint64_t http_header_bytes = base::limits::header_bytes_max;

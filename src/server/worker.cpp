@@ -10,6 +10,7 @@
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
 #include "server/connection.hpp"
+#include "server/key_uses.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -344,8 +345,17 @@ void worker::use(std::shared_ptr<tls::identity const> identity,
 }
 
 void worker::finish() {
-    tell([this] { finishing_ = true; });
+    tell([this] {
+        finishing_ = true;
+        timers_->remove(uses_due_);
+        report_uses();
+    });
     thread_.join();
+}
+
+void worker::report_uses() {
+    if (!uses_.empty()) connections_.spawn(report_key_uses, this);
+    if (!finishing_) timers_->arm(uses_due_, now_.mono + key_uses_every_ns);
 }
 
 // ---- the thread
@@ -408,7 +418,12 @@ base::result<void> worker::set_up(std::vector<listener> const& listeners) {
     leases_ = std::make_unique<limit::leases>(shared_.buckets);
     auth::random_bytes(&random_, sizeof random_);
     desk_ = std::make_unique<api::desk>(
-        api::desk{shared_.rules, *snapshot_, *keys_, *leases_, shared_.failures, random_});
+        api::desk{shared_.rules, *snapshot_, *keys_, *leases_, shared_.failures, random_, &uses_});
+    uses_due_.self = this;
+    uses_due_.fire = [](uring::timers::entry& self, base::mono_ns) {
+        static_cast<uses_timer&>(self).self->report_uses();
+    };
+    report_uses();
     if (identity_) tls_ = std::make_shared<tls::context>(identity_, tickets_, &shared_.signer);
     for (auto const& each : listeners)
         acceptors_.push_back(std::make_unique<acceptor>(*this, each));

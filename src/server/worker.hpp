@@ -93,6 +93,7 @@ class worker {
     std::shared_ptr<tls::context> const& tls_context() { return tls_; }
     base::instant now() const { return now_; }
     api::desk& desk() { return *desk_; }
+    auth::uses& uses() { return uses_; }
     http::request& request() { return request_; }
     http::response& response() { return response_; }
     std::string_view date() { return date_.at(now_.wall); }
@@ -131,6 +132,9 @@ class worker {
 
   private:
     struct acceptor;
+    struct uses_timer : uring::timers::entry {
+        worker* self = nullptr;
+    };
     static constexpr std::size_t completions_per_turn_max = 4096;
     static constexpr std::size_t handshakes_per_turn_max = 4;
 
@@ -145,6 +149,7 @@ class worker {
     void feed_starved();
     bool may_block() const;
     void end_idle();
+    void report_uses();
     void tell(std::function<void()> what);
 
     common& shared_;
@@ -158,6 +163,8 @@ class worker {
     std::shared_ptr<tls::context> tls_;
     std::unique_ptr<store::snapshot> snapshot_;
     std::unique_ptr<auth::cache> keys_;
+    auth::uses uses_;
+    uses_timer uses_due_;
     std::unique_ptr<limit::leases> leases_;
     std::unique_ptr<api::desk> desk_;
     std::uint64_t random_ = 0;

@@ -33,6 +33,23 @@ std::size_t bytes_of(create_key const& what) {
     for (auto const& [name, value] : key.metadata) bytes += name.size() + value.size() + 64;
     return bytes;
 }
+std::size_t bytes_of(change_key const& what) {
+    std::size_t bytes = text_bytes(what.name);
+    for (auto const& [name, value] : what.metadata) bytes += name.size() + text_bytes(value) + 64;
+    return bytes + what.expected.size() * sizeof(sent_member);
+}
+std::size_t bytes_of(rotate_key const&) {
+    return 0;
+}
+std::size_t bytes_of(deactivate_key const&) {
+    return 0;
+}
+std::size_t bytes_of(reactivate_key const&) {
+    return 0;
+}
+std::size_t bytes_of(note_key_uses const& what) {
+    return what.last_used.size() * sizeof what.last_used[0];
+}
 
 }  // namespace
 

@@ -7,8 +7,10 @@
 // client gets all of it at once. A command with faults writes nothing.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -65,13 +67,57 @@ struct delete_post {
 struct create_key {
     model::key record;
 };
+// One read-only member of a key that was sent back; a number is an id or a time.
+struct sent_member {
+    std::string name;
+    std::variant<std::monostate, std::int64_t, std::string> value;
+};
+// PATCH: those that are set change. A time of 0 is null.
+struct change_key {
+    model::id id = 0;
+    std::optional<std::string> name;
+    std::optional<model::environment> environment;
+    std::optional<model::scope_set> scopes;
+    std::optional<base::wall_ms> not_before;
+    std::optional<base::wall_ms> expires_at;
+    std::optional<std::vector<model::rate_limit>> rate_limits;
+    std::optional<std::vector<model::cidr>> ip_allowlist;
+    bool clear_metadata = false;                                 // before what follows
+    std::map<std::string, std::optional<std::string>> metadata;  // nullopt: the member goes
+    std::vector<sent_member> expected;
+};
+// Makes a key with the settings of `id` and a digest of its own; until the overlap ends both work.
+// The outcome's record is the new key.
+struct rotate_key {
+    model::id id = 0;
+    model::digest digest{};
+    std::string start, last4;
+    std::int64_t overlap_ms = 0;
+};
+// Again: done, and `compromised` replaces any other reason.
+struct deactivate_key {
+    model::id id = 0;
+    model::deactivation reason = model::deactivation::manual;
+};
+struct reactivate_key {
+    model::id id = 0;
+};
+// When keys were last used; the later time wins. No change of a key: no caches drop anything, and
+// nothing is audited.
+struct note_key_uses {
+    std::vector<std::pair<model::id, base::wall_ms>> last_used;
+};
+inline constexpr std::size_t key_uses_max = 1024;  // of one command
 
 struct command {
     using kind = std::variant<create_user, change_user, delete_user, create_post, change_post,
-                              delete_post, create_key>;
+                              delete_post, create_key, change_key, rotate_key, deactivate_key,
+                              reactivate_key, note_key_uses>;
     kind what;
     model::id caller = 0;  // the key it is done with, which must still be active; 0: the operator
-    model::scope needs = model::scope::any;  // what the caller must still be allowed
+    // What the caller must still be allowed; nullopt: it needs only be active.
+    std::optional<model::scope> needs = model::scope::any;
+    std::optional<model::address> from;  // where the caller is, for the audit log
     std::vector<base::fault> faults;
 
     std::size_t bytes() const;  // about what it holds in memory
@@ -83,6 +129,8 @@ struct outcome {
     std::vector<base::fault> faults;  // with validation_failed
     std::string detail;               // a sentence for people, may be empty
     std::variant<std::monostate, model::user, model::post, model::key> record;  // as stored
+    base::wall_ms at = 0;            // the transaction's time
+    base::wall_ms last_used_at = 0;  // of the key in `record`
 };
 
 }  // namespace latchkey::store

@@ -21,6 +21,11 @@ outcome run(transaction& in, create_post const& what, command const& whole);
 outcome run(transaction& in, change_post const& what, command const& whole);
 outcome run(transaction& in, delete_post const& what, command const& whole);
 outcome run(transaction& in, create_key const& what, command const& whole);
+outcome run(transaction& in, change_key const& what, command const& whole);
+outcome run(transaction& in, rotate_key const& what, command const& whole);
+outcome run(transaction& in, deactivate_key const& what, command const& whole);
+outcome run(transaction& in, reactivate_key const& what, command const& whole);
+outcome run(transaction& in, note_key_uses const& what, command const& whole);
 
 // What they share. (decide.cpp)
 outcome refused(base::problem problem, std::string detail = {});

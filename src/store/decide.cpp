@@ -15,7 +15,7 @@ base::problem judge_caller(transaction& in, command const& whole) {
     if (!caller) return internal_error;
     if (auto const refusal = model::refusal_of(caller->state_at(in.now())); refusal != none)
         return refusal;
-    if (!caller->scopes.allows(whole.needs)) return insufficient_scope;
+    if (whole.needs && !caller->scopes.allows(*whole.needs)) return insufficient_scope;
     in.vouched = {whole.caller, whole.needs};
     return none;
 }
@@ -37,7 +37,9 @@ bool differs(std::optional<std::optional<base::wall_ms>> const& sent, base::wall
 outcome decide(transaction& in, command const& whole) {
     if (auto const refusal = judge_caller(in, whole); refusal != base::problem::none)
         return refused(refusal);
-    return std::visit([&](auto const& what) { return run(in, what, whole); }, whole.what);
+    auto answer = std::visit([&](auto const& what) { return run(in, what, whole); }, whole.what);
+    answer.at = in.now();
+    return answer;
 }
 
 outcome refused(base::problem problem, std::string detail) {

@@ -37,6 +37,7 @@ struct room {
 struct environment::state {
     std::string directory;
     bool read_only = false;
+    base::wall_ms (*wall)() = nullptr;
     MDB_env* env = nullptr;
     std::array<MDB_dbi, table_count> tables{};
     std::uint64_t map_bytes = 0;

@@ -1,26 +1,37 @@
-// How the store is laid out: three LMDB databases, since each named one costs at every renew.
+// How the store is laid out: few LMDB databases, since each named one costs at every renew.
 // Numbers are big-endian, so keys sort like what they are made of. Private to the store.
 //
 //   database  key                                   value
 //   users     id (8)                                model::encode(user)
 //   posts     id (8)                                model::encode(post)
+//   audit     id (8)                                an entry of the audit log, see audit.cpp
 //   index     01                                    "latchkey", schema version (4)
 //             02                                    heads, see below
 //             10 e-mail, folded                     user id (8)
 //             11 user id (8), post id (8)           –
 //             12 status (1), post id (8)            user id (8)
 //             13 user id (8), status (1), post (8)  –
-//             14 user id (8)                        tally: its posts by status (3 × 8); absent:
-//             none 15 user id (8)                        a deleted user with posts still to be
-//             removed: (8) 20 key id (8)                         model::encode(key) 21 SHA-256 (32)
-//             key id (8) 22 epoch modulo 1,024 (2)             epoch (8), SHA-256 of the key that
-//             changed (32)
+//             14 user id (8)                        tally: its posts by status (3 × 8)
+//             15 user id (8)                        a deleted user: its posts to be removed (8)
+//             20 key id (8)                         model::encode(key)
+//             21 SHA-256 (32)                       key id (8)
+//             22 epoch modulo 1,024 (2)             epoch (8), SHA-256 of the changed key (32)
+//             23 key id (8)                         when it was last used (8)
+//             25 key id (8)                         –, for keys that may manage keys
+//             26 project 00 environment (1), id     –, an entry for each list a key is in
+//             27 project 00 environment (1)         how many entries of 26 (8)
+//             28 start (8), key id (8)              –
+//             29                                    the audit log's last id (8) and hash (32)
+//             2a project 00, entry id (8)           –, entries of the audit log by project
+//             2b project                            how many entries of 2a (8)
 //
-// Reserved, so that what comes later has its place: 23 last use of a key by key id; 24 usage by key
-// id, granularity and start; 30 and 31 idempotency by key id and hash, and by time of expiry; 41 to
-// 43 events by source and id, by source and delivery, and secrets of sources. The records of events
-// and of the audit log are long and appended only: they get databases of their own, `events` and
-// `audit`, by id.
+// 14 is absent for a user without posts. Lists of keys: an empty project stands for all,
+// environment ff for all. 25 leaves out keys that are deactivated, not those that are expired.
+//
+// Reserved, so that what comes later has its place: 24 usage by key id, granularity and start; 30
+// and 31 idempotency by key id and hash, and by time of expiry; 41 to 43 events by source and id,
+// by source and delivery, and secrets of sources. The records of events are long and appended only:
+// they get a database of their own, `events`, by id.
 //
 // `users` and `posts` are appended to in the order of their ids (MDB_APPEND), so their pages are
 // full. 12 names the user so that a list can leave out the posts of deleted users without reading
@@ -42,8 +53,8 @@ namespace latchkey::store {
 inline constexpr std::uint32_t schema_version = 1;
 inline constexpr std::string_view schema_magic = "latchkey";
 
-enum class table : std::uint8_t { users, posts, index };
-inline constexpr std::size_t table_count = 3;
+enum class table : std::uint8_t { users, posts, index, audit };
+inline constexpr std::size_t table_count = 4;
 
 enum class tag : std::uint8_t {
     schema = 0x01,
@@ -57,6 +68,14 @@ enum class tag : std::uint8_t {
     key = 0x20,
     key_digest = 0x21,
     key_change = 0x22,
+    key_use = 0x23,
+    key_admin = 0x25,
+    key_list = 0x26,
+    key_list_count = 0x27,
+    key_start = 0x28,
+    audit_head = 0x29,
+    audit_by_project = 0x2a,
+    audit_count = 0x2b,
 };
 
 inline constexpr std::uint64_t key_changes_max = 1024;
@@ -113,11 +132,34 @@ inline key_bytes digest_key(model::digest const& digest) {
     return key_bytes{tag::key_digest}.add(
         std::string_view(reinterpret_cast<char const*>(digest.data()), digest.size()));
 }
-inline key_bytes change_key(std::uint64_t epoch) {
+inline key_bytes key_change_key(std::uint64_t epoch) {
     return key_bytes{tag::key_change}.add(static_cast<std::uint16_t>(epoch % key_changes_max));
 }
+inline key_bytes key_use_key(model::id id) {
+    return key_bytes{tag::key_use}.add(id);
+}
+inline key_bytes key_admin_key(model::id id) {
+    return key_bytes{tag::key_admin}.add(id);
+}
+// Which keys a list has: those of one project or (empty) of all, of one environment or of all.
+struct key_list {
+    std::string_view project;
+    std::optional<model::environment> environment;
+};
+// With tag::key_list what its entries begin with, with tag::key_list_count where its length is.
+key_bytes key_list_key(tag which, key_list const& list);
+// At most 8 bytes.
+inline key_bytes keys_with_start(std::string_view start) {
+    return key_bytes{tag::key_start}.add(start);
+}
+inline key_bytes audit_of_project(std::string_view project) {
+    return key_bytes{tag::audit_by_project}.add(project).add(std::uint8_t{0});
+}
+inline key_bytes audit_count_key(std::string_view project) {
+    return key_bytes{tag::audit_count}.add(project);
+}
 
-// A value that is one id.
+// A value that is one id, one time or one count.
 std::string_view id_value(model::id id, std::array<char, 8>& into);
 std::optional<model::id> read_id(std::string_view value);
 

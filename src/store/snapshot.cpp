@@ -98,7 +98,7 @@ std::optional<std::vector<model::digest>> snapshot::keys_changed_since(std::uint
     std::vector<model::digest> changed;
     changed.reserve(now - epoch);
     while (epoch != now) {
-        auto const bytes = state_->get(table::index, change_key(++epoch));
+        auto const bytes = state_->get(table::index, key_change_key(++epoch));
         auto const entry = bytes ? decode_key_change(*bytes) : std::nullopt;
         if (!entry || entry->epoch != epoch) return std::nullopt;
         changed.push_back(entry->digest);

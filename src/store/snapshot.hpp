@@ -20,6 +20,7 @@
 #include "model/key.hpp"
 #include "model/post.hpp"
 #include "model/user.hpp"
+#include "store/audit.hpp"
 #include "store/environment.hpp"
 
 namespace latchkey::store {
@@ -33,13 +34,22 @@ struct range {
     bool descending = false;
 };
 struct listed {
-    std::uint64_t total = 0;  // exact, O(1)
+    std::uint64_t total = 0;  // exact; O(1) unless the list says otherwise
     bool has_more = false;
     model::id last = 0;  // the last id that was given out; 0 when none
 };
 struct post_filter {
     std::optional<model::id> user_id;
     std::optional<model::post_status> status;
+};
+// What is absent selects everything. `now` is the clock that states are told by.
+struct key_filter {
+    std::optional<std::string_view> project;
+    std::optional<model::environment> environment;
+    std::optional<model::key_state> state;
+    std::optional<std::string_view> start;
+    std::optional<base::wall_ms> unused_since;
+    base::wall_ms now = 0;
 };
 
 class snapshot {
@@ -70,7 +80,16 @@ class snapshot {
     std::optional<model::key> key(model::id id) const;
     std::optional<model::key> key_with_digest(model::digest const& digest) const;
     std::vector<model::key> keys() const;  // all, ascending id; for the command line
-    bool has_imported_digests() const;     // is there a key whose text the service never made?
+    // With `state`, `start` or `unused_since` every key that the others select is read.
+    using key_sink = base::function_ref<void(model::key const&, base::wall_ms last_use)>;
+    listed keys(key_filter const& filter, range const& part, key_sink each) const;
+    base::wall_ms last_use(model::id key) const;  // 0: never, or not written yet
+
+    // The audit log: all of it, or of the keys of one project.
+    using audit_sink = base::function_ref<void(audit_entry const&)>;
+    listed audit(std::optional<std::string_view> project, range const& part, audit_sink each) const;
+
+    bool has_imported_digests() const;  // is there a key whose text the service never made?
 
     // Moves with every transaction that changed a key.
     std::uint64_t key_epoch() const;
@@ -78,8 +97,9 @@ class snapshot {
     // (1,024 entries) does not reach back that far.
     std::optional<std::vector<model::digest>> keys_changed_since(std::uint64_t epoch) const;
 
+    struct state;  // the store's own
+
   private:
-    struct state;
     std::unique_ptr<state> state_;
 };
 

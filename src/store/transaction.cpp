@@ -21,7 +21,7 @@ transaction::transaction(environment::state& store) : store_(store) {
         return;
     }
     heads_ = *found;
-    now_ = std::max(base::read_clocks().wall, heads_.written_at);
+    now_ = std::max(store_.wall(), heads_.written_at);
 }
 
 transaction::~transaction() {
@@ -67,22 +67,30 @@ bool transaction::erase(table where, std::string_view key) {
 
 std::vector<model::id> transaction::ids_under(std::string_view prefix, std::size_t most) {
     std::vector<model::id> found;
+    if (most == 0) return found;
+    any_under(prefix, [&](model::id id) {
+        found.push_back(id);
+        return found.size() == most;
+    });
+    return found;
+}
+
+bool transaction::any_under(std::string_view prefix, base::function_ref<bool(model::id)> accepts) {
     MDB_cursor* cursor = nullptr;
-    if (failure_ != 0) return found;
-    if (int const code = ::mdb_cursor_open(txn_, store_.dbi(table::index), &cursor); code != 0) {
-        fail(code);
-        return found;
-    }
+    if (failure_ != 0) return false;
+    if (int const code = ::mdb_cursor_open(txn_, store_.dbi(table::index), &cursor); code != 0)
+        return fail(code), false;
     auto key = val_of(prefix);
     MDB_val value;
+    bool found = false;
     int code = ::mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    while (code == 0 && found.size() < most && view_of(key).starts_with(prefix)) {
+    while (code == 0 && !found && view_of(key).starts_with(prefix)) {
         auto const id = read_id(view_of(key).substr(prefix.size()));
         if (!id) {
             code = MDB_CORRUPTED;
             break;
         }
-        found.push_back(*id);
+        found = accepts(*id);
         code = ::mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
     }
     ::mdb_cursor_close(cursor);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/function_ref.hpp"
 #include "store/environment_state.hpp"
 
 namespace latchkey::store {
@@ -44,6 +45,9 @@ class transaction {
     bool erase(table where, std::string_view key);  // false: there was none
     // The ids that end the first `most` keys of the index that begin with `prefix`.
     std::vector<model::id> ids_under(std::string_view prefix, std::size_t most);
+    // Is there one of them that is accepted? In ascending order, until one is. Nothing may be
+    // written meanwhile.
+    bool any_under(std::string_view prefix, base::function_ref<bool(model::id)> accepts);
 
     // How much was done, in commands and in posts that went with a user.
     std::size_t weight() const { return weight_; }
@@ -56,7 +60,7 @@ class transaction {
     // key read its record once. Whoever changes a key must reset it.
     struct voucher {
         model::id caller = 0;
-        model::scope needs = model::scope::any;
+        std::optional<model::scope> needs;
     };
     voucher vouched;
 

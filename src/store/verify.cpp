@@ -36,6 +36,8 @@ class inspection {
     void look_at_keys();
     void look_at_digests();
     void look_at_changes();
+    void look_at_key_lists();
+    void look_at_key_admins();
     void look_for_strangers();
 
     void say(std::string sentence) {
@@ -84,6 +86,8 @@ std::vector<std::string> inspection::run() {
     look_at_keys();
     look_at_digests();
     look_at_changes();
+    look_at_key_lists();
+    look_at_key_admins();
     look_for_strangers();
     return std::move(found_);
 }
@@ -294,7 +298,7 @@ void inspection::look_at_digests() {
 void inspection::look_at_changes() {
     auto const reach = std::min(heads_.key_epoch, key_changes_max);
     for (auto epoch = heads_.key_epoch - reach; epoch != heads_.key_epoch;) {
-        auto const bytes = get(table::index, change_key(++epoch));
+        auto const bytes = get(table::index, key_change_key(++epoch));
         auto const entry = bytes ? decode_key_change(*bytes) : std::nullopt;
         if (!entry || entry->epoch != epoch)
             say("the change of keys " + std::to_string(epoch) + " is not in the ring");
@@ -303,12 +307,61 @@ void inspection::look_at_changes() {
     }
 }
 
+// Every key is in three lists and, unless it was imported, under its start; there is nothing else.
+void inspection::look_at_key_lists() {
+    std::uint64_t count = 0, starts = 0;
+    walk(table::index, key_bytes{tag::key}, [&](std::string_view bytes, std::string_view value) {
+        auto const id = read_id(bytes);
+        auto const key = id ? model::decode_key(*id, value) : std::nullopt;
+        if (!key) return;
+        for (key_list const& list :
+             {key_list{key->project, std::nullopt}, key_list{{}, key->environment},
+              key_list{key->project, key->environment}})
+            if (!get(table::index, key_list_key(tag::key_list, list).add(*id)))
+                say(name("key", *id) + " is missing in a list");
+        if (key->start.empty()) return;
+        ++starts;
+        if (!get(table::index, keys_with_start(key->start).add(*id)))
+            say(name("key", *id) + " is not found by its start");
+    });
+    walk(table::index, key_bytes{tag::key_list}, [&](auto, auto) { ++count; });
+    compare("entries of lists of keys", 3 * heads_.keys, count);
+    count = 0;
+    walk(table::index, key_bytes{tag::key_start}, [&](auto, auto) { ++count; });
+    compare("starts of keys", starts, count);
+    std::uint64_t counted = 0;
+    walk(table::index, key_bytes{tag::key_list_count},
+         [&](std::string_view, std::string_view value) {
+             counted += static_cast<std::uint64_t>(read_id(value).value_or(0));
+         });
+    compare("keys that lists count", counted, 3 * heads_.keys);
+}
+
+void inspection::look_at_key_admins() {
+    std::uint64_t count = 0, there = 0;
+    walk(table::index, key_bytes{tag::key}, [&](std::string_view bytes, std::string_view value) {
+        auto const id = read_id(bytes);
+        auto const key = id ? model::decode_key(*id, value) : std::nullopt;
+        if (!key || !key->scopes.allows(model::scope::keys_write) ||
+            key->deactivation_reason != model::deactivation::none)
+            return;
+        ++count;
+        if (!get(table::index, key_admin_key(*id)))
+            say(name("key", *id) + " is not among those that may manage keys");
+    });
+    walk(table::index, key_bytes{tag::key_admin}, [&](auto, auto) { ++there; });
+    compare("keys that may manage keys", there, count);
+}
+
 void inspection::look_for_strangers() {
     static constexpr tag known[] = {
         tag::schema,       tag::heads,          tag::email,
         tag::post_by_user, tag::post_by_status, tag::post_by_user_status,
         tag::tally,        tag::purge,          tag::key,
-        tag::key_digest,   tag::key_change};
+        tag::key_digest,   tag::key_change,     tag::key_use,
+        tag::key_admin,    tag::key_list,       tag::key_list_count,
+        tag::key_start,    tag::audit_head,     tag::audit_by_project,
+        tag::audit_count};
     std::uint64_t strangers = 0;
     walk(table::index, {}, [&](std::string_view key, std::string_view) {
         if (key.empty() || std::ranges::find(known, static_cast<tag>(key[0])) == std::end(known))

@@ -67,6 +67,7 @@ class station {
                         model::key record = {.rate_limits = {}});
     // Takes all tokens of the key that was added last.
     void exhaust();
+    auth::uses& uses() { return uses_; }
     model::id last_key() const { return last_key_.id; }
     model::id add_user(std::string name = "Ada", std::string email = {});
     model::id add_post(model::id user, model::post_status status = model::post_status::draft,
@@ -97,9 +98,11 @@ class station {
     store::snapshot snapshot_{shelf_.store()};
     auth::cache keys_;
     std::unique_ptr<limit::buckets> buckets_;
+    limit::leases leases_{*buckets_, {.tokens = 0}};  // none, so that every token is accounted for
     std::unique_ptr<limit::failures> failures_ =
         std::make_unique<limit::failures>(failures_per_minute, 1);
     std::uint64_t random_ = 42;
+    auth::uses uses_;
     api::desk desk_;
     http::request request_;
     http::framing framing_;

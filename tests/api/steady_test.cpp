@@ -75,7 +75,9 @@ class steady : public ::testing::Test {
     std::unique_ptr<limit::buckets> buckets_ = limit::buckets::make(64).value();
     std::uint64_t random_ = 1;
     std::unique_ptr<limit::failures> failures_ = std::make_unique<limit::failures>(30, 1);
-    desk desk_{rules_, snapshot_, keys_, *buckets_, *failures_, random_};
+    limit::leases leases_{*buckets_};
+    auth::uses uses_;
+    desk desk_{rules_, snapshot_, keys_, leases_, *failures_, random_, &uses_};
     http::parser parser_{limits_};
     http::request request_;
     http::framing framing_;

@@ -152,6 +152,41 @@ TEST_F(cache_test, drops_exactly_the_keys_that_changed) {
     EXPECT_EQ(known.count().misses, 3u);
 }
 
+// Every command that changes a key drops that one, and noting its last use drops none.
+TEST_F(cache_test, each_change_of_a_key_drops_that_key_alone) {
+    auto const changed =
+        keys.add(std::string(40, 'x'), {.name = "changed", .start = "xxxxxxxx"}).id;
+    auto const other = keys.add_fresh();
+    auto const text = keys.add_fresh();
+    auto const id = [&] {
+        turn();
+        return known.authenticate(text, nullptr, seen, now).who->record().id;
+    }();
+    ask(other);
+    struct {
+        char const* what;
+        store::command::kind kind;
+        std::uint64_t drops;
+    } const rows[] = {
+        {"patch", store::change_key{.id = id, .name = "new"}, 1},
+        {"patch of nothing", store::change_key{.id = id, .name = "new"}, 0},
+        {"last use", store::note_key_uses{{{id, today}}}, 0},
+        {"deactivate", store::deactivate_key{.id = id}, 1},
+        {"again", store::deactivate_key{.id = id}, 0},
+        {"reactivate", store::reactivate_key{id}, 1},
+        {"rotate", store::rotate_key{.id = id, .digest = digest_of("next"), .overlap_ms = 9000}, 1},
+        {"of a key that is not known here", store::deactivate_key{.id = changed}, 0},
+    };
+    for (auto const& row : rows) {
+        ask(text), ask(other);
+        auto const before = known.count().dropped;
+        auto const done = store::apply(keys.store(), {{.what = row.kind}}).value();
+        ASSERT_EQ(done[0].problem, problem::none) << row.what;
+        turn();
+        EXPECT_EQ(known.count().dropped - before, row.drops) << row.what;
+    }
+}
+
 TEST_F(cache_test, a_principal_outlives_the_drop_of_its_key) {
     auto const text = keys.add_fresh({.name = "before"});
     turn();

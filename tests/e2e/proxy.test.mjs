@@ -137,6 +137,21 @@ describe('over plain HTTP', () => {
     assert.equal(status(own), 200);
   });
 
+  test('an allowlist is asked about the given address', async () => {
+    const body = { name: 'inside', scopes: ['users:read'], ip_allowlist: ['198.51.100.0/24', '2001:db8::/32'] };
+    const { text: made } = await speak(dial('http', proxy), [Buffer.concat([tcp4('203.0.113.1'),
+      message('POST', '/api/v1/keys', { key, headers: { Connection: 'close', ...forwarded }, body })])]);
+    assert.equal(status(made), 201, made);
+    const inside = JSON.parse(made.slice(made.indexOf('\r\n\r\n'))).key;
+    for (const [bytes, expected] of [[tcp4('198.51.100.9'), 200], [tcp6, 200], [tcp4('203.0.113.1'), 403],
+      [tcp4('127.0.0.9'), 403], [unknown, 403]]) {
+      const { text } = await speak(dial('http', proxy), [Buffer.concat([bytes,
+        message('GET', '/api/v1/users', { key: inside, headers: { Connection: 'close', ...forwarded } })])]);
+      assert.equal(status(text), expected, text);
+      if (expected === 403) assert.match(text, /"ip_not_allowed"/);
+    }
+  });
+
   test('a connection lives on, and the address with it', async () => {
     const [first, second] = [agent(), agent()];
     const keeping = message('GET', '/api/v1/users', { key, headers: { 'User-Agent': first, ...forwarded } });

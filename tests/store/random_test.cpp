@@ -75,7 +75,10 @@ class reference {
     problem run(delete_post const& what, command const&) {
         return posts.erase(what.id) == 0 ? problem::not_found : problem::none;
     }
-    problem run(create_key const&, command const&) { return problem::none; }
+    template <class About>  // everything about keys
+    problem run(About const&, command const&) {
+        return problem::none;
+    }
 };
 
 class random_commands {

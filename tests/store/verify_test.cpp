@@ -97,8 +97,13 @@ TEST_F(damages, of_indexes_are_found) {
     expect_damage("key 1 is not found by its digest");
     write(table::index, digest_key(key_number(2).digest), id_value(9, bytes));
     expect_damage("a digest of the index is of no key");
-    write(table::index, change_key(1), {});
+    write(table::index, key_change_key(1), {});
     expect_damage("the change of keys 1 is not in the ring");
+    write(table::index, key_admin_key(77), "x");
+    expect_damage("keys that may manage keys: 1 are recorded, 0 are there");
+    write(table::index, key_list_key(tag::key_list, {"default", std::nullopt}).add(model::id{1}),
+          {});
+    expect_damage("key 1 is missing in a list");
     write(table::index, std::string_view("\x7f", 1), "x");
     expect_damage("entries of unknown kinds");
 }
