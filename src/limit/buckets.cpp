@@ -19,9 +19,14 @@ struct sight {
     std::int64_t debt = 0;
 };
 
-// The words are independent of each other and guard no other memory, so their own modification
-// order is all that is needed.
+// The words of a line are independent of each other, so their own modification order is all that
+// is needed, but for one thing: whoever sees a charge must see a newest time that is no older. So a
+// charge releases and a look acquires.
 constexpr auto order = std::memory_order_relaxed;
+
+bool replace(slot& at, std::int64_t& expected, std::int64_t wanted) {
+    return at.compare_exchange_weak(expected, wanted, std::memory_order_release, order);
+}
 
 std::int64_t debt_of(std::int64_t arrival, base::mono_ns now) {
     return std::max<std::int64_t>(0, arrival - now);
@@ -33,12 +38,18 @@ sight see(std::int64_t arrival, base::mono_ns now) {
 
 // Reads a bucket, and lowers it first when a slower setting has left it beyond all debts that this
 // rule can make. That must be written, not only assumed: measured against a later now it would
-// again be as far ahead, and the key would wait for the old setting's time after all.
-sight look(slot& at, rule const& by, base::mono_ns now) {
+// again be as far ahead, and the key would wait for the old setting's time after all. It is
+// measured against the newest time, for a worker that lags behind would take the charges of the
+// others for such a setting and give their tokens out again.
+sight look(slot& at, rule const& by, base::mono_ns now, std::atomic<std::int64_t> const& newest) {
     std::int64_t const debt_max = by.capacity_ns + skew_max_ns;
-    std::int64_t arrival = at.load(order);
-    while (arrival - now > debt_max) [[unlikely]]
-        if (at.compare_exchange_weak(arrival, now + debt_max, order)) arrival = now + debt_max;
+    std::int64_t arrival = at.load(std::memory_order_acquire);
+    while (arrival - now > debt_max) [[unlikely]] {
+        std::int64_t const most = std::max(now, newest.load(order)) + debt_max;
+        if (arrival <= most) break;
+        bool const lowered = replace(at, arrival, most);
+        arrival = lowered ? most : at.load(std::memory_order_acquire);
+    }
     return see(arrival, now);
 }
 
@@ -57,7 +68,7 @@ bool charge(slot& at, rule const& by, base::mono_ns now, std::uint32_t cost, sig
     do {
         if (!fits(seen.debt, by, cost)) return false;
         std::int64_t const debt = seen.debt + cost * by.interval_ns;
-        if (at.compare_exchange_weak(seen.arrival, now + debt, order)) {
+        if (replace(at, seen.arrival, now + debt)) {
             seen = {now + debt, debt};
             return true;
         }
@@ -79,7 +90,7 @@ bool charge_lease(slot& at, rule const& by, base::mono_ns now, std::uint32_t tok
     do {
         if (!may_lease(seen.debt, by, tokens)) return false;
         std::int64_t const arrival = now + leased_debt(seen.debt, by, tokens);
-        if (at.compare_exchange_weak(seen.arrival, arrival, order)) {
+        if (replace(at, seen.arrival, arrival)) {
             seen.arrival = arrival;
             return true;
         }
@@ -119,14 +130,14 @@ decision buckets::admit(model::id key, policy const& rules, base::mono_ns now, s
     if (count == 0) return seen;
     if (static_cast<std::uint64_t>(key) >= keys_) [[unlikely]]
         return cost == 0 ? seen : refuse_for_ever(count);
-    note(static_cast<std::uint64_t>(key));
+    note(static_cast<std::uint64_t>(key), now);
 
     auto& arrivals = lines_[key].arrival;
     std::array<sight, model::rate_limits_max> sights;
     seen.count = static_cast<std::uint8_t>(count);
     for (std::size_t i = 0; i < count; ++i) {
         rule const& by = rules.rules[i];
-        sights[i] = look(arrivals[by.slot], by, now);
+        sights[i] = look(arrivals[by.slot], by, now, newest_);
         if (cost != 0 && !fits(sights[i].debt, by, cost)) seen.violated |= 1u << i;
     }
     if (cost != 0 && seen.admitted()) {
@@ -150,12 +161,12 @@ decision buckets::admit(model::id key, policy const& rules, base::mono_ns now, s
 bool buckets::lease(model::id key, policy const& rules, base::mono_ns now, std::uint32_t tokens,
                     debts& arrivals) {
     if (static_cast<std::uint64_t>(key) >= keys_) return false;
-    note(static_cast<std::uint64_t>(key));
+    note(static_cast<std::uint64_t>(key), now);
     auto& words = lines_[key].arrival;
     std::array<sight, model::rate_limits_max> sights;
     for (std::size_t i = 0; i < rules.rules.size(); ++i) {
         rule const& by = rules.rules[i];
-        sights[i] = look(words[by.slot], by, now);
+        sights[i] = look(words[by.slot], by, now, newest_);
         if (!may_lease(sights[i].debt, by, tokens)) return false;
     }
     for (std::size_t n = 0; n < rules.rules.size(); ++n) {
@@ -167,8 +178,12 @@ bool buckets::lease(model::id key, policy const& rules, base::mono_ns now, std::
     return true;
 }
 
-// Written once in the life of a key, so that the line of this word stays shared.
-void buckets::note(std::uint64_t key) {
+// Written once in the life of a key and once in newest_step_ns, so that the line of these words
+// stays shared. Before the charge: one that another worker sees must not be newer than it can know.
+void buckets::note(std::uint64_t key, base::mono_ns now) {
+    auto newest = newest_.load(order);
+    while (now > newest + newest_step_ns) [[unlikely]]
+        if (newest_.compare_exchange_weak(newest, now, order)) break;
     auto end = end_.load(order);
     while (key >= end) [[unlikely]]
         if (end_.compare_exchange_weak(end, key + 1, order)) return;
@@ -189,7 +204,7 @@ void buckets::each_debt(base::mono_ns now,
 
 void buckets::restore_debt(model::id key, debts const& owed, base::mono_ns now) {
     if (static_cast<std::uint64_t>(key) >= keys_) return;
-    note(static_cast<std::uint64_t>(key));
+    note(static_cast<std::uint64_t>(key), now);
     for (std::size_t i = 0; i < owed.size(); ++i)
         if (owed[i] != 0) lines_[key].arrival[i].store(now + owed[i], order);
 }

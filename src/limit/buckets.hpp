@@ -18,8 +18,8 @@
 // 10 million tokens a second visibly less. A bucket that would take more than `refill_max_ns` to
 // fill holds only as many tokens as refill in that time.
 //
-// The clocks of two workers may differ by the length of a turn. Only the repair below depends on
-// it: workers must not be more than `skew_max_ns` apart.
+// The clocks of two workers differ by the length of a turn, and by any time when a thread has to
+// wait for its core. The promise does not depend on it: a charge counts for the time that it names.
 #pragma once
 
 #include <array>
@@ -43,9 +43,13 @@ namespace latchkey::limit {
 // bits, and its seconds inside the 32 of a standing.
 inline constexpr std::int64_t refill_max_ns = 4'000'000'000'000'000'000;
 
-// A TAT further ahead than a full bucket's debt and this comes from an earlier, slower setting of
-// the limit; it is lowered to just that, so that the new setting holds from now on.
+// A TAT further ahead of the newest time that any worker has named than a full bucket's debt and
+// this comes from an earlier, slower setting of the limit; it is lowered to just that, so that the
+// new setting holds from now on. The newest time is only known to within `newest_step_ns`, so that
+// workers rarely write it.
 inline constexpr std::int64_t skew_max_ns = 100'000'000;
+inline constexpr std::int64_t newest_step_ns = 10'000'000;
+static_assert(newest_step_ns < skew_max_ns);
 
 // How long the tokens of a lease can be spent, and what leases may cost a key (leases.hpp): half of
 // the 100 ms of API §10, which leaves the other half for clocks that differ.
@@ -131,12 +135,13 @@ class buckets {
         std::array<std::atomic<std::int64_t>, model::rate_limits_max> arrival;
     };
     buckets(line* lines, std::uint64_t keys) : lines_(lines), keys_(keys) {}
-    void note(std::uint64_t key);
+    void note(std::uint64_t key, base::mono_ns now);
 
     line* lines_;
     std::uint64_t keys_;
     // No key from here on was ever charged: a save walks over no page beyond.
     std::atomic<std::uint64_t> end_{0};
+    std::atomic<std::int64_t> newest_{0};  // at most newest_step_ns behind every charge
 };
 
 }  // namespace latchkey::limit

@@ -162,6 +162,16 @@ TEST_F(buckets_test, a_faster_setting_holds_from_the_first_look) {
     EXPECT_EQ(admit(fast, start + 10 * second + skew_max_ns, 0).standings[0].remaining, 9u);
 }
 
+TEST_F(buckets_test, a_worker_that_lags_behind_gives_nothing_out_again) {
+    auto const rules = prepared({{.name = "a", .limit = 1000, .window_seconds = 1}});
+    EXPECT_TRUE(admit(rules, start, 1000).admitted());
+    for (auto const late : {second / 5, second, 1000 * second}) {
+        EXPECT_FALSE(admit(rules, start - late).admitted());
+        EXPECT_EQ(admit(rules, start, 0).standings[0].remaining, 0u);
+    }
+    EXPECT_FALSE(admit(rules, start).admitted());
+}
+
 TEST_F(buckets_test, a_slower_setting_keeps_what_was_spent) {
     auto const fast = prepared({{.name = "a", .limit = 10, .window_seconds = 10}});
     auto const slow = prepared({{.name = "a", .limit = 10, .window_seconds = 1000}});

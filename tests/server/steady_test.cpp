@@ -26,6 +26,7 @@ struct running {
     std::unique_ptr<store::writer> writer;
     std::unique_ptr<limit::buckets> buckets = limit::buckets::make(1024).value();
     std::unique_ptr<limit::failures> failures = std::make_unique<limit::failures>(30, 1);
+    address_counts open_by_address{0, 0, 0};
     std::unique_ptr<log_thread> log;
     tls::signing_thread signer;
     std::unique_ptr<common> shared;
@@ -39,7 +40,7 @@ struct running {
         writer = std::make_unique<store::writer>(*store);
         log = log_thread::open(folder / "access.log").value();
         shared.reset(new common{configuration, rules, http_limits, *store, *writer, *buckets,
-                                *failures, *log, signer});
+                                *failures, open_by_address, *log, signer});
         one = std::make_unique<worker>(*shared, 0);
         socket.emplace(
             listening::open(parse_listen_address("http://127.0.0.1:0").value(), 1).value());
