@@ -13,18 +13,26 @@ namespace {
 base::error not_an_address(std::string_view text) {
     return {"'" + std::string(text) +
             "' is not an address to listen on; write https://127.0.0.1:8443, http://[::1]:8080 or "
-            "unix:/run/latchkey.sock"};
+            "unix:/run/latchkey.sock, with ?proxy=v2 behind it if a proxy begins with that header"};
 }
+
+constexpr std::string_view proxy_option = "?proxy=v2";
 
 }  // namespace
 
 base::result<listen_address> parse_listen_address(std::string_view text) {
     listen_address where;
     std::string_view rest = text;
+    if (rest.ends_with(proxy_option)) {
+        where.proxy = true;
+        rest.remove_suffix(proxy_option.size());
+    }
     if (rest.starts_with("unix:")) {
         where.scheme = listen_address::kind::unix_socket;
         where.path = rest.substr(5);
-        if (where.path.empty() || where.path.size() >= sizeof(sockaddr_un::sun_path))
+        // A question mark is an option that does not exist, and not to be taken for a file's name.
+        if (where.path.empty() || where.path.find('?') != where.path.npos ||
+            where.path.size() >= sizeof(sockaddr_un::sun_path))
             return not_an_address(text);
         return where;
     }
@@ -49,9 +57,10 @@ base::result<listen_address> parse_listen_address(std::string_view text) {
 }
 
 std::string listen_address::url() const {
-    if (scheme == kind::unix_socket) return "unix:" + path;
+    std::string const option(proxy ? proxy_option : "");
+    if (scheme == kind::unix_socket) return "unix:" + path + option;
     auto const text = host.is_v4() ? host.text() : "[" + host.text() + "]";
-    return (tls() ? "https://" : "http://") + text + ":" + std::to_string(port);
+    return (tls() ? "https://" : "http://") + text + ":" + std::to_string(port) + option;
 }
 
 socklen_t to_sockaddr(listen_address const& where, sockaddr_storage& to) {

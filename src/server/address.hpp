@@ -1,5 +1,6 @@
 // Where to listen, as a URL says it: https://HOST:PORT, http://HOST:PORT, unix:PATH. HOST is an
-// address ([…] around IPv6) or localhost; names are not looked up. Values, any thread.
+// address ([…] around IPv6) or localhost; names are not looked up. With `?proxy=v2` behind it every
+// connection must begin with a PROXY header (proxy_header.hpp). Values, any thread.
 #pragma once
 
 #include <sys/socket.h>
@@ -20,6 +21,7 @@ struct listen_address {
     model::address host;
     std::uint16_t port = 0;  // 0: a free one
     std::string path;        // of a Unix socket
+    bool proxy = false;      // a proxy says first who the client is
 
     bool tls() const { return scheme == kind::https; }
     std::string url() const;

@@ -14,7 +14,8 @@ constexpr setting table[] = {
     {"data", &config::data, "directory of the store, the keys and the self-signed certificate"},
     {"listen", &config::listen,
      "where to listen: https://HOST:PORT, http://HOST:PORT (loopback or behind a trusted proxy "
-     "only), unix:PATH"},
+     "only), unix:PATH; with ?proxy=v2 behind it, connections from trusted_proxies (or to the Unix "
+     "socket) begin with a PROXY protocol v2 header, and all others are closed"},
     {"workers", &config::workers, "worker threads; 0 is one per core", 0, 1024},
     {"access_log", &config::access_log,
      "file of the access log, - for standard output, off for none; empty is access.log in the data "
@@ -23,7 +24,7 @@ constexpr setting table[] = {
      "origin for links and problem types, such as https://api.example.com; empty makes them "
      "relative"},
     {"trusted_proxies", &config::trusted_proxies,
-     "networks (CIDR) whose X-Forwarded-For and X-Forwarded-Proto are believed"},
+     "networks (CIDR) whose X-Forwarded-For, X-Forwarded-Proto and PROXY header are believed"},
     {"connections", &config::connections, "open connections of one worker at most", 1, 1'000'000},
     {"tls.certificate", &config::tls_certificate,
      "PEM file with the certificate chain; empty makes a self-signed one"},
@@ -102,6 +103,11 @@ base::result<void> validate_listeners(config const& of) {
                 "listen: " + text +
                 " would take API keys without TLS; use https://, a loopback address, or name in "
                 "trusted_proxies the proxy in front that speaks TLS"};
+        if (where->proxy && where->scheme != listen_address::kind::unix_socket &&
+            of.trusted_proxies.empty())
+            return base::error{"listen: " + text +
+                               " would believe nobody's PROXY header and close every connection; "
+                               "name the proxy in trusted_proxies"};
     }
     return {};
 }

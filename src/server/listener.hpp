@@ -38,6 +38,7 @@ class listening {
 struct listener {
     int fd = -1;
     bool tls = false;
+    bool proxy = false;  // a PROXY header comes first
 };
 
 }  // namespace latchkey::server

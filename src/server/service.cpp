@@ -154,7 +154,7 @@ base::result<void> service::start_workers(unsigned count) {
     for (unsigned i = 0; i < count; ++i) {
         std::vector<listener> mine;
         for (auto const& socket : sockets_)
-            mine.push_back({socket.descriptor_of(i), socket.where().tls()});
+            mine.push_back({socket.descriptor_of(i), socket.where().tls(), socket.where().proxy});
         auto made = std::make_unique<worker>(*common_, i);
         auto const started = made->start(mine, identity_, tickets_);
         if (!started) {

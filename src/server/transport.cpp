@@ -63,8 +63,11 @@ transport::transport(worker& home, accepted const& socket)
         static_cast<deadline_entry&>(self).io->on_deadline(now);
     };
     home_.add(*this);
-    if (socket.tls) begin_handshake();
-    begin_receive();
+    if (socket.proxy)
+        expect_proxy_header();
+    else if (socket.tls)
+        begin_handshake();
+    if (phase_ == phase::open) begin_receive();
 }
 
 transport::~transport() {
@@ -120,6 +123,7 @@ void transport::take_in(std::string_view bytes) {
             begin_close();
         return;
     }
+    if (proxy_header_due_ && !take_proxy_header(bytes)) return;
     if (!session_)
         deliver(bytes);
     else

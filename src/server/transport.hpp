@@ -33,6 +33,7 @@ class worker;
 struct accepted {
     int fd = -1;
     bool tls = false;
+    bool proxy = false;                     // a PROXY header comes first
     std::optional<model::address> counted;  // as what it has entered the worker's address_counts
 };
 
@@ -46,7 +47,10 @@ class transport {
     transport(transport const&) = delete;
     transport& operator=(transport const&) = delete;
 
+    // Who is there; with a PROXY header, from its last byte on, whom it names.
     api::peer const& peer() const { return peer_; }
+    // A PROXY header named the client (or that nobody knows it): the peer is the proxy's client.
+    bool relayed() const { return relayed_; }
     std::optional<model::address> const& counted() const { return counted_; }
 
     // What has come and was not consumed.
@@ -127,6 +131,9 @@ class transport {
     void pause_if_full();
     void go_on_receiving();
     void decrypt(std::string_view sealed);
+    bool believes_proxy() const;
+    void expect_proxy_header();
+    bool take_proxy_header(std::string_view& bytes);
     void begin_handshake();
     void queue_handshake();
     void handshake_failed();
@@ -155,6 +162,8 @@ class transport {
     bool input_ended_ = false;
     bool paused_ = false;
     bool dirty_ = false;
+    bool proxy_header_due_ = false;
+    bool relayed_ = false;
     bool handshaking_ = false;
     bool queued_handshake_ = false;
     bool starved_ = false;
@@ -168,7 +177,7 @@ class transport {
     std::string answers_;    // plain, not yet sealed or sent
     std::string sealed_;     // TLS records to be sent
     std::string sending_;    // the kernel reads it until the send has completed
-    std::string sealed_in_;  // TLS bytes of an unfinished handshake
+    std::string sealed_in_;  // an unfinished PROXY header, TLS bytes of an unfinished handshake
     std::size_t sent_ = 0;
     std::size_t discarded_ = 0;
     std::size_t held_ = 0;
@@ -181,7 +190,7 @@ class transport {
     deadline_entry timer_;
     socket_operation receive_, send_, close_;
     api::peer peer_;
-    std::optional<model::address> const counted_;
+    std::optional<model::address> counted_;
     std::shared_ptr<tls::context> context_;  // the one it began with, across a reload
     std::unique_ptr<tls::session> session_;
     std::unique_ptr<signed_note> signed_;

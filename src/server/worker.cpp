@@ -76,7 +76,7 @@ struct worker::acceptor {
     }
     void accepted_one(std::int32_t result, std::uint32_t flags) {
         if (!(flags & IORING_CQE_F_MORE)) active = false;
-        if (result >= 0) on.accept({.fd = result, .tls = from.tls});
+        if (result >= 0) on.accept({.fd = result, .tls = from.tls, .proxy = from.proxy});
         if (active) return;
         if (!on.accepting_) return stop_listening();
         // Out of descriptors or memory: trying again at once would spin.
@@ -92,7 +92,7 @@ struct worker::acceptor {
     // empties.
     void stop_listening() {
         for (int fd; (fd = ::accept4(from.fd, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;)
-            on.accept({.fd = fd, .tls = from.tls});
+            on.accept({.fd = fd, .tls = from.tls, .proxy = from.proxy});
         ::shutdown(from.fd, SHUT_RDWR);
     }
     void cancel() {
@@ -269,23 +269,23 @@ void worker::log(job const& done, api::peer const& from) {
 }
 
 void worker::accept(accepted socket) {
-    if (connections() >= shared_.configuration.connections || !may_enter(socket)) {
+    bool const limited = shared_.open_by_address.on();
+    if (connections() >= shared_.configuration.connections ||
+        (limited && !may_enter(peer_of(socket.fd, socket.tls).client, socket.counted))) {
         io_uring_prep_close(ring_->submission(), socket.fd);
         return;
     }
     connections_.spawn(serve, this, socket);
 }
 
-// Whether the client's address may have one more connection; notes it in the socket if it counts.
-bool worker::may_enter(accepted& socket) {
-    if (!shared_.open_by_address.on()) return true;
-    auto const client = peer_of(socket.fd, socket.tls).client;
-    if (!client) return true;
+bool worker::may_enter(std::optional<model::address> const& client,
+                       std::optional<model::address>& counted) {
+    if (!shared_.open_by_address.on() || !client) return true;
     for (auto const& network : shared_.rules.trusted_proxies)
         if (network.contains(*client)) return true;
-    auto const counted = limit::network_of(*client);
-    if (!shared_.open_by_address.enter(counted)) return false;
-    socket.counted = counted;
+    auto const address = limit::network_of(*client);
+    if (!shared_.open_by_address.enter(address)) return false;
+    counted = address;
     return true;
 }
 

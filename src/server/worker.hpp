@@ -126,6 +126,9 @@ class worker {
     }
 
     void accept(accepted socket);
+    // Whether that client may have one more connection; `counted` is set if it counts.
+    bool may_enter(std::optional<model::address> const& client,
+                   std::optional<model::address>& counted);
 
   private:
     struct acceptor;
@@ -147,7 +150,6 @@ class worker {
     bool may_block() const;
     void end_idle();
     void report_uses();
-    bool may_enter(accepted& socket);
     void tell(std::function<void()> what);
 
     common& shared_;

@@ -57,17 +57,34 @@ TEST(config, allows_plain_http_only_where_keys_are_safe) {
     EXPECT_EQ(why_invalid(of), "");
 }
 
+TEST(config, wants_to_know_the_proxy_that_is_to_be_believed) {
+    config of;
+    of.listen = {"https://127.0.0.1:8443?proxy=v2"};
+    EXPECT_NE(why_invalid(of).find("trusted_proxies"), std::string::npos);
+    of.listen = {"unix:/run/latchkey.sock?proxy=v2"};
+    EXPECT_EQ(why_invalid(of), "");
+    of.listen = {"https://0.0.0.0:8443?proxy=v2", "http://0.0.0.0:8080?proxy=v2"};
+    of.trusted_proxies = {"10.0.0.1"};
+    EXPECT_EQ(why_invalid(of), "");
+}
+
 TEST(listen_addresses, are_read_and_written) {
-    for (auto const* text : {"https://127.0.0.1:8443", "http://127.0.0.1:0", "https://[::1]:443",
-                             "https://[::]:1", "unix:/run/latchkey.sock"}) {
+    for (auto const* text :
+         {"https://127.0.0.1:8443", "http://127.0.0.1:0", "https://[::1]:443", "https://[::]:1",
+          "unix:/run/latchkey.sock", "https://127.0.0.1:8443?proxy=v2", "http://[::1]:0?proxy=v2",
+          "unix:/run/latchkey.sock?proxy=v2"}) {
         auto const where = parse_listen_address(text);
         ASSERT_TRUE(where) << text;
         EXPECT_EQ(where->url(), text);
+        EXPECT_EQ(where->proxy, where->url().ends_with("?proxy=v2"));
     }
     EXPECT_EQ(parse_listen_address("https://localhost:1")->url(), "https://127.0.0.1:1");
+    EXPECT_EQ(parse_listen_address("https://[::1]:1/?proxy=v2")->url(), "https://[::1]:1?proxy=v2");
     for (auto const* bad :
-         {"", "127.0.0.1:8443", "https://127.0.0.1", "https://127.0.0.1:65536", "https://:1",
-          "https://example.com:1", "https://127.0.0.1:1x", "ftp://127.0.0.1:1", "unix:"})
+         {"https://127.0.0.1:1?proxy=v1", "https://127.0.0.1:1?proxy", "unix:/run/x?proxy=v1",
+          "unix:?proxy=v2", "https://127.0.0.1:1?proxy=v2?proxy=v2", "", "127.0.0.1:8443",
+          "https://127.0.0.1", "https://127.0.0.1:65536", "https://:1", "https://example.com:1",
+          "https://127.0.0.1:1x", "ftp://127.0.0.1:1", "unix:"})
         EXPECT_FALSE(parse_listen_address(bad)) << bad;
 }
 
