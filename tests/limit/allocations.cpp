@@ -24,11 +24,15 @@ namespace {
 thread_local std::size_t count = 0;
 std::atomic<std::size_t> total{0};
 
-void* take(std::size_t bytes, std::size_t alignment) {
+void* take_or_null(std::size_t bytes, std::size_t alignment) noexcept {
     ++count;
     total.fetch_add(1, std::memory_order_relaxed);
     std::size_t const rounded = (bytes + alignment - 1) / alignment * alignment;
-    void* const memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+    return std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+}
+
+void* take(std::size_t bytes, std::size_t alignment) {
+    void* const memory = take_or_null(bytes, alignment);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
 }
@@ -47,6 +51,10 @@ std::size_t latchkey::test::allocations_everywhere() {
 
 void* operator new(std::size_t bytes) {
     return take(bytes, alignof(std::max_align_t));
+}
+// The library's own one would take from elsewhere what the `delete` below gives back.
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
+    return take_or_null(bytes, alignof(std::max_align_t));
 }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
     return take(bytes, static_cast<std::size_t>(alignment));
