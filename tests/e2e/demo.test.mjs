@@ -12,7 +12,7 @@ let file;
 try {
   file = createRequire(import.meta.url).resolve('jsonplaceholder/data.json');
 } catch {
-  throw new Error('run `npm ci --ignore-scripts --omit=dev` in tests/e2e first: the data of this test is an npm package');
+  throw new Error('run tests/e2e/install first: the data of this test is an npm package');
 }
 const source = JSON.parse(fs.readFileSync(file, 'utf8'));
 

@@ -4,7 +4,7 @@
 //
 // Without file names all of them run, one after the other. The last line is `N passed, N failed`; the exit
 // code is 0 only when nothing failed and something ran. Nothing is installed: demo.test.mjs needs an earlier
-// `npm ci --ignore-scripts --omit=dev` in this folder.
+// `install` in this folder.
 
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
