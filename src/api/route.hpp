@@ -105,8 +105,9 @@ struct match {
     std::string_view pattern;  // empty: no such path
     bool open = false;
     bool gateway = false;
-    bool unprefixed = false;        // it came without the prefix
-    std::string_view last;          // the segment that stood for {…}
+    bool unprefixed = false;  // it came without the prefix
+    std::string_view
+        last;  // the segment that stood for {…}; a view of the path, gone with the head
     route const* chosen = nullptr;  // the one of the method (HEAD as GET); null: 405
 };
 match find_route(http::method method, std::string_view path);
