@@ -1,0 +1,142 @@
+// What every answer carries, refusals above all, and what the log asks of an exchange.
+#include "api/exchange_state.hpp"
+#include "api/problem.hpp"
+
+namespace latchkey::api {
+namespace {
+
+using base::problem;
+
+constexpr std::uint32_t overload_retry_seconds = 1;
+constexpr std::string_view transport_security = "max-age=31536000";
+
+}  // namespace
+
+need exchange::refused(base::problem code, http::response& answer) {
+    return refused(trouble{code, {}, {}, {}}, answer);
+}
+
+need exchange::refused(trouble what, http::response& answer) {
+    auto& s = *state_;
+    std::array<std::string_view, model::rate_limits_max> violated;
+    std::size_t count = 0;
+    if (what.problem == problem::rate_limited)
+        for (std::size_t i = 0; i < s.who->limits().rules.size(); ++i)
+            if (s.quota.violated >> i & 1) violated[count++] = s.who->limits().rules[i].name;
+    render_problem(what, *s.rules, s.id.text(), {violated.data(), count}, answer);
+    switch (what.problem) {
+        case problem::key_missing:
+            answer.add("WWW-Authenticate", R"(Bearer realm="api")");
+            break;
+        case problem::key_invalid:
+            answer.add("WWW-Authenticate", R"(Bearer realm="api", error="invalid_token")");
+            break;
+        case problem::insufficient_scope:
+            answer.add("WWW-Authenticate",
+                       R"(Bearer realm="api", error="insufficient_scope", scope=")", what.scope,
+                       "\"");
+            break;
+        case problem::method_not_allowed:
+            answer.add("Allow", allowed_methods(s.where.pattern));
+            break;
+        case problem::unsupported_media_type:
+            answer.add("Accept", "application/json");
+            if (s.method == http::method::patch)
+                answer.add("Accept-Patch", "application/merge-patch+json, application/json");
+            break;
+        case problem::rate_limited:
+            answer.add("Retry-After", s.quota.retry_after);
+            break;
+        case problem::too_many_auth_failures:
+            answer.add("Retry-After", s.failures_wait);
+            break;
+        case problem::overloaded:
+        case problem::draining:
+            answer.add("Retry-After", overload_retry_seconds);
+            break;
+        default:
+            break;
+    }
+    // nginx makes a 500 of every answer to auth_request but 2xx, 401 and 403.
+    if (s.masks_limits && answer.status == 429) {
+        answer.status = 403;
+        answer.body.clear();
+        answer.content_type = http::content::none;
+        answer.add("X-Auth-Status", "429");
+    }
+    return dressed(answer);
+}
+
+// The fields that every answer of this request carries.
+need exchange::dressed(http::response& answer) {
+    auto const& s = *state_;
+    answer.add("X-Request-Id", s.id.text());
+    answer.add("X-Content-Type-Options", "nosniff");
+    if (s.by_key) answer.add("Vary", "Authorization, X-API-Key");
+    if (s.tls && s.rules->strict_transport_security)
+        answer.add("Strict-Transport-Security", transport_security);
+    if (!s.canonical.empty())
+        answer.add("Link", "<", s.rules->base_url, s.canonical, ">; rel=\"canonical\"");
+    if (!s.admitted || s.rate_line.empty()) return need::nothing;
+    answer.add("RateLimit-Policy", s.who->limits().header);
+    answer.add("RateLimit", s.rate_line);
+    return need::nothing;
+}
+
+void exchange::refuse(desk&, base::problem code, std::string_view detail, http::response& answer) {
+    refused({code, std::string(detail), {}, {}}, answer);
+    answer.close = true;
+}
+
+void refuse_unparsed(desk& at, peer const& from, base::problem code, std::string_view detail,
+                     http::response& answer, std::string& id) {
+    request_id fresh;
+    fresh.take(std::nullopt, at.random);
+    id.assign(fresh.text());
+    render_problem({code, std::string(detail), {}, {}}, at.rules, id, {}, answer);
+    answer.add("X-Request-Id", id);
+    answer.add("X-Content-Type-Options", "nosniff");
+    if (from.tls && at.rules.strict_transport_security)
+        answer.add("Strict-Transport-Security", transport_security);
+    if (code == problem::overloaded) answer.add("Retry-After", overload_retry_seconds);
+    answer.close = true;
+}
+
+// ---- what the log and the connection ask
+
+std::size_t exchange::body_bytes_max() const {
+    auto const most = state_->rules->body_bytes_max;
+    return state_->credential_in_body ? std::min(most, base::limits::credential_body_bytes_max)
+                                      : most;
+}
+bool exchange::credential_in_body() const {
+    return state_->credential_in_body;
+}
+std::string_view exchange::request_id() const {
+    return state_->id.text();
+}
+std::string_view exchange::trace_id() const {
+    return state_->trace.text();
+}
+std::string_view exchange::route() const {
+    return state_->where.pattern;
+}
+model::id exchange::key_id() const {
+    return state_->who ? state_->who->record().id : 0;
+}
+std::string_view exchange::project() const {
+    return state_->who ? std::string_view(state_->who->record().project) : std::string_view();
+}
+key_source exchange::source() const {
+    return state_->source;
+}
+std::optional<model::address> const& exchange::client() const {
+    return state_->client;
+}
+
+std::string_view name_of(key_source source) {
+    static constexpr std::string_view names[] = {"", "bearer", "header", "query", "body"};
+    return names[static_cast<std::size_t>(source)];
+}
+
+}  // namespace latchkey::api

@@ -1,0 +1,40 @@
+// What an exchange keeps between its steps. Private to gate.cpp, dispatch.cpp and answer.cpp.
+#pragma once
+
+#include "api/exchange.hpp"
+#include "api/request_id.hpp"
+#include "api/route.hpp"
+
+namespace latchkey::api {
+
+// What is known of the request in hand. Reused; strings keep their capacity.
+struct exchange::state {
+    settings const* rules = nullptr;
+    class request_id id;
+    class trace_id trace;
+    std::optional<model::address> client;
+    match where;  // its `last` is only looked at while the head is there
+    std::optional<model::id> path_id;
+    http::method method = http::method::get;
+    bool tls = false;
+    bool credential_in_body = false;
+    bool odd_expectation = false;  // to be refused once the credential in the body was looked at
+    bool by_key = false;           // a key decides, or would have decided
+    key_source source = key_source::none;
+    std::optional<auth::principal> who;
+    limit::decision quota;
+    bool admitted = false;  // the limits were asked, whatever they said
+    std::string rate_line;
+    std::uint32_t failures_wait = 0;  // seconds that the client must not try further keys
+    std::string decoded;              // a credential that was percent-encoded
+    std::string canonical;            // the path, where it came without the prefix
+    api::query query;
+    store::command command;
+    write const* writing = nullptr;
+    std::optional<auth::fresh_key> made;  // shown once, by the answer
+    bool masks_limits = false;
+
+    void start(desk& at, http::request const& request, peer const& from);
+};
+
+}  // namespace latchkey::api
