@@ -54,6 +54,7 @@ constexpr route table[] = {
      write{plan_deactivate_key, answer_key}},
     {method::post, "/api/v1/keys/{id}/reactivate", scope::keys_write,
      write{plan_reactivate_key, answer_key}},
+    {method::get, "/api/v1/keys/{id}/usage", scope::usage_read, read{get_usage}},
     {method::get, "/api/v1/audit", scope::audit_read, read{list_audit}},
 
     {method::get, "/auth", std::nullopt, gateway{answer_gateway}},
