@@ -126,11 +126,14 @@ need exchange::finish(desk& at, http::request const& request, base::instant now,
 
 bool exchange::is_secure(http::request const& request, peer const& from) {
     auto& s = *state_;
-    bool const proxy = from.client && is_trusted(*s.rules, *from.client);
-    if (!proxy) return from.tls || from.local;
-    s.client = forwarded_client(*s.rules, request);
-    return request.find(field_name::forwarded_proto) == "https" &&
-           request.count(field_name::forwarded_proto) == 1;
+    bool const said = request.find(field_name::forwarded_proto) == "https" &&
+                      request.count(field_name::forwarded_proto) == 1;
+    if (from.client && is_trusted(*s.rules, *from.client)) {
+        s.client = forwarded_client(*s.rules, request);
+        return said;
+    }
+    // A proxy that relays what it decrypted had the TLS with the client: only it knows.
+    return from.tls || (from.relayed ? said : from.local);
 }
 
 // None of the ways that need no body: a POST may carry its key in its body (API §2, way 4).

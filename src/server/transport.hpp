@@ -49,8 +49,6 @@ class transport {
 
     // Who is there; with a PROXY header, from its last byte on, whom it names.
     api::peer const& peer() const { return peer_; }
-    // A PROXY header named the client (or that nobody knows it): the peer is the proxy's client.
-    bool relayed() const { return relayed_; }
     std::optional<model::address> const& counted() const { return counted_; }
 
     // What has come and was not consumed.
@@ -163,7 +161,6 @@ class transport {
     bool paused_ = false;
     bool dirty_ = false;
     bool proxy_header_due_ = false;
-    bool relayed_ = false;
     bool handshaking_ = false;
     bool queued_handshake_ = false;
     bool starved_ = false;

@@ -49,8 +49,8 @@ bool transport::take_proxy_header(std::string_view& bytes) {
     proxy_header_due_ = false;
     end_deadline_ = 0;
     arm_deadline();
-    relayed_ = seen.relayed;
-    if (relayed_) {
+    peer_.relayed = seen.relayed;
+    if (seen.relayed) {
         peer_.client = seen.client;
         peer_.local = false;  // the client is where the proxy says, however near the proxy is
     }
