@@ -210,7 +210,7 @@ coro::task<problem> connection::collect_body(std::size_t bytes_max, bool keep) {
         io_.consume(part.consumed);
         job_->entry.bytes_in += part.consumed;
         seen = keep ? job_->body.size() : seen + job_->body.size();
-        if (!keep) job_->body.clear();
+        if (!keep) wipe_and_clear(job_->body);
         io_.hold_body(job_->body.size());
         if (part.state == state::refused) co_return part.problem;
         if (seen > bytes_max) co_return problem::body_too_large;
