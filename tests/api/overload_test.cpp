@@ -1,5 +1,6 @@
 // What a worker that has too much in hand says instead of serving (API §10): at once, before it
 // looks at the key, and never to those that only ask whether the service lives.
+#include "api/route.hpp"
 #include "harness.hpp"
 
 namespace latchkey::api {
