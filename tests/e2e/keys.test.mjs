@@ -193,6 +193,49 @@ describe('the audit log', () => {
   });
 });
 
+describe('across a restart', () => {
+  const again = async () => {
+    api.close();
+    await server.stop();
+    server = await server.again();
+    api.server = server;
+  };
+
+  test('a rotation goes on and ends', async () => {
+    const old = await api.create('/keys', { name: 'r', scopes: ['users:read'] });
+    const next = await api.create(`/keys/${old.id}/rotate`, { overlap_seconds: 4 });
+    const end = Date.parse((await api.read(`/keys/${old.id}`)).rotation_ends_at);
+    await again();
+    assert.deepEqual([await status(old.key), await status(next.key)], [200, 200]);
+    assert.ok(Date.now() < end, 'the overlap was long enough for this test');
+    await sleep(end - Date.now() + 20);
+    assertStatus(await server.ask('GET', users, { key: old.key }), 403, 'key_deactivated');
+    assert.equal(await status(next.key), 200);
+    await again();
+    assert.deepEqual([await status(old.key), await status(next.key)], [403, 200]);
+    assertStatus(await api.post(`/keys/${old.id}/reactivate`), 409, 'key_not_reactivatable');
+  });
+
+  test('states stay what they were', async () => {
+    const scheduled = await api.create('/keys', { name: 's', not_before: new Date(Date.now() + 3000).toISOString() });
+    const expiring = await api.create('/keys', { name: 'e', expires_at: new Date(Date.now() + 3000).toISOString() });
+    const off = await api.create('/keys', { name: 'o' });
+    assertStatus(await api.delete(`/keys/${off.id}`), 204);
+    await again();
+    assertStatus(await server.ask('GET', users, { key: off.key }), 403, 'key_deactivated');
+    const begun = Date.parse(expiring.expires_at) - Date.now();
+    if (begun > 200) {
+      assertStatus(await server.ask('GET', users, { key: scheduled.key }), 403, 'key_not_yet_active');
+      assert.equal(await status(expiring.key), 200);
+    }
+    await sleep(Math.max(0, begun) + 50);
+    assert.equal(await status(scheduled.key), 200);
+    assertStatus(await server.ask('GET', users, { key: expiring.key }), 403, 'key_expired');
+    assertStatus(await api.patch(`/keys/${expiring.id}`, { expires_at: new Date(Date.now() + 60_000).toISOString() }), 200);
+    assert.equal(await status(expiring.key), 200);
+  });
+});
+
 describe('the last use of a key', () => {
   test('is on disk when the server has stopped', async () => {
     const made = await api.create('/keys', { name: 'used' });
