@@ -9,7 +9,7 @@ import https from 'node:https';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { after, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { sleep, startServer, temporaryFolder } from './harness.mjs';
 
@@ -127,8 +127,8 @@ async function startCaddy() {
 }
 
 for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCaddy })) {
-  describe(name, async () => {
-    const gateway = await start();
+  describe(name, () => {
+    let gateway;
     // A client of the gateway; from another address than the gateway's, which is a trusted proxy.
     const ask = (method, target, { key, headers = {}, body, from = '127.0.0.5' } = {}) => new Promise((resolve, reject) => {
       const request = https.request({ method, host: '127.0.0.1', servername: 'localhost', port: gateway.port, path: target,
@@ -146,11 +146,13 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
       request.on('error', reject);
       request.end(body);
     });
-    for (const limit = Date.now() + 15_000; ; await sleep(50)) {
-      const answer = gateway.ca() && await ask('GET', '/').catch(() => null);
-      if (answer) break;
-      assert.ok(Date.now() < limit && gateway.child.exitCode === null, `${name} does not serve: ${gateway.child.said}`);
-    }
+    before(async () => {
+      gateway = await start();
+      for (const limit = Date.now() + 15_000; ; await sleep(50)) {
+        if (gateway.ca() && await ask('GET', '/').catch(() => null)) return;
+        assert.ok(Date.now() < limit && gateway.child.exitCode === null, `${name} does not serve: ${gateway.child.said}`);
+      }
+    });
 
     test('lets a key through and tells the service whose it is, and not the key', async () => {
       for (const headers of [{ Authorization: `Bearer ${writer.key}` }, { 'X-API-Key': writer.key }]) {

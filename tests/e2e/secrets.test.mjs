@@ -161,7 +161,7 @@ test('no file has one', () => {
   const files = fs.readdirSync(folder, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
   assert.ok(files.length >= 3);
   for (const file of files) {
-    const bytes = fs.readFileSync(path.join(file.path, file.name));
+    const bytes = fs.readFileSync(path.join(file.parentPath ?? file.path, file.name));
     for (const key of keys) assert.ok(!bytes.includes(key), `${file.name} has a key`);
   }
   for (const key of keys) assert.ok(!server.stderr.includes(key), 'standard error has a key');
