@@ -38,6 +38,19 @@ install_packages() {
   rm -f "$log"
 }
 
+# Unpacks a package into build/packages/NAME, for a program in it that needs no installation (and whose package would
+# start a service).
+unpack_package() {
+  local folder=$top/build/packages/$1 scratch log
+  [ ! -d "$folder" ] || return 0
+  say "unpacking the package $1"
+  scratch=$(mktemp -d) log=$(mktemp)
+  (cd "$scratch" && chmod 755 . && { apt-get download "$1" || { apt-get update -qq && apt-get download "$1"; }; } &&
+    mkdir -p "$folder.new" && dpkg -x "$1"_*.deb "$folder.new" && mv "$folder.new" "$folder") >"$log" 2>&1 ||
+    { tail -n 5 "$log" >&2; rm -rf "$scratch" "$log"; die "the package $1 could not be fetched"; }
+  rm -rf "$scratch" "$log"
+}
+
 # Configures build/KIND from tools/native/KIND.ini, once.
 configure() {
   local folder=$top/build/$1 log

@@ -121,6 +121,12 @@ std::string_view exchange::trace_id() const {
 std::string_view exchange::route() const {
     return state_->where.pattern;
 }
+route const* exchange::handler() const {
+    return state_->where.chosen;
+}
+http::method exchange::method() const {
+    return state_->method;
+}
 model::id exchange::key_id() const {
     return state_->who ? state_->who->record().id : 0;
 }

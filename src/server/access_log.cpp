@@ -114,7 +114,7 @@ void log_thread::hand_over(std::string& lines) {
             lines = {};
             if (!empty_.empty()) lines = std::move(empty_.back()), empty_.pop_back();
         } else {
-            dropped_.fetch_add(lines.size(), std::memory_order_relaxed);
+            count_lost(lines);
         }
     }
     lines.clear();
@@ -141,7 +141,10 @@ void log_thread::run() {
         for (auto const& lines : batch) write_all(lines);
         if (anew && path_ != "-") {
             // Until the new file is open, the old one is better than none.
-            if (auto const opened = open_file()) ::close(std::exchange(fd_, *opened));
+            if (auto const opened = open_file()) {
+                ::close(std::exchange(fd_, *opened));
+                cut_ = false;
+            }
         }
         hold.lock();
         for (auto& lines : batch) {
@@ -154,16 +157,27 @@ void log_thread::run() {
     }
 }
 
+// A disk that fills up may take half of a line; what comes after it begins with an end of line, so
+// that only this one is broken.
 void log_thread::write_all(std::string_view lines) {
+    char last = '\n';
     while (!lines.empty()) {
-        auto const written = ::write(fd_, lines.data(), lines.size());
+        auto const batch = cut_ ? std::string_view("\n") : lines;
+        auto const written = ::write(fd_, batch.data(), batch.size());
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) {
-            dropped_.fetch_add(lines.size(), std::memory_order_relaxed);
-            return;
+            cut_ = cut_ || last != '\n';
+            return count_lost(lines);
         }
+        if (std::exchange(cut_, false)) continue;
+        last = lines[static_cast<std::size_t>(written) - 1];
         lines.remove_prefix(static_cast<std::size_t>(written));
     }
+}
+
+void log_thread::count_lost(std::string_view lines) {
+    dropped_.fetch_add(static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n')),
+                       std::memory_order_relaxed);
 }
 
 }  // namespace latchkey::server

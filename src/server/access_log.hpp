@@ -55,13 +55,15 @@ class log_thread {
     void hand_over(std::string& lines);
     // Opens the file anew under its name (after a log rotation moved it away).
     void reopen();
-    std::uint64_t dropped_bytes() const { return dropped_.load(std::memory_order_relaxed); }
+    // Lines that were lost, because the thread or the disk did not keep up. Any thread.
+    std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
   private:
     explicit log_thread(std::string path) : path_(std::move(path)) {}
     base::result<int> open_file() const;
     void run();
     void write_all(std::string_view lines);
+    void count_lost(std::string_view lines);
 
     std::string path_;
     int fd_ = -1;
@@ -71,6 +73,7 @@ class log_thread {
     std::size_t waiting_bytes_ = 0;
     bool stopping_ = false, reopen_ = false;
     std::atomic<std::uint64_t> dropped_{0};
+    bool cut_ = false;  // the file ends within a line; the thread's own
     std::thread thread_;
 };
 

@@ -17,6 +17,9 @@ constexpr setting table[] = {
      "only), unix:PATH; with ?proxy=v2 behind it, connections from trusted_proxies (or to the Unix "
      "socket) begin with a PROXY protocol v2 header, and all others are closed"},
     {"workers", &config::workers, "worker threads; 0 is one per core", 0, 1024},
+    {"management", &config::management,
+     "HOST:PORT where /livez, /readyz and /metrics are served, over plain HTTP and to anyone who "
+     "reaches it; off for none; empty is 127.0.0.1:9464, if that is free"},
     {"access_log", &config::access_log,
      "file of the access log, - for standard output, off for none; empty is access.log in the data "
      "directory"},
@@ -112,6 +115,14 @@ base::result<void> validate_listeners(config const& of) {
     return {};
 }
 
+base::result<void> validate_management(config const& of) {
+    if (of.management.empty() || of.management == "off") return {};
+    auto const where = parse_listen_address("http://" + of.management);
+    if (where && !where->proxy) return {};
+    return base::error{"management: '" + of.management +
+                       "' is not HOST:PORT, such as 127.0.0.1:9464, nor off"};
+}
+
 }  // namespace
 
 std::span<setting const> settings() {
@@ -157,6 +168,7 @@ base::result<void> validate(config const& of) {
         return base::error{
             "base_url must be an origin without a slash at its end, such as "
             "https://api.example.com"};
+    if (auto const management = validate_management(of); !management) return management;
     return validate_listeners(of);
 }
 
@@ -185,6 +197,12 @@ std::vector<listen_address> listen_addresses(config const& of) {
     std::vector<listen_address> all;
     for (auto const& text : of.listen) all.push_back(parse_listen_address(text).value());
     return all;
+}
+
+std::optional<listen_address> management_address(config const& of) {
+    if (of.management == "off") return std::nullopt;
+    auto const text = of.management.empty() ? std::string(management_default) : of.management;
+    return parse_listen_address("http://" + text).value();
 }
 
 unsigned worker_count(config const& of) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ struct config {
     std::string data;  // the default is set by the command line: $XDG_STATE_HOME/latchkey
     std::vector<std::string> listen = {"https://127.0.0.1:8443"};
     std::uint64_t workers = 0;  // 0: one per core
+    std::string management;     // HOST:PORT, "off", or empty: management_default if it is free
     std::string access_log;     // empty: access.log in the data directory
     std::string base_url;
     std::vector<std::string> trusted_proxies;
@@ -64,6 +66,7 @@ struct setting {
     std::string_view help;
     std::uint64_t least = 0;  // of a number
     std::uint64_t most = UINT64_MAX;
+    bool restart = false;  // a reload does not change it
 };
 std::span<setting const> settings();
 
@@ -79,6 +82,8 @@ api::settings interface_settings(config const& of);
 http::settings parser_settings(config const& of);
 std::vector<listen_address> listen_addresses(config const& of);
 unsigned worker_count(config const& of);
-std::string access_log_path(config const& of);  // "-" standard output, "" off
+inline constexpr std::string_view management_default = "127.0.0.1:9464";
+std::optional<listen_address> management_address(config const& of);  // nullopt: off
+std::string access_log_path(config const& of);                       // "-" standard output, "" off
 
 }  // namespace latchkey::server

@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <memory>
 #include <thread>
@@ -10,6 +9,11 @@
 #include "auth/key_form.hpp"
 #include "base/log.hpp"
 #include "server/bucket_file.hpp"
+#include "server/control.hpp"
+#include "server/exposition.hpp"
+#include "server/management.hpp"
+#include "server/pulse.hpp"
+#include "server/readiness.hpp"
 #include "server/worker.hpp"
 #include "uring/probe.hpp"
 
@@ -20,75 +24,58 @@ constexpr base::mono_ns second = 1'000'000'000;
 constexpr base::mono_ns ticket_key_age = 12 * 3600 * second;
 constexpr base::mono_ns reader_check_age = 60 * second;
 
-sigset_t obeyed_signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (int const number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
-    return set;
-}
-
-// The next signal within `patience`, or 0.
-int wait_for_signal(base::mono_ns patience) {
-    auto const set = obeyed_signals();
-    timespec const timeout{patience / second, patience % second};
-    int const number = sigtimedwait(&set, nullptr, &timeout);
-    return number > 0 ? number : 0;
-}
-
-// True when SIGTERM or SIGINT came within `patience`; other signals do not end the wait.
-bool wait_for_stop(base::mono_ns patience) {
-    auto const until = base::read_clocks().mono + patience;
-    for (auto now = until - patience; now < until; now = base::read_clocks().mono) {
-        int const number = wait_for_signal(until - now);
-        if (number == SIGTERM || number == SIGINT) return true;
-    }
-    return false;
-}
-
 class service {
   public:
     explicit service(config const& configuration)
-        : config_(configuration),
-          rules_(interface_settings(configuration)),
-          http_limits_(parser_settings(configuration)) {}
+        : supplies_{std::make_shared<rulebook>(configuration), nullptr, nullptr} {}
 
     base::result<void> start();
     void obey_signals();
     void stop();
 
   private:
+    config const& settings() const { return supplies_.rules->configuration; }
+    base::result<void> open_management();
     base::result<void> load_identity();
     base::result<void> open_sockets(unsigned workers);
     base::result<void> start_workers(unsigned count);
+    bool wait_for_stop(base::mono_ns patience);
     void reload();
     void rotate_ticket_keys();
+    void look_after();
+    void show_page(http::request const& asked, http::response& answer);
+    void show_readiness(http::response& answer);
+    void show_metrics(http::response& answer);
     std::size_t connections() const;
 
-    config const& config_;
-    api::settings rules_;
-    http::settings http_limits_;
+    supplies supplies_;
+    base::instant const started_ = base::read_clocks();
+    std::unique_ptr<control> control_;
     std::unique_ptr<store::environment> store_;
     std::unique_ptr<limit::buckets> buckets_;
     std::unique_ptr<limit::failures> failures_;
     std::unique_ptr<address_counts> open_by_address_;
     std::unique_ptr<log_thread> log_;
     tls::signing_thread signer_;
-    std::shared_ptr<tls::identity const> identity_;
-    std::shared_ptr<tls::ticket_keys const> tickets_;
     std::vector<listening> sockets_;
     std::unique_ptr<store::writer> writer_;
     std::unique_ptr<common> common_;
+    pulse pulse_;
     std::vector<std::unique_ptr<worker>> workers_;
+    std::uint64_t log_lines_dropped_ = 0;  // of those, as many were told of
 };
 
 base::result<void> service::start() {
-    unsigned const workers = worker_count(config_);
+    auto made = control::make();
+    if (!made) return made.error();
+    control_ = std::move(*made);
+    unsigned const workers = worker_count(settings());
     if (auto const able = uring::probe(); !able) return able.error();
-    auto const warning = uring::raise_limits(workers, config_.connections * workers);
+    auto const warning = uring::raise_limits(workers, settings().connections * workers);
     if (!warning.empty()) base::say(base::severity::warning, warning);
 
     auto store = store::environment::open(
-        {.directory = config_.data, .map_bytes = config_.store_map_mib << 20});
+        {.directory = settings().data, .map_bytes = settings().store_map_mib << 20});
     if (!store) return store.error();
     store_ = std::move(*store);
     if (auto const mine = store_->claim_for_server(); !mine) return mine.error();
@@ -96,33 +83,55 @@ base::result<void> service::start() {
     auto buckets = limit::buckets::make();
     if (!buckets) return buckets.error();
     buckets_ = std::move(*buckets);
-    restore_buckets(*buckets_, config_.data);
+    restore_buckets(*buckets_, settings().data);
     std::uint64_t seed = 0;
     auth::random_bytes(&seed, sizeof seed);
-    failures_ = std::make_unique<limit::failures>(rules_.failures_per_minute, seed);
-    open_by_address_ = std::make_unique<address_counts>(config_.http_connections_per_address,
-                                                        config_.connections * workers, seed);
-    auto log = log_thread::open(access_log_path(config_));
+    failures_ = std::make_unique<limit::failures>(
+        static_cast<std::uint32_t>(settings().auth_failures_per_minute), seed);
+    open_by_address_ = std::make_unique<address_counts>(settings().http_connections_per_address,
+                                                        settings().connections * workers, seed);
+    auto log = log_thread::open(access_log_path(settings()));
     if (!log) return log.error();
     log_ = std::move(*log);
 
     if (auto const loaded = load_identity(); !loaded) return loaded.error();
-    tickets_ = tls::ticket_keys::make();
+    supplies_.tickets = tls::ticket_keys::make();
     if (auto const opened = open_sockets(workers); !opened) return opened.error();
+    if (auto const opened = open_management(); !opened) return opened.error();
     writer_ = std::make_unique<store::writer>(*store_);
-    common_.reset(new common{config_, rules_, http_limits_, *store_, *writer_, *buckets_,
-                             *failures_, *open_by_address_, *log_, signer_});
+    common_.reset(
+        new common{*store_, *writer_, *buckets_, *failures_, *open_by_address_, *log_, signer_});
     return start_workers(workers);
 }
 
+// The default address may be some other program's; one that was chosen must be had.
+base::result<void> service::open_management() {
+    auto const where = management_address(settings());
+    if (!where) return {};
+    auto opened = management::open(
+        *where, [this](auto const& asked, auto& answer) { show_page(asked, answer); });
+    if (!opened && !settings().management.empty()) return opened.error();
+    if (!opened) {
+        base::say(base::severity::warning,
+                  "there is no management listener (set management to "
+                  "HOST:PORT or off): " +
+                      opened.error().message);
+        return {};
+    }
+    auto const url = (*opened)->where().url();
+    base::say("management on " + url.substr(url.find("//") + 2) + ": /livez, /readyz, /metrics");
+    control_->serve(std::move(*opened));
+    return {};
+}
+
 base::result<void> service::load_identity() {
-    auto const addresses = listen_addresses(config_);
+    auto const addresses = listen_addresses(settings());
     bool const tls = std::any_of(addresses.begin(), addresses.end(),
                                  [](auto const& each) { return each.tls(); });
     if (!tls) return {};
-    auto certificate = config_.tls_certificate, key = config_.tls_key;
+    auto certificate = settings().tls_certificate, key = settings().tls_key;
     if (certificate.empty()) {
-        auto const folder = config_.data + "/tls";
+        auto const folder = settings().data + "/tls";
         certificate = folder + "/certificate.pem", key = folder + "/key.pem";
         struct stat status{};
         if (::stat(certificate.c_str(), &status) != 0) {
@@ -137,12 +146,12 @@ base::result<void> service::load_identity() {
     }
     auto loaded = tls::identity::load(certificate, key);
     if (!loaded) return loaded.error();
-    identity_ = std::move(*loaded);
+    supplies_.identity = std::move(*loaded);
     return {};
 }
 
 base::result<void> service::open_sockets(unsigned workers) {
-    for (auto const& where : listen_addresses(config_)) {
+    for (auto const& where : listen_addresses(settings())) {
         auto opened = listening::open(where, workers);
         if (!opened) return opened.error();
         sockets_.push_back(std::move(*opened));
@@ -155,8 +164,8 @@ base::result<void> service::start_workers(unsigned count) {
         std::vector<listener> mine;
         for (auto const& socket : sockets_)
             mine.push_back({socket.descriptor_of(i), socket.where().tls(), socket.where().proxy});
-        auto made = std::make_unique<worker>(*common_, i);
-        auto const started = made->start(mine, identity_, tickets_);
+        auto made = std::make_unique<worker>(*common_, i, supplies_);
+        auto const started = made->start(mine);
         if (!started) {
             stop();
             return started.error();
@@ -172,32 +181,51 @@ void service::obey_signals() {
     auto next_tickets = now + ticket_key_age;
     auto next_check = now + reader_check_age;
     for (;;) {
-        int const number =
-            wait_for_signal(std::max<base::mono_ns>(std::min(next_tickets, next_check) - now, 0));
+        int const number = control_->wait(std::min(next_tickets, next_check));
         now = base::read_clocks().mono;
         if (number == SIGTERM || number == SIGINT) return;
         if (number == SIGHUP) reload();
         if (now >= next_tickets) rotate_ticket_keys(), next_tickets = now + ticket_key_age;
-        if (now >= next_check) store_->clear_stale_readers(), next_check = now + reader_check_age;
+        if (now >= next_check) look_after(), next_check = now + reader_check_age;
     }
+}
+
+// Once a minute.
+void service::look_after() {
+    store_->clear_stale_readers();
+    auto const dropped = log_->dropped();
+    if (dropped != log_lines_dropped_)
+        base::say(base::severity::warning,
+                  std::to_string(dropped - log_lines_dropped_) +
+                      " entries of the access log could not be written within the last minute");
+    log_lines_dropped_ = dropped;
+}
+
+// True when SIGTERM or SIGINT came within `patience`; other signals do not end the wait.
+bool service::wait_for_stop(base::mono_ns patience) {
+    auto const until = base::read_clocks().mono + patience;
+    while (base::read_clocks().mono < until) {
+        int const number = control_->wait(until);
+        if (number == SIGTERM || number == SIGINT) return true;
+    }
+    return false;
 }
 
 // What is wrong with the new files is said, and the old ones stay in use.
 void service::reload() {
     log_->reopen();
-    auto const before = identity_;
     if (auto const loaded = load_identity(); !loaded) {
         base::say(base::severity::failure,
                   "the certificate was not reloaded: " + loaded.error().message);
         return;
     }
-    for (auto const& each : workers_) each->use(identity_, tickets_);
-    if (identity_) base::say("reloaded the certificate: " + identity_->summary());
+    for (auto const& each : workers_) each->use(supplies_, [] {});
+    if (supplies_.identity) base::say("reloaded the certificate: " + supplies_.identity->summary());
 }
 
 void service::rotate_ticket_keys() {
-    tickets_ = tickets_->rotated();
-    for (auto const& each : workers_) each->use(identity_, tickets_);
+    supplies_.tickets = supplies_.tickets->rotated();
+    for (auto const& each : workers_) each->use(supplies_, [] {});
 }
 
 std::size_t service::connections() const {
@@ -206,21 +234,55 @@ std::size_t service::connections() const {
     return sum;
 }
 
+// ---- the management listener's pages
+
+void service::show_page(http::request const& asked, http::response& answer) {
+    if (asked.path == "/livez") return answer_liveness(answer);
+    if (asked.path == "/readyz") return show_readiness(answer);
+    if (asked.path == "/metrics") return show_metrics(answer);
+    answer.status = 404;
+    answer.content_type = http::content::text;
+    answer.body.append("there are /livez, /readyz and /metrics\n");
+}
+
+// It is only asked once everything has started.
+void service::show_readiness(http::response& answer) {
+    bool const live = pulse_.felt(workers_, base::read_clocks().mono);
+    readiness_check const checks[] = {
+        {"workers", live ? "" : "a worker does not answer"},
+        {"store", store_ ? "" : "not open"},
+        {"accepting", common_->draining ? "draining" : ""},
+    };
+    answer_readiness(checks, answer);
+}
+
+void service::show_metrics(http::response& answer) {
+    measured now{.connections = connections(),
+                 .commits = writer_->count(),
+                 .store = *store_,
+                 .log_lines_dropped = log_->dropped(),
+                 .started = started_,
+                 .now = base::read_clocks()};
+    for (auto const& each : workers_) now.workers.push_back(&each->metrics());
+    answer.add("Content-Type", exposition_type);
+    append_exposition(now, answer.body);
+}
+
 // No acknowledged write is lost and no answer is cut.
 void service::stop() {
     // Load balancers see `Connection: close` while connections are still taken.
     common_->draining.store(true);
     bool hurry = false;
-    if (config_.stop_drain_delay_seconds != 0)
+    if (settings().stop_drain_delay_seconds != 0)
         hurry =
-            wait_for_stop(static_cast<base::mono_ns>(config_.stop_drain_delay_seconds) * second);
+            wait_for_stop(static_cast<base::mono_ns>(settings().stop_drain_delay_seconds) * second);
     for (auto const& each : workers_) each->stop_accepting();
     // Idle connections end; those with a request in hand end with its answer.
     for (auto const& each : workers_) each->drain();
-    auto const until =
-        base::read_clocks().mono + static_cast<base::mono_ns>(config_.stop_grace_seconds) * second;
+    auto const until = base::read_clocks().mono +
+                       static_cast<base::mono_ns>(settings().stop_grace_seconds) * second;
     while (!hurry && connections() != 0 && base::read_clocks().mono < until) {
-        int const number = wait_for_signal(second / 50);
+        int const number = control_->wait(base::read_clocks().mono + second / 50);
         hurry = number == SIGTERM || number == SIGINT;
     }
     if (auto const left = connections(); left != 0) {
@@ -232,7 +294,7 @@ void service::stop() {
     for (auto const& each : workers_) each->finish();
     writer_->stop();
     workers_.clear();  // with their mailboxes, which the writer has let go of by now
-    save_buckets(*buckets_, config_.data);
+    save_buckets(*buckets_, settings().data);
 }
 
 }  // namespace
@@ -245,7 +307,9 @@ base::result<void> check_files(config const& configuration) {
 }
 
 base::result<void> serve_until_stopped(config const& configuration) {
-    auto const set = obeyed_signals();
+    sigset_t set;
+    sigemptyset(&set);
+    for (int const number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
     service running(configuration);

@@ -99,6 +99,7 @@ void transport::on_receive(std::int32_t result, std::uint32_t flags) {
     if (result == 0) {
         no_more_input();
     } else if (result == -ENOBUFS) {
+        home_.metrics().starved.add();
         if (!starved_) home_.starved(*this);
         starved_ = true;
     } else if (result < 0 && result != -ECANCELED && result != -EINTR && result != -EAGAIN) {
@@ -388,7 +389,7 @@ void transport::account() {
 }
 
 base::mono_ns transport::send_ns() const {
-    return static_cast<base::mono_ns>(home_.shared().configuration.http_send_seconds) * second;
+    return static_cast<base::mono_ns>(home_.rules()->configuration.http_send_seconds) * second;
 }
 
 // ---- TLS
@@ -411,7 +412,7 @@ void transport::begin_handshake() {
     handshaking_ = true;
     end_deadline_ =
         home_.now().mono +
-        static_cast<base::mono_ns>(home_.shared().configuration.http_handshake_seconds) * second;
+        static_cast<base::mono_ns>(home_.rules()->configuration.http_handshake_seconds) * second;
     arm_deadline();
 }
 
@@ -441,6 +442,8 @@ void transport::handshake_step() {
             break;
         case tls::progress::done: {
             handshaking_ = false;
+            auto& metrics = home_.metrics();
+            (session_->resumed() ? metrics.handshakes_resumed : metrics.handshakes_full).add();
             end_deadline_ = 0;
             arm_deadline();
             // Requests may have come in the same bytes as the end of the handshake.
@@ -457,7 +460,7 @@ void transport::handshake_step() {
 
 // The alert goes out, and then the connection ends; the coroutine learns only that nothing comes.
 void transport::handshake_failed() {
-    handshaking_ = false;
+    if (std::exchange(handshaking_, false)) home_.metrics().handshakes_failed.add();
     sealed_end_sent_ = true;
     no_more_input();
 }
