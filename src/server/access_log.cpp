@@ -32,6 +32,17 @@ void append_number_member(std::string& to, std::string_view name, std::int64_t v
     to.append(name).append(digits, end);
 }
 
+base::result<int> open_file(std::string const& path) {
+    if (path == "-") return STDOUT_FILENO;
+    int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (fd < 0) return base::errno_error("cannot open the access log " + path, errno);
+    return fd;
+}
+
+void close_file(int fd) {
+    if (fd > STDERR_FILENO) ::close(fd);
+}
+
 }  // namespace
 
 void log_entry::begin(std::string_view verb, std::string_view raw_path, std::string_view agent,
@@ -78,12 +89,8 @@ void append_line(log_entry const& entry, api::exchange const* exchange, api::pee
 }
 
 base::result<std::unique_ptr<log_thread>> log_thread::open(std::string path) {
-    std::unique_ptr<log_thread> made(new log_thread(std::move(path)));
-    if (!made->on()) return made;
-    auto const opened = made->open_file();
-    if (!opened) return opened.error();
-    made->fd_ = *opened;
-    made->thread_ = std::thread([log = made.get()] { log->run(); });
+    std::unique_ptr<log_thread> made(new log_thread);
+    if (auto const opened = made->reopen(path); !opened) return opened.error();
     return made;
 }
 
@@ -95,14 +102,25 @@ log_thread::~log_thread() {
     }
     change_.notify_one();
     thread_.join();
-    if (fd_ > STDERR_FILENO) ::close(fd_);
+    close_file(fd_);
 }
 
-base::result<int> log_thread::open_file() const {
-    if (path_ == "-") return STDOUT_FILENO;
-    int const fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
-    if (fd < 0) return base::errno_error("cannot open the access log " + path_, errno);
-    return fd;
+base::result<void> log_thread::reopen(std::string const& path) {
+    if (path.empty()) {
+        on_ = false;
+        return {};
+    }
+    auto const opened = open_file(path);
+    if (!opened) return opened.error();
+    {
+        std::lock_guard const hold(mutex_);
+        close_file(std::exchange(next_fd_, *opened));
+        before_next_ = full_.size();
+    }
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    change_.notify_one();
+    on_ = true;
+    return {};
 }
 
 void log_thread::hand_over(std::string& lines) {
@@ -121,31 +139,19 @@ void log_thread::hand_over(std::string& lines) {
     change_.notify_one();
 }
 
-void log_thread::reopen() {
-    {
-        std::lock_guard const hold(mutex_);
-        reopen_ = true;
-    }
-    change_.notify_one();
-}
-
 void log_thread::run() {
     std::vector<std::string> batch;
     std::unique_lock hold(mutex_);
     for (;;) {
-        change_.wait(hold, [this] { return stopping_ || reopen_ || !full_.empty(); });
+        change_.wait(hold, [this] { return stopping_ || next_fd_ >= 0 || !full_.empty(); });
         batch.swap(full_);
-        bool const anew = std::exchange(reopen_, false);
+        int const next = std::exchange(next_fd_, -1);
+        auto const old = next >= 0 ? before_next_ : batch.size();
         bool const last = stopping_;
         hold.unlock();
-        for (auto const& lines : batch) write_all(lines);
-        if (anew && path_ != "-") {
-            // Until the new file is open, the old one is better than none.
-            if (auto const opened = open_file()) {
-                ::close(std::exchange(fd_, *opened));
-                cut_ = false;
-            }
-        }
+        for (std::size_t i = 0; i < old; ++i) write_all(batch[i]);
+        if (next >= 0) go_over_to(next);
+        for (std::size_t i = old; i < batch.size(); ++i) write_all(batch[i]);
         hold.lock();
         for (auto& lines : batch) {
             waiting_bytes_ -= lines.size();
@@ -155,6 +161,11 @@ void log_thread::run() {
         batch.clear();
         if (last && full_.empty()) return;
     }
+}
+
+void log_thread::go_over_to(int fd) {
+    if (fd != fd_) close_file(std::exchange(fd_, fd));
+    cut_ = false;
 }
 
 // A disk that fills up may take half of a line; what comes after it begins with an end of line, so

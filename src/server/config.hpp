@@ -26,6 +26,7 @@ struct config {
     std::string access_log;     // empty: access.log in the data directory
     std::string base_url;
     std::vector<std::string> trusted_proxies;
+    std::vector<std::string> deprecated;
     std::uint64_t connections = 8192;
 
     std::string tls_certificate;
@@ -76,6 +77,10 @@ std::string shown(config const& of, setting const& which);
 // Everything that can be said about a configuration without opening anything: ranges, addresses,
 // plain HTTP where it is not allowed. The error names the setting.
 base::result<void> validate(config const& of);
+
+// Whether a listener takes keys without TLS only where nobody else can read them: on loopback, on
+// Unix sockets, behind a proxy that is trusted.
+base::result<void> validate_plain(listen_address const& where, config const& of);
 
 // What the layers below take from it. `validate` must have passed.
 api::settings interface_settings(config const& of);

@@ -14,6 +14,8 @@
 #include "server/management.hpp"
 #include "server/pulse.hpp"
 #include "server/readiness.hpp"
+#include "server/reload.hpp"
+#include "server/systemd.hpp"
 #include "server/worker.hpp"
 #include "uring/probe.hpp"
 
@@ -21,13 +23,15 @@ namespace latchkey::server {
 namespace {
 
 constexpr base::mono_ns second = 1'000'000'000;
+constexpr base::mono_ns never = INT64_MAX;
 constexpr base::mono_ns ticket_key_age = 12 * 3600 * second;
 constexpr base::mono_ns reader_check_age = 60 * second;
 
 class service {
   public:
-    explicit service(config const& configuration)
-        : supplies_{std::make_shared<rulebook>(configuration), nullptr, nullptr} {}
+    service(config const& configuration, read_again again)
+        : again_(std::move(again)),
+          supplies_{std::make_shared<rulebook>(configuration), nullptr, nullptr} {}
 
     base::result<void> start();
     void obey_signals();
@@ -36,11 +40,12 @@ class service {
   private:
     config const& settings() const { return supplies_.rules->configuration; }
     base::result<void> open_management();
-    base::result<void> load_identity();
+    base::result<std::shared_ptr<tls::identity const>> load_identity(config const& of) const;
     base::result<void> open_sockets(unsigned workers);
     base::result<void> start_workers(unsigned count);
     bool wait_for_stop(base::mono_ns patience);
-    void reload();
+    base::result<void> reload();
+    void finish_reload();
     void rotate_ticket_keys();
     void look_after();
     void show_page(http::request const& asked, http::response& answer);
@@ -48,7 +53,15 @@ class service {
     void show_metrics(http::response& answer);
     std::size_t connections() const;
 
+    manager manager_;
+    read_again again_;
     supplies supplies_;
+    // A reload that not every worker has taken up yet.
+    struct taking_up {
+        std::atomic<std::size_t> workers_left;
+        std::string what;
+    };
+    std::shared_ptr<taking_up> reloading_;
     base::instant const started_ = base::read_clocks();
     std::unique_ptr<control> control_;
     std::unique_ptr<store::environment> store_;
@@ -94,7 +107,9 @@ base::result<void> service::start() {
     if (!log) return log.error();
     log_ = std::move(*log);
 
-    if (auto const loaded = load_identity(); !loaded) return loaded.error();
+    auto const identity = load_identity(settings());
+    if (!identity) return identity.error();
+    supplies_.identity = *identity;
     supplies_.tickets = tls::ticket_keys::make();
     if (auto const opened = open_sockets(workers); !opened) return opened.error();
     if (auto const opened = open_management(); !opened) return opened.error();
@@ -124,38 +139,42 @@ base::result<void> service::open_management() {
     return {};
 }
 
-base::result<void> service::load_identity() {
-    auto const addresses = listen_addresses(settings());
+base::result<std::shared_ptr<tls::identity const>> service::load_identity(config const& of) const {
+    auto const addresses = listen_addresses(of);
     bool const tls = std::any_of(addresses.begin(), addresses.end(),
                                  [](auto const& each) { return each.tls(); });
-    if (!tls) return {};
-    auto certificate = settings().tls_certificate, key = settings().tls_key;
-    if (certificate.empty()) {
-        auto const folder = settings().data + "/tls";
-        certificate = folder + "/certificate.pem", key = folder + "/key.pem";
-        struct stat status{};
-        if (::stat(certificate.c_str(), &status) != 0) {
-            ::mkdir(folder.c_str(), 0700);
-            if (auto const made = tls::make_self_signed(certificate, key); !made)
-                return made.error();
-            base::say(
-                "made a self-signed certificate for localhost, 127.0.0.1 and ::1: " + certificate +
-                " (clients need it as their CA; configure tls.certificate and tls.key for a real "
-                "one)");
-        }
+    if (!tls) return std::shared_ptr<tls::identity const>();
+    if (!of.tls_certificate.empty()) return tls::identity::load(of.tls_certificate, of.tls_key);
+    auto const folder = of.data + "/tls";
+    auto const certificate = folder + "/certificate.pem", key = folder + "/key.pem";
+    struct stat status{};
+    if (::stat(certificate.c_str(), &status) != 0) {
+        ::mkdir(folder.c_str(), 0700);
+        if (auto const made = tls::make_self_signed(certificate, key); !made) return made.error();
+        base::say(
+            "made a self-signed certificate for localhost, 127.0.0.1 and ::1: " + certificate +
+            " (clients need it as their CA; configure tls.certificate and tls.key for a real "
+            "one)");
     }
-    auto loaded = tls::identity::load(certificate, key);
-    if (!loaded) return loaded.error();
-    supplies_.identity = std::move(*loaded);
-    return {};
+    return tls::identity::load(certificate, key);
 }
 
 base::result<void> service::open_sockets(unsigned workers) {
+    auto const handed = handed_sockets();
     for (auto const& where : listen_addresses(settings())) {
+        if (where.scheme == listen_address::kind::handed) {
+            auto taken = listening::take(where, handed);
+            if (!taken) return taken.error();
+            for (auto& each : *taken) sockets_.push_back(std::move(each));
+            continue;
+        }
         auto opened = listening::open(where, workers);
         if (!opened) return opened.error();
         sockets_.push_back(std::move(*opened));
     }
+    // What was handed in says only now where it is; what was configured was judged before.
+    for (auto const& each : sockets_)
+        if (auto const safe = validate_plain(each.where(), settings()); !safe) return safe.error();
     return {};
 }
 
@@ -163,7 +182,10 @@ base::result<void> service::start_workers(unsigned count) {
     for (unsigned i = 0; i < count; ++i) {
         std::vector<listener> mine;
         for (auto const& socket : sockets_)
-            mine.push_back({socket.descriptor_of(i), socket.where().tls(), socket.where().proxy});
+            mine.push_back({.fd = socket.descriptor_of(i),
+                            .tls = socket.where().tls(),
+                            .proxy = socket.where().proxy,
+                            .handed = socket.handed()});
         auto made = std::make_unique<worker>(*common_, i, supplies_);
         auto const started = made->start(mine);
         if (!started) {
@@ -180,14 +202,72 @@ void service::obey_signals() {
     auto now = base::read_clocks().mono;
     auto next_tickets = now + ticket_key_age;
     auto next_check = now + reader_check_age;
+    auto const watchdog = manager_.watchdog_every();
+    auto next_watchdog = watchdog == 0 ? never : now;
+    bool reload_wanted = false;
+    manager_.tell("READY=1");
     for (;;) {
-        int const number = control_->wait(std::min(next_tickets, next_check));
+        int const number = control_->wait(std::min({next_tickets, next_check, next_watchdog}));
         now = base::read_clocks().mono;
         if (number == SIGTERM || number == SIGINT) return;
-        if (number == SIGHUP) reload();
+        if (number == SIGHUP) reload_wanted = true;
+        if (reloading_ && reloading_->workers_left == 0) finish_reload();
+        if (reload_wanted && !reloading_) {
+            reload_wanted = false;
+            manager_.tell_reloading(now);
+            if (auto const done = reload(); !done) {
+                base::say(base::severity::failure,
+                          "nothing was reloaded and all stays as it was: " + done.error().message);
+                manager_.tell("READY=1");
+            }
+        }
+        // A worker that hangs keeps the watchdog from hearing of us, and we are started anew.
+        if (now >= next_watchdog) {
+            if (pulse_.felt(workers_, now)) manager_.tell("WATCHDOG=1");
+            next_watchdog = now + watchdog;
+        }
         if (now >= next_tickets) rotate_ticket_keys(), next_tickets = now + ticket_key_age;
         if (now >= next_check) look_after(), next_check = now + reader_check_age;
     }
+}
+
+// Everything is read and judged before anything is changed. Then each worker goes over between two
+// of its turns, and says so.
+base::result<void> service::reload() {
+    auto const read = again_();
+    if (!read) return read.error();
+    auto const next = reload_of(settings(), *read);
+    if (!next) return next.error();
+    for (auto const& each : sockets_)
+        if (auto const safe = validate_plain(each.where(), next->settings); !safe)
+            return safe.error();
+    auto const identity = load_identity(next->settings);
+    if (!identity) return identity.error();
+    if (auto const log = log_->reopen(access_log_path(next->settings)); !log) return log.error();
+
+    supplies_.rules = std::make_shared<rulebook>(next->settings);
+    supplies_.identity = *identity;
+    failures_->allow(static_cast<std::uint32_t>(settings().auth_failures_per_minute));
+    if (!next->need_restart.empty())
+        base::say(base::severity::warning,
+                  "only a restart changes " + next->need_restart + ", left as it was");
+    reloading_ = std::make_shared<taking_up>();
+    reloading_->workers_left = workers_.size();
+    reloading_->what = next->changed.empty() ? "nothing changed" : "changed " + next->changed;
+    for (auto const& each : workers_)
+        each->use(supplies_, [this, mine = reloading_] {
+            if (mine->workers_left.fetch_sub(1) == 1) control_->wake();
+        });
+    return {};
+}
+
+// Every worker has acknowledged; whatever still uses the old configuration, a request in hand, is
+// the last to do so and frees it.
+void service::finish_reload() {
+    auto const done = std::exchange(reloading_, nullptr);
+    base::say("reloaded the configuration: " + done->what);
+    manager_.tell("READY=1");
+    if (supplies_.identity) base::say("reloaded the certificate: " + supplies_.identity->summary());
 }
 
 // Once a minute.
@@ -209,18 +289,6 @@ bool service::wait_for_stop(base::mono_ns patience) {
         if (number == SIGTERM || number == SIGINT) return true;
     }
     return false;
-}
-
-// What is wrong with the new files is said, and the old ones stay in use.
-void service::reload() {
-    log_->reopen();
-    if (auto const loaded = load_identity(); !loaded) {
-        base::say(base::severity::failure,
-                  "the certificate was not reloaded: " + loaded.error().message);
-        return;
-    }
-    for (auto const& each : workers_) each->use(supplies_, [] {});
-    if (supplies_.identity) base::say("reloaded the certificate: " + supplies_.identity->summary());
 }
 
 void service::rotate_ticket_keys() {
@@ -271,6 +339,7 @@ void service::show_metrics(http::response& answer) {
 // No acknowledged write is lost and no answer is cut.
 void service::stop() {
     // Load balancers see `Connection: close` while connections are still taken.
+    manager_.tell("STOPPING=1\nSTATUS=ends what is in flight");
     common_->draining.store(true);
     bool hurry = false;
     if (settings().stop_drain_delay_seconds != 0)
@@ -306,13 +375,13 @@ base::result<void> check_files(config const& configuration) {
     return {};
 }
 
-base::result<void> serve_until_stopped(config const& configuration) {
+base::result<void> serve_until_stopped(config const& configuration, read_again again) {
     sigset_t set;
     sigemptyset(&set);
     for (int const number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
-    service running(configuration);
+    service running(configuration, std::move(again));
     if (auto const started = running.start(); !started) return started.error();
     running.obey_signals();
     base::say("stopping");

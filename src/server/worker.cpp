@@ -99,6 +99,7 @@ struct worker::acceptor {
     // comes later is refused by the kernel at once and does not wait in a queue that nobody
     // empties.
     void stop_listening() {
+        if (from.handed) return;  // who waits is the next process' to serve
         for (int fd; (fd = ::accept4(from.fd, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;)
             on.accept({.fd = fd, .tls = from.tls, .proxy = from.proxy});
         ::shutdown(from.fd, SHUT_RDWR);
