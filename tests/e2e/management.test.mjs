@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { assertStatus, command, message, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
 import { connectWire, utf8 } from './wire.mjs';
 
-const promtool = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../build/packages/prometheus/usr/bin/promtool');
+const promtool = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../build/packages/usr/bin/promtool');
 const managed = (options = {}) => startServer({ management: '127.0.0.1:0', ...options });
 
 function managementOf(server) {
