@@ -10,6 +10,13 @@ using base::problem;
 constexpr std::uint32_t overload_retry_seconds = 1;
 constexpr std::string_view transport_security = "max-age=31536000";
 
+void announce(deprecation const& of, http::response& answer) {
+    answer.add("Deprecation", of.since);
+    if (!of.sunset.empty()) answer.add("Sunset", of.sunset);
+    if (!of.link.empty())
+        answer.add("Link", "<", of.link, ">; rel=\"deprecation\"; type=\"text/html\"");
+}
+
 }  // namespace
 
 need exchange::refused(base::problem code, http::response& answer) {
@@ -81,6 +88,10 @@ need exchange::dressed(http::response& answer) {
         answer.add("Strict-Transport-Security", transport_security);
     if (!s.canonical.empty())
         answer.add("Link", "<", s.rules->base_url, s.canonical, ">; rel=\"canonical\"");
+    // Only to those who may learn which routes exist.
+    if (s.admitted || s.where.open)
+        for (auto const& each : s.rules->deprecations)
+            if (each.of == s.where.chosen) announce(each, answer);
     if (!s.admitted || s.rate_line.empty()) return need::nothing;
     answer.add("RateLimit-Policy", s.who->limits().header);
     answer.add("RateLimit", s.rate_line);
@@ -124,6 +135,12 @@ std::string_view exchange::trace_id() const {
 }
 std::string_view exchange::route() const {
     return state_->where.pattern;
+}
+route const* exchange::handler() const {
+    return state_->where.chosen;
+}
+http::method exchange::method() const {
+    return state_->method;
 }
 model::id exchange::key_id() const {
     return state_->who ? state_->who->record().id : 0;

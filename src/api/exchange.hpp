@@ -57,6 +57,8 @@ enum class need : std::uint8_t { nothing, body, commit };
 enum class key_source : std::uint8_t { none, bearer, header, query, body };
 std::string_view name_of(key_source source);
 
+struct route;
+
 class exchange {
   public:
     exchange();
@@ -93,7 +95,9 @@ class exchange {
     std::string_view request_id() const;
     std::string_view trace_id() const;  // of `traceparent`, 32 hexadecimal digits or empty
     std::string_view route() const;     // the pattern, "/api/v1/users/{id}", or empty
-    model::id key_id() const;           // 0: none; set on 403 and 429 too
+    api::route const* handler() const;  // the row of routes() that serves it; null: none does
+    http::method method() const;
+    model::id key_id() const;  // 0: none; set on 403 and 429 too
     std::string_view project() const;
     key_source source() const;
     std::optional<model::address> const& client()

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/deprecation.hpp"
 #include "base/limits.hpp"
 #include "model/cidr.hpp"
 
@@ -20,6 +21,7 @@ struct settings {
     std::string key_prefix = "lkey";         // of keys that are made
     std::int64_t key_ttl_seconds = 0;        // of keys that are made without an expiry; 0: none
     bool strict_transport_security = false;  // true with a configured certificate
+    std::vector<deprecation> deprecations;
     std::size_t body_bytes_max = base::limits::body_bytes_max;
 };
 

@@ -23,7 +23,8 @@ int show(server::config const& of) {
         if (in != section) std::printf("\n[%s]\n", in.c_str());
         section = in;
         auto const name = dot == which.name.npos ? which.name : which.name.substr(dot + 1);
-        std::printf("# %.*s\n%.*s = %s\n", static_cast<int>(which.help.size()), which.help.data(),
+        std::printf("# %.*s%s\n%.*s = %s\n", static_cast<int>(which.help.size()), which.help.data(),
+                    which.restart ? " (changing it takes a restart)" : "",
                     static_cast<int>(name.size()), name.data(), server::shown(of, which).c_str());
     }
     return done;
@@ -36,15 +37,19 @@ void add_serve(CLI::App& program, int& code) {
     auto const flags = std::make_shared<setting_flags>();
     flags->add_to(*command);
     command->footer(
-        "SIGTERM and SIGINT stop in order, SIGHUP reloads the certificate and reopens the access "
-        "log.\n"
+        "SIGTERM and SIGINT stop in order. SIGHUP reads the file and the certificate anew, over "
+        "which\nthe flags still win, and reopens the access log; when anything is wrong, all stays "
+        "as it was.\n"
         "Defaults are in brackets; latchkey config show prints what a file and flags come to.");
     command->callback([flags, &code] {
         auto const settings = flags->resolve(code);
         if (!settings) return void(report(settings.error(), code));
         if (auto const usable = server::check_files(*settings); !usable)
             return void(code = report(usable.error(), wrong_configuration));
-        auto const served = server::serve_until_stopped(*settings);
+        auto const served = server::serve_until_stopped(*settings, [flags] {
+            int ignored = done;
+            return flags->resolve(ignored);
+        });
         if (!served) code = report(served.error(), failed);
     });
 }

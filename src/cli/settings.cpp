@@ -3,7 +3,9 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 
 #include "cli/command.hpp"
@@ -81,6 +83,19 @@ base::result<void> assign_table(config& to, toml::table const& table, std::strin
     return {};
 }
 
+// toml::parse_file takes what cannot be read, such as a directory, for an empty file.
+base::result<void> read_file(std::string const& path, std::string& text) {
+    auto* const file = std::fopen(path.c_str(), "re");
+    if (file == nullptr) return base::errno_error("cannot open " + path, errno);
+    char bytes[4096];
+    for (std::size_t size; (size = std::fread(bytes, 1, sizeof bytes, file)) > 0;)
+        text.append(bytes, size);
+    auto const failure = std::ferror(file) != 0 ? errno : 0;
+    std::fclose(file);
+    if (failure != 0) return base::errno_error("cannot read " + path, failure);
+    return {};
+}
+
 }  // namespace
 
 std::string default_data_directory() {
@@ -95,7 +110,9 @@ base::result<config> load_config(std::string const& path) {
     made.data = default_data_directory();
     if (path.empty()) return made;
     try {
-        auto const table = toml::parse_file(path);
+        std::string text;
+        if (auto const there = read_file(path, text); !there) return there.error();
+        auto const table = toml::parse(text, path);
         if (auto const done = assign_table(made, table, ""); !done)
             return base::error{path + ": " + done.error().message};
     } catch (toml::parse_error const& wrong) {

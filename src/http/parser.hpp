@@ -36,6 +36,8 @@ class parser {
   public:
     // `limits` must outlive the parser.
     explicit parser(settings const& limits) : limits_(&limits) {}
+    // From the next call on these hold.
+    void use(settings const& limits) { limits_ = &limits; }
 
     // `input` begins where the last complete message ended and always grows at its end only.
     // `consumed` is 0 until the head is complete. A declared length above body_bytes_max is

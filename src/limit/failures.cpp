@@ -75,9 +75,13 @@ model::address network_of(model::address const& client) {
     return network;
 }
 
-failures::failures(std::uint32_t per_minute, std::uint64_t seed)
-    : per_minute_(per_minute), seed_(seed) {
+failures::failures(std::uint32_t per_minute, std::uint64_t seed) : seed_(seed) {
+    allow(per_minute);
+}
+
+void failures::allow(std::uint32_t per_minute) {
     base::check(per_minute <= per_minute_max, "more failed authentications than can be counted");
+    per_minute_.store(per_minute, std::memory_order_relaxed);
 }
 
 std::size_t failures::word_of(model::address const& client) const {
@@ -88,11 +92,12 @@ std::size_t failures::word_of(model::address const& client) const {
 }
 
 std::uint32_t failures::count(model::address const& client, base::mono_ns now) {
-    if (per_minute_ == 0) return 0;
+    auto const per_minute = per_minute_.load(std::memory_order_relaxed);
+    if (per_minute == 0) return 0;
     auto& word = words_[word_of(client)];
     auto seen = word.load(std::memory_order_relaxed);
     for (;;) {
-        auto const next = after(std::bit_cast<history>(seen), now / tick_ns, per_minute_);
+        auto const next = after(std::bit_cast<history>(seen), now / tick_ns, per_minute);
         auto const wanted = std::bit_cast<std::uint64_t>(next);
         // Unchanged within a tick of a refusal: a flood of failures only reads.
         if (wanted != seen && !word.compare_exchange_weak(seen, wanted, std::memory_order_relaxed))

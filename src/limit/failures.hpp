@@ -40,6 +40,8 @@ class failures {
     // `per_minute` is what is allowed, at most per_minute_max; 0 switches the limit off. `seed` is
     // from the system's random source.
     failures(std::uint32_t per_minute, std::uint64_t seed);
+    // Another number from now on; who is being refused stays it for the rest of its time.
+    void allow(std::uint32_t per_minute);
     failures(failures const&) = delete;
     failures& operator=(failures const&) = delete;
 
@@ -51,7 +53,7 @@ class failures {
     std::size_t word_of(model::address const& client) const;
 
   private:
-    std::uint32_t const per_minute_;
+    std::atomic<std::uint32_t> per_minute_;
     std::uint64_t const seed_;
     std::array<std::atomic<std::uint64_t>, words> words_{};
 };

@@ -32,6 +32,17 @@ void append_number_member(std::string& to, std::string_view name, std::int64_t v
     to.append(name).append(digits, end);
 }
 
+base::result<int> open_file(std::string const& path) {
+    if (path == "-") return STDOUT_FILENO;
+    int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (fd < 0) return base::errno_error("cannot open the access log " + path, errno);
+    return fd;
+}
+
+void close_file(int fd) {
+    if (fd > STDERR_FILENO) ::close(fd);
+}
+
 }  // namespace
 
 void log_entry::begin(std::string_view verb, std::string_view raw_path, std::string_view agent,
@@ -78,12 +89,8 @@ void append_line(log_entry const& entry, api::exchange const* exchange, api::pee
 }
 
 base::result<std::unique_ptr<log_thread>> log_thread::open(std::string path) {
-    std::unique_ptr<log_thread> made(new log_thread(std::move(path)));
-    if (!made->on()) return made;
-    auto const opened = made->open_file();
-    if (!opened) return opened.error();
-    made->fd_ = *opened;
-    made->thread_ = std::thread([log = made.get()] { log->run(); });
+    std::unique_ptr<log_thread> made(new log_thread);
+    if (auto const opened = made->reopen(path); !opened) return opened.error();
     return made;
 }
 
@@ -95,14 +102,25 @@ log_thread::~log_thread() {
     }
     change_.notify_one();
     thread_.join();
-    if (fd_ > STDERR_FILENO) ::close(fd_);
+    close_file(fd_);
 }
 
-base::result<int> log_thread::open_file() const {
-    if (path_ == "-") return STDOUT_FILENO;
-    int const fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
-    if (fd < 0) return base::errno_error("cannot open the access log " + path_, errno);
-    return fd;
+base::result<void> log_thread::reopen(std::string const& path) {
+    if (path.empty()) {
+        on_ = false;
+        return {};
+    }
+    auto const opened = open_file(path);
+    if (!opened) return opened.error();
+    {
+        std::lock_guard const hold(mutex_);
+        close_file(std::exchange(next_fd_, *opened));
+        before_next_ = full_.size();
+    }
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    change_.notify_one();
+    on_ = true;
+    return {};
 }
 
 void log_thread::hand_over(std::string& lines) {
@@ -114,18 +132,10 @@ void log_thread::hand_over(std::string& lines) {
             lines = {};
             if (!empty_.empty()) lines = std::move(empty_.back()), empty_.pop_back();
         } else {
-            dropped_.fetch_add(lines.size(), std::memory_order_relaxed);
+            count_lost(lines);
         }
     }
     lines.clear();
-    change_.notify_one();
-}
-
-void log_thread::reopen() {
-    {
-        std::lock_guard const hold(mutex_);
-        reopen_ = true;
-    }
     change_.notify_one();
 }
 
@@ -133,16 +143,15 @@ void log_thread::run() {
     std::vector<std::string> batch;
     std::unique_lock hold(mutex_);
     for (;;) {
-        change_.wait(hold, [this] { return stopping_ || reopen_ || !full_.empty(); });
+        change_.wait(hold, [this] { return stopping_ || next_fd_ >= 0 || !full_.empty(); });
         batch.swap(full_);
-        bool const anew = std::exchange(reopen_, false);
+        int const next = std::exchange(next_fd_, -1);
+        auto const old = next >= 0 ? before_next_ : batch.size();
         bool const last = stopping_;
         hold.unlock();
-        for (auto const& lines : batch) write_all(lines);
-        if (anew && path_ != "-") {
-            // Until the new file is open, the old one is better than none.
-            if (auto const opened = open_file()) ::close(std::exchange(fd_, *opened));
-        }
+        for (std::size_t i = 0; i < old; ++i) write_all(batch[i]);
+        if (next >= 0) go_over_to(next);
+        for (std::size_t i = old; i < batch.size(); ++i) write_all(batch[i]);
         hold.lock();
         for (auto& lines : batch) {
             waiting_bytes_ -= lines.size();
@@ -154,16 +163,32 @@ void log_thread::run() {
     }
 }
 
+void log_thread::go_over_to(int fd) {
+    if (fd != fd_) close_file(std::exchange(fd_, fd));
+    cut_ = false;
+}
+
+// A disk that fills up may take half of a line; what comes after it begins with an end of line, so
+// that only this one is broken.
 void log_thread::write_all(std::string_view lines) {
+    char last = '\n';
     while (!lines.empty()) {
-        auto const written = ::write(fd_, lines.data(), lines.size());
+        auto const batch = cut_ ? std::string_view("\n") : lines;
+        auto const written = ::write(fd_, batch.data(), batch.size());
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) {
-            dropped_.fetch_add(lines.size(), std::memory_order_relaxed);
-            return;
+            cut_ = cut_ || last != '\n';
+            return count_lost(lines);
         }
+        if (std::exchange(cut_, false)) continue;
+        last = lines[static_cast<std::size_t>(written) - 1];
         lines.remove_prefix(static_cast<std::size_t>(written));
     }
+}
+
+void log_thread::count_lost(std::string_view lines) {
+    dropped_.fetch_add(static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n')),
+                       std::memory_order_relaxed);
 }
 
 }  // namespace latchkey::server

@@ -49,28 +49,34 @@ class log_thread {
     log_thread(log_thread const&) = delete;
     log_thread& operator=(log_thread const&) = delete;
 
-    bool on() const { return !path_.empty(); }
+    bool on() const { return on_.load(std::memory_order_relaxed); }
     // Takes the lines and gives an empty buffer back. Never blocks on the disk; lines beyond 16 MiB
     // that were not written yet are dropped and counted.
     void hand_over(std::string& lines);
-    // Opens the file anew under its name (after a log rotation moved it away).
-    void reopen();
-    std::uint64_t dropped_bytes() const { return dropped_.load(std::memory_order_relaxed); }
+    // Opens the file (anew, after a log rotation moved it away, or another; "" ends logging) and
+    // goes over to it. The error: it cannot be opened, and the one before stays in use. One thread.
+    base::result<void> reopen(std::string const& path);
+    // Lines that were lost, because the thread or the disk did not keep up. Any thread.
+    std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
   private:
-    explicit log_thread(std::string path) : path_(std::move(path)) {}
-    base::result<int> open_file() const;
+    log_thread() = default;
     void run();
+    void go_over_to(int fd);
     void write_all(std::string_view lines);
+    void count_lost(std::string_view lines);
 
-    std::string path_;
-    int fd_ = -1;
+    int fd_ = -1;                  // the thread's own
+    int next_fd_ = -1;             // that it is to go over to, once it has written
+    std::size_t before_next_ = 0;  // as many of `full_`
+    std::atomic<bool> on_{false};
     std::mutex mutex_;
     std::condition_variable change_;
     std::vector<std::string> full_, empty_;
     std::size_t waiting_bytes_ = 0;
-    bool stopping_ = false, reopen_ = false;
+    bool stopping_ = false;
     std::atomic<std::uint64_t> dropped_{0};
+    bool cut_ = false;  // the file ends within a line; the thread's own
     std::thread thread_;
 };
 

@@ -13,7 +13,8 @@ namespace {
 base::error not_an_address(std::string_view text) {
     return {"'" + std::string(text) +
             "' is not an address to listen on; write https://127.0.0.1:8443, http://[::1]:8080 or "
-            "unix:/run/latchkey.sock, with ?proxy=v2 behind it if a proxy begins with that header"};
+            "unix:/run/latchkey.sock, or fd:https for sockets that are handed in, with ?proxy=v2 "
+            "behind it if a proxy begins with that header"};
 }
 
 constexpr std::string_view proxy_option = "?proxy=v2";
@@ -33,6 +34,14 @@ base::result<listen_address> parse_listen_address(std::string_view text) {
         // A question mark is an option that does not exist, and not to be taken for a file's name.
         if (where.path.empty() || where.path.find('?') != where.path.npos ||
             where.path.size() >= sizeof(sockaddr_un::sun_path))
+            return not_an_address(text);
+        return where;
+    }
+    if (rest.starts_with("fd:")) {
+        where.scheme = listen_address::kind::handed;
+        where.path = rest.substr(3);
+        bool const named = where.path.starts_with("http") || where.path.starts_with("unix");
+        if (!named || where.path.find_first_of(":/? ") != where.path.npos)
             return not_an_address(text);
         return where;
     }
@@ -59,6 +68,7 @@ base::result<listen_address> parse_listen_address(std::string_view text) {
 std::string listen_address::url() const {
     std::string const option(proxy ? proxy_option : "");
     if (scheme == kind::unix_socket) return "unix:" + path + option;
+    if (scheme == kind::handed) return "fd:" + path + option;
     auto const text = host.is_v4() ? host.text() : "[" + host.text() + "]";
     return (tls() ? "https://" : "http://") + text + ":" + std::to_string(port) + option;
 }

@@ -1,5 +1,7 @@
 // Where to listen, as a URL says it: https://HOST:PORT, http://HOST:PORT, unix:PATH. HOST is an
-// address ([…] around IPv6) or localhost; names are not looked up. With `?proxy=v2` behind it every
+// address ([…] around IPv6) or localhost; names are not looked up. fd:NAME are the sockets that the
+// service manager hands in under that name, which says what is spoken there: a name that begins
+// with https TLS, one with http or unix none. With `?proxy=v2` behind it every
 // connection must begin with a PROXY header (proxy_header.hpp). Values, any thread.
 #pragma once
 
@@ -16,14 +18,16 @@
 namespace latchkey::server {
 
 struct listen_address {
-    enum class kind : std::uint8_t { https, http, unix_socket };
+    enum class kind : std::uint8_t { https, http, unix_socket, handed };
     kind scheme = kind::https;
     model::address host;
     std::uint16_t port = 0;  // 0: a free one
-    std::string path;        // of a Unix socket
+    std::string path;        // of a Unix socket; the name of sockets that are handed in
     bool proxy = false;      // a proxy says first who the client is
 
-    bool tls() const { return scheme == kind::https; }
+    bool tls() const {
+        return scheme == kind::https || (scheme == kind::handed && path.starts_with("https"));
+    }
     std::string url() const;
 };
 

@@ -10,13 +10,26 @@
 namespace latchkey::server {
 namespace {
 
+// A reload leaves it as it is.
+constexpr setting at_start(setting which) {
+    which.restart = true;
+    return which;
+}
+
 constexpr setting table[] = {
-    {"data", &config::data, "directory of the store, the keys and the self-signed certificate"},
-    {"listen", &config::listen,
-     "where to listen: https://HOST:PORT, http://HOST:PORT (loopback or behind a trusted proxy "
-     "only), unix:PATH; with ?proxy=v2 behind it, connections from trusted_proxies (or to the Unix "
-     "socket) begin with a PROXY protocol v2 header, and all others are closed"},
-    {"workers", &config::workers, "worker threads; 0 is one per core", 0, 1024},
+    at_start({"data", &config::data,
+              "directory of the store, the keys and the self-signed certificate"}),
+    at_start(
+        {"listen", &config::listen,
+         "where to listen: https://HOST:PORT, http://HOST:PORT (loopback or behind a trusted proxy "
+         "only), unix:PATH, fd:NAME for sockets that systemd hands in; with ?proxy=v2 behind it, "
+         "connections from trusted_proxies (or to the Unix "
+         "socket) begin with a PROXY protocol v2 header, and all others are closed"}),
+    at_start({"workers", &config::workers, "worker threads; 0 is one per core", 0, 1024}),
+    at_start({"management", &config::management,
+              "HOST:PORT where /livez, /readyz and /metrics are served, over plain HTTP and to "
+              "anyone who "
+              "reaches it; off for none; empty is 127.0.0.1:9464, if that is free"}),
     {"access_log", &config::access_log,
      "file of the access log, - for standard output, off for none; empty is access.log in the data "
      "directory"},
@@ -25,7 +38,12 @@ constexpr setting table[] = {
      "relative"},
     {"trusted_proxies", &config::trusted_proxies,
      "networks (CIDR) whose X-Forwarded-For, X-Forwarded-Proto and PROXY header are believed"},
-    {"connections", &config::connections, "open connections of one worker at most", 1, 1'000'000},
+    {"deprecated", &config::deprecated,
+     "routes that are to go, each as \"GET /api/v1/users since=2026-12-01T00:00:00Z "
+     "sunset=2027-06-01T00:00:00Z link=https://example.com/why\"; their answers carry Deprecation, "
+     "Sunset and Link"},
+    at_start({"connections", &config::connections, "open connections of one worker at most", 1,
+              1'000'000}),
     {"tls.certificate", &config::tls_certificate,
      "PEM file with the certificate chain; empty makes a self-signed one"},
     {"tls.key", &config::tls_key, "PEM file with the private key"},
@@ -54,10 +72,11 @@ constexpr setting table[] = {
      3600},
     {"http.send_seconds", &config::http_send_seconds,
      "time for the client to read 64 KiB of an answer", 1, 3600},
-    {"http.connections_per_address", &config::http_connections_per_address,
-     "open connections of one client address (IPv6: a /64) at most, over all workers; more are "
-     "closed at once; trusted proxies have no limit; 0 is any number",
-     0, 1'000'000},
+    at_start(
+        {"http.connections_per_address", &config::http_connections_per_address,
+         "open connections of one client address (IPv6: a /64) at most, over all workers; more are "
+         "closed at once; trusted proxies have no limit; 0 is any number",
+         0, 1'000'000}),
     {"overload.requests_in_flight", &config::overload_requests_in_flight,
      "requests of one worker that wait for their body or their commit; while there are more, new "
      "ones are answered 503",
@@ -66,8 +85,9 @@ constexpr setting table[] = {
      "what the connections of one worker may keep in memory, in MiB: requests not read yet, bodies "
      "and unsent answers; while it is more, new requests are answered 503",
      1, 1024 * 1024},
-    {"store.map_mib", &config::store_map_mib,
-     "address space of the store in MiB, the most that it can grow to", 16, 16 * 1024 * 1024},
+    at_start({"store.map_mib", &config::store_map_mib,
+              "address space of the store in MiB, the most that it can grow to", 16,
+              16 * 1024 * 1024}),
     {"stop.drain_delay_seconds", &config::stop_drain_delay_seconds,
      "how long to go on accepting after SIGTERM, for load balancers to notice", 0, 3600},
     {"stop.grace_seconds", &config::stop_grace_seconds,
@@ -97,12 +117,7 @@ base::result<void> validate_listeners(config const& of) {
     for (auto const& text : of.listen) {
         auto const where = parse_listen_address(text);
         if (!where) return base::error{"listen: " + where.error().message};
-        if (where->scheme == listen_address::kind::http && !where->host.is_loopback() &&
-            of.trusted_proxies.empty())
-            return base::error{
-                "listen: " + text +
-                " would take API keys without TLS; use https://, a loopback address, or name in "
-                "trusted_proxies the proxy in front that speaks TLS"};
+        if (auto const safe = validate_plain(*where, of); !safe) return safe;
         if (where->proxy && where->scheme != listen_address::kind::unix_socket &&
             of.trusted_proxies.empty())
             return base::error{"listen: " + text +
@@ -110,6 +125,14 @@ base::result<void> validate_listeners(config const& of) {
                                "name the proxy in trusted_proxies"};
     }
     return {};
+}
+
+base::result<void> validate_management(config const& of) {
+    if (of.management.empty() || of.management == "off") return {};
+    auto const where = parse_listen_address("http://" + of.management);
+    if (where && !where->proxy) return {};
+    return base::error{"management: '" + of.management +
+                       "' is not HOST:PORT, such as 127.0.0.1:9464, nor off"};
 }
 
 }  // namespace
@@ -143,6 +166,9 @@ base::result<void> validate(config const& of) {
         if (!model::cidr::parse(text))
             return base::error{"trusted_proxies: '" + text +
                                "' is not a network such as 10.0.0.0/8 or ::1"};
+    for (auto const& text : of.deprecated)
+        if (auto const route = api::parse_deprecation(text); !route)
+            return base::error{"deprecated: " + route.error().message};
     if (of.tls_certificate.empty() != of.tls_key.empty())
         return base::error{"tls.certificate and tls.key belong together; only one of them is set"};
     auto const ttl = base::parse_duration(of.keys_default_ttl).value_or(0);
@@ -157,6 +183,7 @@ base::result<void> validate(config const& of) {
         return base::error{
             "base_url must be an origin without a slash at its end, such as "
             "https://api.example.com"};
+    if (auto const management = validate_management(of); !management) return management;
     return validate_listeners(of);
 }
 
@@ -168,6 +195,8 @@ api::settings interface_settings(config const& of) {
     rules.failures_per_minute = static_cast<std::uint32_t>(of.auth_failures_per_minute);
     for (auto const& text : of.trusted_proxies)
         rules.trusted_proxies.push_back(*model::cidr::parse(text));
+    for (auto const& text : of.deprecated)
+        rules.deprecations.push_back(api::parse_deprecation(text).value());
     rules.key_prefix = of.keys_prefix;
     rules.key_ttl_seconds = base::parse_duration(of.keys_default_ttl).value_or(0);
     rules.strict_transport_security = !of.tls_certificate.empty();
@@ -185,6 +214,22 @@ std::vector<listen_address> listen_addresses(config const& of) {
     std::vector<listen_address> all;
     for (auto const& text : of.listen) all.push_back(parse_listen_address(text).value());
     return all;
+}
+
+base::result<void> validate_plain(listen_address const& where, config const& of) {
+    if (where.scheme != listen_address::kind::http || where.host.is_loopback() ||
+        !of.trusted_proxies.empty())
+        return {};
+    return base::error{
+        "listen: " + where.url() +
+        " would take API keys without TLS; use https://, a loopback address, or name in "
+        "trusted_proxies the proxy in front that speaks TLS"};
+}
+
+std::optional<listen_address> management_address(config const& of) {
+    if (of.management == "off") return std::nullopt;
+    auto const text = of.management.empty() ? std::string(management_default) : of.management;
+    return parse_listen_address("http://" + text).value();
 }
 
 unsigned worker_count(config const& of) {

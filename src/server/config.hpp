@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,9 +22,11 @@ struct config {
     std::string data;  // the default is set by the command line: $XDG_STATE_HOME/latchkey
     std::vector<std::string> listen = {"https://127.0.0.1:8443"};
     std::uint64_t workers = 0;  // 0: one per core
+    std::string management;     // HOST:PORT, "off", or empty: management_default if it is free
     std::string access_log;     // empty: access.log in the data directory
     std::string base_url;
     std::vector<std::string> trusted_proxies;
+    std::vector<std::string> deprecated;
     std::uint64_t connections = 8192;
 
     std::string tls_certificate;
@@ -64,6 +67,7 @@ struct setting {
     std::string_view help;
     std::uint64_t least = 0;  // of a number
     std::uint64_t most = UINT64_MAX;
+    bool restart = false;  // a reload does not change it
 };
 std::span<setting const> settings();
 
@@ -74,11 +78,17 @@ std::string shown(config const& of, setting const& which);
 // plain HTTP where it is not allowed. The error names the setting.
 base::result<void> validate(config const& of);
 
+// Whether a listener takes keys without TLS only where nobody else can read them: on loopback, on
+// Unix sockets, behind a proxy that is trusted.
+base::result<void> validate_plain(listen_address const& where, config const& of);
+
 // What the layers below take from it. `validate` must have passed.
 api::settings interface_settings(config const& of);
 http::settings parser_settings(config const& of);
 std::vector<listen_address> listen_addresses(config const& of);
 unsigned worker_count(config const& of);
-std::string access_log_path(config const& of);  // "-" standard output, "" off
+inline constexpr std::string_view management_default = "127.0.0.1:9464";
+std::optional<listen_address> management_address(config const& of);  // nullopt: off
+std::string access_log_path(config const& of);                       // "-" standard output, "" off
 
 }  // namespace latchkey::server

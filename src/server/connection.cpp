@@ -22,13 +22,14 @@ constexpr base::mono_ns second = 1'000'000'000;
 class connection {
   public:
     connection(worker& on, accepted const& socket)
-        : on_(on), io_(on, socket), parser_(on.shared().http_limits) {}
+        : on_(on), io_(on, socket), rules_(on.rules()), parser_(rules_->parsing) {}
     connection(connection const&) = delete;
     connection& operator=(connection const&) = delete;
 
     coro::task<> run();
 
   private:
+    void follow_rules();
     base::mono_ns head_deadline();
     void answer_without_request(problem wrong, std::string_view detail);
     need begin(http::step const& head);
@@ -43,10 +44,11 @@ class connection {
     base::mono_ns in(std::uint64_t seconds) const {
         return on_.now().mono + static_cast<base::mono_ns>(seconds) * second;
     }
-    config const& settings() const { return on_.shared().configuration; }
+    config const& settings() const { return rules_->configuration; }
 
     worker& on_;
     transport io_;
+    std::shared_ptr<rulebook const> rules_;  // of the request in hand
     http::parser parser_;
     http::framing framing_;
     std::unique_ptr<job> job_;         // of the request in hand
@@ -59,6 +61,7 @@ class connection {
 coro::task<> connection::run() {
     unsigned in_this_turn = 0;
     while (io_.open()) {
+        follow_rules();
         auto const head = parser_.read_head(io_.unread(), on_.request(), framing_);
         if (head.state == state::incomplete) {
             auto const deadline = head_deadline();
@@ -106,6 +109,14 @@ coro::task<> connection::run() {
     end_request();
     io_.finish();
     co_await io_.gone();
+}
+
+// A reload holds from the next request on; the one in hand keeps what it began with.
+void connection::follow_rules() {
+    if (rules_ == on_.rules()) [[likely]]
+        return;
+    rules_ = on_.rules();
+    parser_.use(rules_->parsing);
 }
 
 // An idle connection may wait long; a head that has begun must be complete in time, however slowly
@@ -229,7 +240,7 @@ need connection::finish(problem wrong) {
     }
     if (!job_->head.empty()) {
         // The views of the first parse lay in a buffer that is gone; the head itself was kept.
-        http::parser again(on_.shared().http_limits);
+        http::parser again(rules_->parsing);
         auto const head = again.read_head(job_->head, on_.request(), framing_);
         base::check(head.state == state::complete, "a head that was complete is not any more");
         on_.request().body = job_->body;
@@ -271,7 +282,7 @@ bool connection::write_answer() {
     entry.status = answer.status;
     entry.code = answer.code;
     entry.bytes_out = out.size() - before;
-    on_.log(*job_, io_.peer());
+    on_.note(*job_, io_.peer());
     return !close;
 }
 

@@ -69,6 +69,47 @@ base::result<listening> listening::open(listen_address where, unsigned workers) 
     return made;
 }
 
+base::result<std::vector<listening>> listening::take(listen_address const& where,
+                                                     std::span<handed_socket const> handed) {
+    std::vector<listening> all;
+    for (auto const& [fd, name] : handed) {
+        if (name != where.path) continue;
+        listening made;
+        made.handed_ = true;
+        made.sockets_.push_back(fd);
+        if (auto const right = made.look_at_handed(where); !right) return right.error();
+        all.push_back(std::move(made));
+    }
+    if (!all.empty()) return all;
+    std::string names;
+    for (auto const& each : handed) names += (names.empty() ? "" : ", ") + each.name;
+    return base::error{"no socket was handed in for " + where.url() +
+                       (names.empty() ? "; there are none at all (start the service through its "
+                                        "socket unit)"
+                                      : "; there are: " + names)};
+}
+
+base::result<void> listening::look_at_handed(listen_address const& where) {
+    int const fd = sockets_[0];
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
+        return base::error{"the socket handed in for " + where.url() +
+                           " is none that listens (in its unit: ListenStream=, Accept=no)"};
+    where_ = where;
+    sockaddr_storage address{};
+    size = sizeof address;
+    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+    if (auto const host = from_sockaddr(address)) {
+        where_.scheme = where.tls() ? listen_address::kind::https : listen_address::kind::http;
+        where_.host = *host;
+        where_.port = port_of(address);
+        int const on = 1;
+        ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    return {};
+}
+
 base::result<void> listening::open_tcp(unsigned workers) {
     int const trial = bound_socket(where_, false);
     if (trial < 0) return cannot_listen(where_, -trial);
@@ -95,7 +136,9 @@ base::result<void> listening::open_unix() {
 }
 
 listening::listening(listening&& from) noexcept
-    : where_(std::move(from.where_)), sockets_(std::exchange(from.sockets_, {})) {}
+    : where_(std::move(from.where_)),
+      sockets_(std::exchange(from.sockets_, {})),
+      handed_(from.handed_) {}
 
 listening::~listening() {
     for (int const fd : sockets_) ::close(fd);

@@ -97,6 +97,7 @@ void transport::on_receive(std::int32_t result, std::uint32_t flags) {
     if (result == 0) {
         no_more_input();
     } else if (result == -ENOBUFS) {
+        home_.metrics().starved.add();
         if (!starved_) home_.starved(*this);
         starved_ = true;
     } else if (result < 0 && result != -ECANCELED && result != -EINTR && result != -EAGAIN) {
@@ -399,7 +400,7 @@ void transport::account() {
 }
 
 base::mono_ns transport::send_ns() const {
-    return static_cast<base::mono_ns>(home_.shared().configuration.http_send_seconds) * second;
+    return static_cast<base::mono_ns>(home_.rules()->configuration.http_send_seconds) * second;
 }
 
 }  // namespace latchkey::server

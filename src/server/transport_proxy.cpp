@@ -15,14 +15,14 @@ void transport::expect_proxy_header() {
     if (!believes_proxy()) return begin_close();
     proxy_header_due_ = true;
     end_deadline_ = home_.now().mono +
-                    static_cast<base::mono_ns>(home_.shared().configuration.http_header_seconds) *
+                    static_cast<base::mono_ns>(home_.rules()->configuration.http_header_seconds) *
                         1'000'000'000;
     arm_deadline();
 }
 
 bool transport::believes_proxy() const {
     if (!peer_.client) return peer_.local;  // a Unix socket: its file's mode says who may connect
-    for (auto const& network : home_.shared().rules.trusted_proxies)
+    for (auto const& network : home_.rules()->interface.trusted_proxies)
         if (network.contains(*peer_.client)) return true;
     return false;
 }

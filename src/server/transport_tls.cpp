@@ -24,7 +24,7 @@ void transport::begin_handshake() {
     session_ = std::make_unique<tls::session>(*context_, signed_.get());
     handshaking_ = true;
     end_deadline_ = home_.now().mono + static_cast<base::mono_ns>(
-                                           home_.shared().configuration.http_handshake_seconds) *
+                                           home_.rules()->configuration.http_handshake_seconds) *
                                            1'000'000'000;
     arm_deadline();
 }
@@ -55,6 +55,8 @@ void transport::handshake_step() {
             break;
         case tls::progress::done: {
             handshaking_ = false;
+            auto& metrics = home_.metrics();
+            (session_->resumed() ? metrics.handshakes_resumed : metrics.handshakes_full).add();
             end_deadline_ = 0;
             arm_deadline();
             // Requests may have come in the same bytes as the end of the handshake.
@@ -71,7 +73,7 @@ void transport::handshake_step() {
 
 // The alert goes out, and then the connection ends; the coroutine learns only that nothing comes.
 void transport::handshake_failed() {
-    handshaking_ = false;
+    if (std::exchange(handshaking_, false)) home_.metrics().handshakes_failed.add();
     sealed_end_sent_ = true;
     no_more_input();
 }

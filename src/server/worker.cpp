@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include <algorithm>
 
@@ -34,6 +35,13 @@ void pin(unsigned index) {
         sched_setaffinity(0, sizeof one, &one);
         return;
     }
+}
+
+// The time now: a request that was answered in the turn it came in lasted less than that turn.
+base::mono_ns read_mono() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<base::mono_ns>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
 // Something for a worker to do between two of its turns.
@@ -92,6 +100,7 @@ struct worker::acceptor {
     // comes later is refused by the kernel at once and does not wait in a queue that nobody
     // empties.
     void stop_listening() {
+        if (from.handed) return;  // who waits is the next process' to serve
         for (int fd; (fd = ::accept4(from.fd, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;)
             on.accept({.fd = fd, .tls = from.tls, .proxy = from.proxy});
         ::shutdown(from.fd, SHUT_RDWR);
@@ -104,12 +113,8 @@ struct worker::acceptor {
     }
 };
 
-worker::worker(common& shared, unsigned index)
-    : shared_(shared),
-      index_(index),
-      log_(shared.log),
-      held_bytes_max_(static_cast<std::ptrdiff_t>(shared.configuration.overload_queued_mib << 20)) {
-}
+worker::worker(common& shared, unsigned index, supplies given)
+    : shared_(shared), index_(index), given_(std::move(given)), log_(shared.log) {}
 
 worker::~worker() {
     if (thread_.joinable()) thread_.join();
@@ -145,6 +150,21 @@ void worker::turn() {
     flush_dirty();
     timers_->expire(now_.mono);
     log_.turn(now_.mono);
+    publish_gauges();
+}
+
+void worker::publish_gauges() {
+    auto const& keys = keys_->count();
+    metrics_.turns.add();
+    metrics_.ring_refusals.set(ring_->refused());
+    metrics_.in_flight.set(jobs_in_hand_);
+    metrics_.held_bytes.set(static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(held_, 0)));
+    metrics_.free_buffers.set(buffers_->lent());
+    metrics_.cache_hits.set(keys.hits);
+    metrics_.cache_misses.set(keys.misses);
+    metrics_.cache_unknown.set(keys.unknown);
+    metrics_.cache_malformed.set(keys.malformed);
+    metrics_.cache_dropped.set(keys.dropped);
 }
 
 bool worker::may_block() const {
@@ -154,6 +174,7 @@ bool worker::may_block() const {
 
 void worker::run_ready() {
     auto const end = std::min(ready_.size(), next_ready_ + completions_per_turn_max);
+    metrics_.completions.add(end - next_ready_);
     for (; next_ready_ < end; ++next_ready_) {
         auto const done = ready_[next_ready_];
         done.op->complete(*done.op, done.result, done.flags);
@@ -263,27 +284,32 @@ void worker::give_back(std::unique_ptr<job> done) {
     if (jobs_.size() < spare_buffers_max) jobs_.push_back(std::move(done));
 }
 
-void worker::log(job const& done, api::peer const& from) {
-    if (!log_.on()) return;
+void worker::note(job const& done, api::peer const& from) {
     auto const& entry = done.entry;
-    append_line(entry, entry.refused_unparsed ? nullptr : &done.exchange, from,
-                base::read_clocks().mono - entry.began.mono, log_.lines(now_.mono));
+    auto const* const exchange = entry.refused_unparsed ? nullptr : &done.exchange;
+    auto const took = read_mono() - entry.began.mono;
+    metrics_.finished(exchange, entry.status, entry.code, took);
+    metrics_.bytes_in.add(entry.bytes_in);
+    metrics_.bytes_out.add(entry.bytes_out);
+    if (log_.on()) append_line(entry, exchange, from, took, log_.lines(now_.mono));
 }
 
 void worker::accept(accepted socket) {
     bool const limited = shared_.open_by_address.on();
-    if (connections() >= shared_.configuration.connections ||
+    if (connections() >= rules()->configuration.connections ||
         (limited && !may_enter(peer_of(socket.fd, socket.tls).client, socket.counted))) {
         io_uring_prep_close(ring_->submission(), socket.fd);
+        metrics_.turned_down.add();
         return;
     }
+    metrics_.accepted.add();
     connections_.spawn(serve, this, socket);
 }
 
 bool worker::may_enter(std::optional<model::address> const& client,
                        std::optional<model::address>& counted) {
     if (!shared_.open_by_address.on() || !client) return true;
-    for (auto const& network : shared_.rules.trusted_proxies)
+    for (auto const& network : rules()->interface.trusted_proxies)
         if (network.contains(*client)) return true;
     auto const address = limit::network_of(*client);
     if (!shared_.open_by_address.enter(address)) return false;
@@ -335,15 +361,24 @@ void worker::abort_all() {
     });
 }
 
-void worker::use(std::shared_ptr<tls::identity const> identity,
-                 std::shared_ptr<tls::ticket_keys const> tickets) {
-    tell([this, identity = std::move(identity), tickets = std::move(tickets)] {
+void worker::use(supplies given, std::function<void()> done) {
+    tell([this, given = std::move(given), done = std::move(done)] {
         // Connections that are open keep the context they began with.
-        if (identity != identity_)
-            tls_ = std::make_shared<tls::context>(identity, tickets, &shared_.signer);
-        identity_ = identity;
-        if (tls_) tls_->use(tickets);
+        if (given.identity != given_.identity) tls_.reset();
+        given_ = given;
+        take_up_supplies();
+        done();
     });
+}
+
+void worker::take_up_supplies() {
+    if (given_.identity && !tls_)
+        tls_ = std::make_shared<tls::context>(given_.identity, given_.tickets, &shared_.signer);
+    if (tls_) tls_->use(given_.tickets);
+    auto const& limits = rules()->configuration;
+    held_bytes_max_ = static_cast<std::ptrdiff_t>(limits.overload_queued_mib << 20);
+    desk_ = std::make_unique<api::desk>(api::desk{rules()->interface, *snapshot_, *keys_, *leases_,
+                                                  shared_.failures, random_, &uses_});
 }
 
 void worker::finish() {
@@ -373,11 +408,7 @@ void worker::report_last_uses() {
 
 // ---- the thread
 
-base::result<void> worker::start(std::vector<listener> const& listeners,
-                                 std::shared_ptr<tls::identity const> identity,
-                                 std::shared_ptr<tls::ticket_keys const> tickets) {
-    identity_ = std::move(identity);
-    tickets_ = std::move(tickets);
+base::result<void> worker::start(std::vector<listener> const& listeners) {
     std::atomic<int> started{0};
     base::error failure;
     thread_ = std::thread(
@@ -431,14 +462,12 @@ base::result<void> worker::set_up(std::vector<listener> const& listeners) {
     keys_ = std::make_unique<auth::cache>();
     leases_ = std::make_unique<limit::leases>(shared_.buckets);
     auth::random_bytes(&random_, sizeof random_);
-    desk_ = std::make_unique<api::desk>(
-        api::desk{shared_.rules, *snapshot_, *keys_, *leases_, shared_.failures, random_, &uses_});
+    take_up_supplies();
     uses_due_.self = this;
     uses_due_.fire = [](uring::timers::entry& self, base::mono_ns) {
         static_cast<uses_timer&>(self).self->report_uses();
     };
     report_uses();
-    if (identity_) tls_ = std::make_shared<tls::context>(identity_, tickets_, &shared_.signer);
     for (auto const& each : listeners)
         acceptors_.push_back(std::make_unique<acceptor>(*this, each));
     for (auto const& each : acceptors_) each->arm();

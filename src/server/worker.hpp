@@ -26,6 +26,8 @@
 #include "server/address_counts.hpp"
 #include "server/config.hpp"
 #include "server/listener.hpp"
+#include "server/metrics.hpp"
+#include "server/rulebook.hpp"
 #include "server/transport.hpp"
 #include "store/writer.hpp"
 #include "tls/context.hpp"
@@ -39,9 +41,6 @@ namespace latchkey::server {
 
 // What all workers are given; outlives them. Everything is immutable or thread-safe.
 struct common {
-    config const& configuration;
-    api::settings const& rules;
-    http::settings const& http_limits;
     store::environment& store;
     store::writer& writer;
     limit::buckets& buckets;
@@ -70,29 +69,33 @@ inline void wipe_and_clear(std::string& received) {
 
 class worker {
   public:
-    worker(common& shared, unsigned index);
+    worker(common& shared, unsigned index, supplies given);
     ~worker();
     worker(worker const&) = delete;
     worker& operator=(worker const&) = delete;
 
     // Starts the thread; returns when the worker accepts, or what kept it from it. The listeners'
     // descriptors stay the caller's.
-    base::result<void> start(std::vector<listener> const& listeners,
-                             std::shared_ptr<tls::identity const> identity,
-                             std::shared_ptr<tls::ticket_keys const> tickets);
+    base::result<void> start(std::vector<listener> const& listeners);
     // From any thread; carried out between two turns.
     void stop_accepting();
     void drain();  // ends idle connections, the others after their answer
     void abort_all();
-    void use(std::shared_ptr<tls::identity const> identity,
-             std::shared_ptr<tls::ticket_keys const> tickets);
+    // Requests that begin after `done` was called, on the worker's thread, find these.
+    void use(supplies given, std::function<void()> done);
+    // Calls `done` on the worker's thread, between two turns: it lives.
+    void ask(std::function<void()> done) { tell(std::move(done)); }
     // Open connections; any thread, a little late.
     std::size_t connections() const { return connection_count_.load(std::memory_order_relaxed); }
+    // For the thread that answers `/metrics`; what stands in it is a little late.
+    worker_metrics const& metrics() const { return metrics_; }
     // Ends the thread once no connection is left; call after `drain`.
     void finish();
 
     // For transports and connections, on the worker's thread.
     common& shared() { return shared_; }
+    std::shared_ptr<rulebook const> const& rules() const { return given_.rules; }
+    worker_metrics& metrics() { return metrics_; }
     uring::ring& ring() { return *ring_; }
     uring::buffers& buffers() { return *buffers_; }
     uring::timers& timers() { return *timers_; }
@@ -112,7 +115,8 @@ class worker {
 
     std::unique_ptr<job> take_job();
     void give_back(std::unique_ptr<job> done);
-    void log(job const& done, api::peer const& from);
+    // A request was answered: it is counted and logged.
+    void note(job const& done, api::peer const& from);
 
     void add(transport& io);
     void remove(transport& io);
@@ -130,7 +134,7 @@ class worker {
     bool over_budget() const { return held_ > held_bytes_max_; }
     // Past either of its bounds; asked once a request has its job. New requests are refused.
     bool overloaded() const {
-        return jobs_in_hand_ > shared_.configuration.overload_requests_in_flight || over_budget();
+        return jobs_in_hand_ > rules()->configuration.overload_requests_in_flight || over_budget();
     }
 
     void accept(accepted socket);
@@ -149,6 +153,8 @@ class worker {
     void thread_main(std::vector<listener> const* listeners, std::atomic<int>* started,
                      base::error* failure);
     base::result<void> set_up(std::vector<listener> const& listeners);
+    void take_up_supplies();
+    void publish_gauges();
     void turn();
     void run_ready();
     void run_handshakes();
@@ -163,12 +169,12 @@ class worker {
 
     common& shared_;
     unsigned index_;
+    worker_metrics metrics_;
     std::unique_ptr<uring::ring> ring_;
     std::unique_ptr<uring::buffers> buffers_;
     std::unique_ptr<uring::timers> timers_;
     std::unique_ptr<uring::mailbox> mailbox_;
-    std::shared_ptr<tls::identity const> identity_;
-    std::shared_ptr<tls::ticket_keys const> tickets_;
+    supplies given_;
     std::shared_ptr<tls::context> tls_;
     std::unique_ptr<store::snapshot> snapshot_;
     std::unique_ptr<auth::cache> keys_;
@@ -197,7 +203,7 @@ class worker {
     std::size_t jobs_in_hand_ = 0;
     std::vector<std::string> spare_;
     std::ptrdiff_t held_ = 0;
-    std::ptrdiff_t held_bytes_max_;
+    std::ptrdiff_t held_bytes_max_ = 0;
     std::atomic<std::size_t> connection_count_{0};
     bool accepting_ = true;
     bool ends_idle_ = false;

@@ -39,6 +39,7 @@ struct writer::state {
     ticket_queue queue;
     std::atomic<bool> stopping{false};
     std::atomic<std::uint64_t> commits{0}, commands{0}, refused{0};
+    std::array<std::atomic<std::uint64_t>, group_sizes> groups{};
     std::mutex stop_mutex;
     std::thread thread;
 
@@ -82,6 +83,7 @@ void writer::state::commit_group() {
     auto const result = apply_group(store, jobs, purge_beside_commands);
     purging = more_to_remove(result);
     if (result.committed) ++commits;
+    if (result.committed && result.done != 0) ++groups[std::bit_width(result.done - 1)];
     answer(result.done);
 }
 
@@ -144,7 +146,9 @@ void writer::stop() {
 }
 
 writer::counters writer::count() const {
-    return {state_->commits, state_->commands, state_->refused};
+    counters now{state_->commits, state_->commands, state_->refused, {}};
+    for (std::size_t i = 0; i < group_sizes; ++i) now.groups[i] = state_->groups[i];
+    return now;
 }
 
 base::result<std::vector<outcome>> apply(environment& store, std::vector<command> commands) {

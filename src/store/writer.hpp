@@ -8,10 +8,13 @@
 //     store::outcome& result = co_await done;
 #pragma once
 
+#include <array>
+#include <bit>
 #include <coroutine>
 #include <memory>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "coro/executor.hpp"
 #include "store/command.hpp"
 #include "store/environment.hpp"
@@ -33,6 +36,9 @@ class writer {
     writer(writer const&) = delete;
     writer& operator=(writer const&) = delete;
 
+    static constexpr std::size_t group_sizes =
+        std::bit_width(base::limits::commands_per_commit_max);
+
     // False when the queue is full or the writer has stopped; then nothing will be resumed.
     bool submit(ticket& waiting);
     // Everything submitted is committed and answered, then the thread ends. Idempotent.
@@ -40,6 +46,9 @@ class writer {
 
     struct counters {
         std::uint64_t commits = 0, commands = 0, refused = 0;
+        // Groups by how many commands went with one commit: groups[i] of 2^i at most, and more
+        // than half of that. (Commits without a command, which purge, are in none.)
+        std::array<std::uint64_t, group_sizes> groups{};
     };
     counters count() const;
 

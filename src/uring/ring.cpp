@@ -17,7 +17,10 @@ operation const unwanted{[](operation&, std::int32_t, std::uint32_t) {}};
 base::error set_up_error(int number) {
     switch (-number) {
         case ENOSYS:
-            return {"this kernel has no io_uring: Linux 6.1 or newer is needed"};
+            // Podman's default profile answers as a kernel would that has none.
+            return {
+                "there is no io_uring here: Linux 6.1 or newer is needed and, in a container, a "
+                "seccomp profile that allows io_uring_setup, io_uring_enter and io_uring_register"};
         case EPERM:
             return {
                 "io_uring is forbidden here: set the sysctl kernel.io_uring_disabled to 0 or, in a "

@@ -47,6 +47,8 @@ class ring {
     // Posts a completion to another thread's ring, which wakes it (IORING_OP_MSG_RING).
     void wake(int other_ring, operation& arrives_at);
     int fd() const { return ring_.ring_fd; }
+    // Enters that the kernel turned down for want of memory; they were tried again.
+    std::uint64_t refused() const { return refused_; }
     io_uring& native() { return ring_; }
 
     // The ring of the calling thread; null when it has none.
@@ -59,7 +61,7 @@ class ring {
 
     io_uring ring_{};
     std::vector<completion> early_;  // reaped while the submission queue was full
-    std::uint64_t refused_ = 0;      // enters that the kernel turned down for want of memory
+    std::uint64_t refused_ = 0;
 };
 
 }  // namespace latchkey::uring

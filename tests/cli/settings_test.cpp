@@ -50,6 +50,8 @@ TEST(settings_file, says_where_it_is_wrong) {
     EXPECT_NE(why_not("listen = \"https://127.0.0.1:1\"").find("a list of texts"),
               std::string::npos);
     EXPECT_FALSE(load_config("/nowhere/latchkey.toml"));
+    EXPECT_FALSE(load_config(std::filesystem::temp_directory_path()))
+        << "what cannot be read is not empty";
 }
 
 base::result<server::config> resolve(std::vector<std::string> arguments,

@@ -77,10 +77,12 @@ export async function startServer({
   args = [],
   config = null,
   workers = 2,
+  management = 'off',
   log = path.join(path.dirname(data), 'access.log'),
 } = {}) {
-  const options = { data, listen, args, config, workers, log };
+  const options = { data, listen, args, config, workers, management, log };
   const words = ['serve', '--data', data, '--workers', String(workers), '--access-log', log,
+    ...(management === null ? [] : ['--management', management]),
     ...listen.flatMap((url) => ['--listen', url]), ...args];
   if (config !== null) {
     const file = path.join(path.dirname(data), 'latchkey.toml');

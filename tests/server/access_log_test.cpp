@@ -52,7 +52,7 @@ TEST(access_log, goes_on_in_a_new_file_after_it_was_moved_away) {
         log->hand_over(lines);
         for (int i = 0; i < 1000 && contents(path).empty(); ++i) ::usleep(1000);
         std::filesystem::rename(path, at.folder / "access.log.1");
-        log->reopen();
+        ASSERT_TRUE(log->reopen(path));
         for (int i = 0; i < 1000 && !std::filesystem::exists(path); ++i) ::usleep(1000);
         lines = "after\n";
         log->hand_over(lines);
@@ -61,12 +61,46 @@ TEST(access_log, goes_on_in_a_new_file_after_it_was_moved_away) {
     EXPECT_EQ(contents(path), "after\n");
 }
 
+TEST(access_log, goes_over_to_another_file_and_keeps_the_old_one_when_it_cannot) {
+    log_folder at;
+    auto const first = at.folder / "first.log", second = at.folder / "second.log";
+    {
+        auto log = log_thread::open(first).value();
+        std::string lines = "one\n";
+        log->hand_over(lines);
+        EXPECT_FALSE(log->reopen("/nowhere/access.log"));
+        lines = "two\n";
+        log->hand_over(lines);
+        ASSERT_TRUE(log->reopen(second));
+        lines = "three\n";
+        log->hand_over(lines);
+        ASSERT_TRUE(log->reopen(""));
+        EXPECT_FALSE(log->on());
+    }
+    EXPECT_EQ(contents(first), "one\ntwo\n");
+    EXPECT_EQ(contents(second), "three\n");
+}
+
+TEST(access_log, can_be_turned_on_later) {
+    log_folder at;
+    auto const path = at.folder / "access.log";
+    {
+        auto log = log_thread::open("").value();
+        EXPECT_FALSE(log->on());
+        ASSERT_TRUE(log->reopen(path));
+        EXPECT_TRUE(log->on());
+        std::string lines = "line\n";
+        log->hand_over(lines);
+    }
+    EXPECT_EQ(contents(path), "line\n");
+}
+
 TEST(access_log, counts_what_a_full_disk_does_not_take) {
     auto log = log_thread::open("/dev/full").value();
-    std::string lines = "lost\n";
+    std::string lines = "lost\nlost too\n";
     log->hand_over(lines);
-    for (int i = 0; i < 2000 && log->dropped_bytes() == 0; ++i) ::usleep(1000);
-    EXPECT_EQ(log->dropped_bytes(), 5u);
+    for (int i = 0; i < 2000 && log->dropped() == 0; ++i) ::usleep(1000);
+    EXPECT_EQ(log->dropped(), 2u) << "in entries";
 }
 
 TEST(access_log, says_what_is_wrong_with_its_file) {

@@ -19,9 +19,6 @@ namespace {
 struct running {
     std::filesystem::path folder =
         std::filesystem::temp_directory_path() / ("steady-" + std::to_string(::getpid()));
-    config configuration;
-    api::settings rules;
-    http::settings http_limits;
     std::unique_ptr<store::environment> store;
     std::unique_ptr<store::writer> writer;
     std::unique_ptr<limit::buckets> buckets = limit::buckets::make(1024).value();
@@ -39,12 +36,13 @@ struct running {
         make_user_and_key();
         writer = std::make_unique<store::writer>(*store);
         log = log_thread::open(folder / "access.log").value();
-        shared.reset(new common{configuration, rules, http_limits, *store, *writer, *buckets,
-                                *failures, open_by_address, *log, signer});
-        one = std::make_unique<worker>(*shared, 0);
+        shared.reset(
+            new common{*store, *writer, *buckets, *failures, open_by_address, *log, signer});
+        supplies const given{std::make_shared<rulebook>(config{}), nullptr, nullptr};
+        one = std::make_unique<worker>(*shared, 0, given);
         socket.emplace(
             listening::open(parse_listen_address("http://127.0.0.1:0").value(), 1).value());
-        auto const started = one->start({{socket->descriptor_of(0), false}}, nullptr, nullptr);
+        auto const started = one->start({{socket->descriptor_of(0), false}});
         EXPECT_TRUE(started) << started.error().message;
     }
     ~running() {

@@ -61,8 +61,10 @@ std::string said_when_setup_fails_with(unsigned short code) {
 
 TEST(probe, names_the_remedy_for_each_way_in_which_io_uring_is_refused) {
     EXPECT_EQ(said_after([] { return true; }), "nothing");
-    EXPECT_EQ(said_when_setup_fails_with(ENOSYS),
-              "this kernel has no io_uring: Linux 6.1 or newer is needed");
+    EXPECT_EQ(
+        said_when_setup_fails_with(ENOSYS),
+        "there is no io_uring here: Linux 6.1 or newer is needed and, in a container, a seccomp "
+        "profile that allows io_uring_setup, io_uring_enter and io_uring_register");
     auto const forbidden = said_when_setup_fails_with(EPERM);
     EXPECT_NE(forbidden.find("kernel.io_uring_disabled"), std::string::npos) << forbidden;
     EXPECT_NE(forbidden.find("seccomp"), std::string::npos) << forbidden;
