@@ -77,6 +77,9 @@ std::string_view call::make_key() const {
 base::wall_ms call::last_use(model::id key) const {
     return at_.uses == nullptr ? 0 : at_.uses->last(key);
 }
+auth::seal const& call::cursor_seal() const {
+    return at_.cursors;
+}
 
 need exchange::serve_open(http::request const& request, http::response& answer) {
     auto& s = *state_;

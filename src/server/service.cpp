@@ -70,6 +70,7 @@ class service {
     std::unique_ptr<store::environment> store_;
     std::unique_ptr<limit::buckets> buckets_;
     std::unique_ptr<limit::failures> failures_;
+    std::unique_ptr<auth::seal> cursors_;
     std::unique_ptr<address_counts> open_by_address_;
     std::unique_ptr<log_thread> log_;
     tls::signing_thread signer_;
@@ -102,6 +103,7 @@ base::result<void> service::start() {
     failures_ = std::make_unique<limit::failures>(rules_.failures_per_minute, seed);
     open_by_address_ = std::make_unique<address_counts>(config_.http_connections_per_address,
                                                         config_.connections * workers, seed);
+    cursors_ = std::make_unique<auth::seal>(store_->derived_key("cursors").value());
     auto log = log_thread::open(access_log_path(config_));
     if (!log) return log.error();
     log_ = std::move(*log);
@@ -111,7 +113,7 @@ base::result<void> service::start() {
     if (auto const opened = open_sockets(workers); !opened) return opened.error();
     writer_ = std::make_unique<store::writer>(*store_);
     common_.reset(new common{config_, rules_, http_limits_, *store_, *writer_, *buckets_,
-                             *failures_, *open_by_address_, *log_, signer_});
+                             *failures_, *cursors_, *open_by_address_, *log_, signer_});
     return start_workers(workers);
 }
 

@@ -76,8 +76,9 @@ class steady : public ::testing::Test {
     std::uint64_t random_ = 1;
     std::unique_ptr<limit::failures> failures_ = std::make_unique<limit::failures>(30, 1);
     limit::leases leases_{*buckets_};
+    auth::seal cursors_{shelf_.store().derived_key("cursors").value()};
     auth::uses uses_;
-    desk desk_{rules_, snapshot_, keys_, leases_, *failures_, random_, &uses_};
+    desk desk_{rules_, snapshot_, keys_, leases_, *failures_, cursors_, random_, &uses_};
     http::parser parser_{limits_};
     http::request request_;
     http::framing framing_;
