@@ -4,6 +4,7 @@
 #include "api/json_writer.hpp"
 #include "api/key_body.hpp"
 #include "api/key_json.hpp"
+#include "api/precondition.hpp"
 #include "api/resource.hpp"
 
 namespace latchkey::api {
@@ -106,6 +107,7 @@ std::optional<trouble> get_key(call const& of, store::snapshot const& seen,
     if (!key || !sees_project(of, key->project)) return no_such("key");
     append_key(answer.body, *key, of.now.wall, {}, last_use(of, seen, key->id));
     show_resource(answer);
+    add_tag(answer, model::tag_of(*key, of.now.wall));
     return std::nullopt;
 }
 

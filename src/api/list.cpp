@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "api/json_writer.hpp"
+#include "api/precondition.hpp"
 #include "base/check.hpp"
 #include "http/target.hpp"
 
@@ -107,6 +108,7 @@ void listing::end(store::listed const& seen, http::response& answer) {
     answer.body.push_back('}');
     answer.content_type = http::content::json;
     answer.add("Cache-Control", "private, no-cache");
+    add_weak_tag(answer);
     add_links(seen, answer);
 }
 

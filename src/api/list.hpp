@@ -6,10 +6,8 @@
 //     if (auto const name = of.query.take("status")) … list.select("status", *name); …
 //     if (auto wrong = list.open()) return wrong;
 //     list.begin(answer);
-//     auto const seen = snapshot.posts(which, list.range(), [&](model::post_view const& post) {
-//         append_post(list.element(answer.body), post);
-//     });
-//     list.end(seen, answer);
+//     auto const each = [&](auto const& post) { append_post(list.element(answer.body), post); };
+//     list.end(snapshot.posts(which, list.range(), each), answer);
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 #include "api/handlers.hpp"
+#include "api/precondition.hpp"
 #include "api/resource.hpp"
 #include "api/validate.hpp"
 
@@ -108,6 +109,7 @@ std::optional<trouble> get_post(call const& of, store::snapshot const& seen,
     if (!post) return no_such("post");
     append_post(answer.body, *post);
     show_resource(answer);
+    add_tag(answer, model::tag_of(*post));
     return std::nullopt;
 }
 

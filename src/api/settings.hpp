@@ -20,6 +20,7 @@ struct settings {
     std::string key_prefix = "lkey";         // of keys that are made
     std::int64_t key_ttl_seconds = 0;        // of keys that are made without an expiry; 0: none
     bool strict_transport_security = false;  // true with a configured certificate
+    bool require_if_match = false;           // PUT, PATCH and DELETE without it: 428
     std::size_t body_bytes_max = base::limits::body_bytes_max;
 };
 

@@ -1,4 +1,5 @@
 #include "api/handlers.hpp"
+#include "api/precondition.hpp"
 #include "api/resource.hpp"
 #include "api/validate.hpp"
 #include "http/target.hpp"
@@ -100,7 +101,7 @@ std::optional<trouble> get_user(call const& of, store::snapshot const& seen,
     if (!user) return no_such("user");
     append_user(answer.body, *user);
     show_resource(answer);
-    if (!include) return std::nullopt;
+    if (!include) return add_tag(answer, model::tag_of(*user)), std::nullopt;
     answer.body.pop_back();
     answer.body.append(",\"posts\":[");
     listing list(of, posts_of_user_path, base::limits::page_limit_max);
