@@ -137,7 +137,7 @@ TEST_F(cursors, of_any_other_form_are_refused) {
 TEST_F(cursors, exclude_pages) {
     fill();
     auto const cursor = first_cursor("/posts?limit=2");
-    for (std::string const query : {"?page=1&cursor=" + cursor, "?cursor=" + cursor + "&page=2",
+    for (std::string const& query : {"?page=1&cursor=" + cursor, "?cursor=" + cursor + "&page=2",
                                     std::string("?page=1&cursor=x"), std::string("?cursor&page")})
         EXPECT_EQ(get("/posts" + query).code(), "conflicting_parameters") << query;
 }
