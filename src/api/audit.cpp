@@ -47,28 +47,25 @@ void append_audit_entry(std::string& to, store::audit_entry const& entry) {
 // Whoever does not see other projects sees the log of his own.
 std::optional<trouble> list_audit(call const& of, store::snapshot const& seen,
                                   http::response& answer) {
-    auto const part = take_page(of.query);
-    if (!part) return part.error();
+    listing list(of, "/api/v1/audit");
+    if (auto wrong = list.take()) return wrong;
     auto project = of.query.take("project");
-    if (auto wrong = of.query.refuse_rest()) return wrong;
     if (project && !model::is_project(*project))
         return bad_parameter("project", base::field_code::invalid_format,
                              "must be 1 to 64 of a-z, 0-9 and -");
-    std::vector<filter> filters;
-    if (project) filters.push_back({"project", *project});
+    if (project) list.show("project", *project);
+    auto const& caller = of.who.record();
     bool const visible = !project || sees_project(of, *project);
-    if (!project && !of.who.record().scopes.has(model::scope::any))
-        project = of.who.record().project;
-    begin_list(answer.body);
+    if (!project && !caller.scopes.has(model::scope::any)) project = caller.project;
+    if (project) list.bind("project", *project);
+    if (auto wrong = list.open()) return wrong;
+    list.begin(answer);
     store::listed listed;
-    bool first = true;
     auto const each = [&](store::audit_entry const& entry) {
-        if (!std::exchange(first, false)) answer.body.push_back(',');
-        append_audit_entry(answer.body, entry);
+        append_audit_entry(list.element(answer.body), entry);
     };
-    if (visible) listed = seen.audit(project, part->range(), each);
-    end_list(*part, listed, answer);
-    add_links(*part, listed, "/api/v1/audit", filters, of.rules, answer);
+    if (visible) listed = seen.audit(project, list.range(), each);
+    list.end(listed, answer);
     return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 #include "api/exchange_state.hpp"
 #include "api/handlers.hpp"
 #include "api/negotiate.hpp"
+#include "api/precondition.hpp"
 
 namespace latchkey::api {
 
@@ -22,6 +23,7 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
         auto wrong = reading->run(of, at.snapshot, answer);
         // A record that cannot be read was left out: that is no answer.
         if (at.snapshot.damaged()) return refused(problem::internal_error, answer);
+        if (!wrong) wrong = meet_conditions(request, answer);
         return wrong ? refused(std::move(*wrong), answer) : dressed(answer);
     }
     if (auto const* const asking = std::get_if<ask>(&route.run)) {
@@ -36,6 +38,8 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
     s.command.caller = s.who->record().id;
     s.command.needs = route.scope;
     s.command.from = s.client;
+    s.command.conditions =
+        take_conditions(request, at.rules.require_if_match && request.method != http::method::post);
     return need::commit;
 }
 
@@ -59,6 +63,8 @@ void exchange::answer(desk& at, store::outcome const& outcome, http::response& a
     else
         s.writing->answer(at.rules, outcome, answer);
     s.made.reset();
+    // After a PUT it would say that what the client sent was kept as it was (RFC 9110 §9.3.4).
+    if (s.method != http::method::put) add_tag(answer, outcome);
     dressed(answer);
 }
 
@@ -76,6 +82,9 @@ std::string_view call::make_key() const {
 }
 base::wall_ms call::last_use(model::id key) const {
     return at_.uses == nullptr ? 0 : at_.uses->last(key);
+}
+auth::seal const& call::cursor_seal() const {
+    return at_.cursors;
 }
 
 need exchange::serve_open(http::request const& request, http::response& answer) {

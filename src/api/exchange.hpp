@@ -21,6 +21,7 @@
 #include "api/settings.hpp"
 #include "api/trouble.hpp"
 #include "auth/cache.hpp"
+#include "auth/seal.hpp"
 #include "auth/uses.hpp"
 #include "base/clock.hpp"
 #include "http/request.hpp"
@@ -48,6 +49,7 @@ struct desk {
     auth::cache& keys;
     limit::leases& buckets;  // the worker's door to them
     limit::failures& failures;
+    auth::seal const& cursors;
     std::uint64_t& random;       // state of a small generator, for request ids; seeded by the OS
     auth::uses* uses = nullptr;  // what keys were used for; null: nobody wants to know
 };

@@ -4,6 +4,7 @@
 #include "api/json_writer.hpp"
 #include "api/key_body.hpp"
 #include "api/key_json.hpp"
+#include "api/precondition.hpp"
 #include "api/resource.hpp"
 
 namespace latchkey::api {
@@ -21,13 +22,13 @@ std::optional<Value> find_by_name(std::string_view name, std::initializer_list<V
     return std::nullopt;
 }
 
-// The query's filters into `to`; what they were goes into links.
-std::optional<trouble> take_filters(call const& of, store::key_filter& to,
-                                    std::vector<filter>& shown) {
+// The query's filters into `to` and into the list. The project is bound when it is known whose
+// keys the caller sees.
+std::optional<trouble> take_filters(call const& of, store::key_filter& to, listing& list) {
     using model::key_state;
     auto const take = [&](std::string_view name) {
         auto const value = of.query.take(name);
-        if (value) shown.push_back({name, *value});
+        if (value) list.show(name, *value);
         return value;
     };
     to.project = take("project");
@@ -56,7 +57,11 @@ std::optional<trouble> take_filters(call const& of, store::key_filter& to,
         if (!to.unused_since)
             return bad_parameter("unused_since", field_code::invalid_format,
                                  "must be an RFC 3339 time such as 2026-01-02T03:04:05Z");
+        list.bind("unused_since", *to.unused_since);
     }
+    if (to.state) list.bind("state", model::name_of(*to.state));
+    if (to.environment) list.bind("environment", model::name_of(*to.environment));
+    if (to.start) list.bind("start", *to.start);
     to.now = of.now.wall;
     return std::nullopt;
 }
@@ -74,26 +79,24 @@ bool sees_project(call const& of, std::string_view project) {
 
 std::optional<trouble> list_keys(call const& of, store::snapshot const& seen,
                                  http::response& answer) {
-    auto const part = take_page(of.query);
-    if (!part) return part.error();
+    listing list(of, keys_path);
+    if (auto wrong = list.take()) return wrong;
     store::key_filter wanted;
-    std::vector<filter> filters;
-    if (auto wrong = take_filters(of, wanted, filters)) return wrong;
-    if (auto wrong = of.query.refuse_rest()) return wrong;
-    begin_list(answer.body);
-    store::listed listed;
-    auto const& own = of.who.record().project;
+    if (auto wrong = take_filters(of, wanted, list)) return wrong;
     // Whoever does not see other projects lists his own, and nothing when he asks for another.
+    auto const& caller = of.who.record();
     bool const visible = !wanted.project || sees_project(of, *wanted.project);
-    if (!wanted.project && !of.who.record().scopes.has(model::scope::any)) wanted.project = own;
-    bool first = true;
+    if (!wanted.project && !caller.scopes.has(model::scope::any)) wanted.project = caller.project;
+    if (wanted.project) list.bind("project", *wanted.project);
+    if (auto wrong = list.open()) return wrong;
+    list.begin(answer);
+    store::listed listed;
     auto const each = [&](model::key const& key, base::wall_ms used) {
-        if (!std::exchange(first, false)) answer.body.push_back(',');
-        append_key(answer.body, key, of.now.wall, {}, std::max(used, of.last_use(key.id)));
+        append_key(list.element(answer.body), key, of.now.wall, {},
+                   std::max(used, of.last_use(key.id)));
     };
-    if (visible) listed = seen.keys(wanted, part->range(), each);
-    end_list(*part, listed, answer);
-    add_links(*part, listed, keys_path, filters, of.rules, answer);
+    if (visible) listed = seen.keys(wanted, list.range(), each);
+    list.end(listed, answer);
     return std::nullopt;
 }
 
@@ -104,6 +107,7 @@ std::optional<trouble> get_key(call const& of, store::snapshot const& seen,
     if (!key || !sees_project(of, key->project)) return no_such("key");
     append_key(answer.body, *key, of.now.wall, {}, last_use(of, seen, key->id));
     show_resource(answer);
+    add_tag(answer, model::tag_of(*key, of.now.wall));
     return std::nullopt;
 }
 

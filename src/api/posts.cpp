@@ -1,4 +1,5 @@
 #include "api/handlers.hpp"
+#include "api/precondition.hpp"
 #include "api/resource.hpp"
 #include "api/validate.hpp"
 
@@ -80,22 +81,24 @@ or_trouble<author> take_author(api::query& query) {
 
 std::optional<trouble> list_posts(call const& of, store::snapshot const& seen,
                                   http::response& answer) {
-    auto const part = take_page(of.query);
-    if (!part) return part.error();
+    listing list(of, posts_path);
+    if (auto wrong = list.take()) return wrong;
     auto const author = take_author(of.query);
     if (!author) return author.error();
     store::post_filter which{.user_id = author->id, .status = std::nullopt};
-    std::vector<filter> filters;
-    if (author->id) filters.push_back({author->name, author->text});
+    if (author->id) {
+        list.show(author->name, author->text);
+        list.bind("user_id", *author->id);
+    }
     if (auto const name = of.query.take("status")) {
         which.status = model::find_post_status(*name);
         if (!which.status)
             return bad_parameter("status", field_code::not_in_enum,
                                  "must be draft, published or archived");
-        filters.push_back({"status", *name});
+        list.select("status", *name);
     }
-    if (auto wrong = of.query.refuse_rest()) return wrong;
-    answer_posts(of, seen, which, *part, posts_path, filters, answer);
+    if (auto wrong = list.open()) return wrong;
+    answer_posts(list, seen, which, answer);
     return std::nullopt;
 }
 
@@ -106,6 +109,7 @@ std::optional<trouble> get_post(call const& of, store::snapshot const& seen,
     if (!post) return no_such("post");
     append_post(answer.body, *post);
     show_resource(answer);
+    add_tag(answer, model::tag_of(*post));
     return std::nullopt;
 }
 

@@ -111,7 +111,7 @@ constexpr advice all_advice[] = {
      "A key that was compromised or rotated stays off. Create another one."},
     {problem::last_admin_key, "No other active key may manage keys. Create one first."},
     {problem::precondition_failed,
-     "The resource is not what If-Match says. Read it again and decide anew."},
+     "The resource is not what If-Match or If-None-Match says. Read it again and decide anew."},
     {problem::body_too_large, "The body is larger than the service takes."},
     {problem::uri_too_long, "The request line is longer than the service takes."},
     {problem::unsupported_media_type,

@@ -61,17 +61,13 @@ void answer_deleted(settings const&, store::outcome const&, http::response& answ
     answer.add("Cache-Control", "no-store");
 }
 
-void answer_posts(call const& of, store::snapshot const& seen, store::post_filter const& which,
-                  page const& part, std::string_view path, std::vector<filter> const& filters,
+void answer_posts(listing& list, store::snapshot const& seen, store::post_filter const& which,
                   http::response& answer) {
-    begin_list(answer.body);
-    bool first = true;
-    auto const listed = seen.posts(which, part.range(), [&](model::post_view const& post) {
-        if (!std::exchange(first, false)) answer.body.push_back(',');
-        append_post(answer.body, post);
+    list.begin(answer);
+    auto const listed = seen.posts(which, list.range(), [&](model::post_view const& post) {
+        append_post(list.element(answer.body), post);
     });
-    end_list(part, listed, answer);
-    add_links(part, listed, path, filters, of.rules, answer);
+    list.end(listed, answer);
 }
 
 }  // namespace latchkey::api

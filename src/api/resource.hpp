@@ -21,9 +21,10 @@ inline trouble no_such(std::string_view what) {
     return {base::problem::not_found, "there is no " + std::string(what) + " with this id", {}};
 }
 
-// The posts of one list into `answer`, with its links.
-void answer_posts(call const& of, store::snapshot const& seen, store::post_filter const& which,
-                  page const& part, std::string_view path, std::vector<filter> const& filters,
+// The posts of a list that is open.
+void answer_posts(listing& list, store::snapshot const& seen, store::post_filter const& which,
                   http::response& answer);
+
+inline constexpr std::string_view posts_of_user_path = "/api/v1/users/{id}/posts";
 
 }  // namespace latchkey::api

@@ -13,6 +13,7 @@
 #include "api/trouble.hpp"
 #include "auth/cache.hpp"
 #include "auth/key_form.hpp"
+#include "auth/seal.hpp"
 #include "base/clock.hpp"
 #include "http/request.hpp"
 #include "http/response.hpp"
@@ -38,6 +39,7 @@ class call {
     std::string_view make_key() const;
     // When this worker last saw that key; 0: not of late.
     base::wall_ms last_use(model::id key) const;
+    auth::seal const& cursor_seal() const;
 
   private:
     friend class exchange;

@@ -22,6 +22,7 @@ struct settings {
     std::int64_t key_ttl_seconds = 0;        // of keys that are made without an expiry; 0: none
     bool strict_transport_security = false;  // true with a configured certificate
     std::vector<deprecation> deprecations;
+    bool require_if_match = false;           // PUT, PATCH and DELETE without it: 428
     std::size_t body_bytes_max = base::limits::body_bytes_max;
 };
 

@@ -1,4 +1,5 @@
 #include "api/handlers.hpp"
+#include "api/precondition.hpp"
 #include "api/resource.hpp"
 #include "api/validate.hpp"
 #include "http/target.hpp"
@@ -53,29 +54,28 @@ or_trouble<store::command> plan_change_user(call const& of, bool whole) {
 
 std::optional<trouble> list_users(call const& of, store::snapshot const& seen,
                                   http::response& answer) {
-    auto const part = take_page(of.query);
-    if (!part) return part.error();
+    listing list(of, users_path);
+    if (auto wrong = list.take()) return wrong;
     auto const email = of.query.take("email");
-    if (auto wrong = of.query.refuse_rest()) return wrong;
-    begin_list(answer.body);
+    if (email) {
+        list.show("email", *email);
+        list.bind("email", 1);  // there is no second page, so no cursor to be good for one address
+    }
+    if (auto wrong = list.open()) return wrong;
+    list.begin(answer);
     store::listed listed;
-    std::vector<filter> filters;
     if (email) {
         // The address is unique: the list is that one user, or empty.
-        filters.push_back({"email", *email});
         auto const id = seen.user_with_email(*email);
         auto const user = id ? seen.user(*id) : std::nullopt;
         listed.total = user ? 1 : 0;
-        if (user && part->number == 1) append_user(answer.body, *user);
+        if (user && list.is_first()) append_user(list.element(answer.body), *user);
     } else {
-        bool first = true;
-        listed = seen.users(part->range(), [&](model::user_view const& user) {
-            if (!std::exchange(first, false)) answer.body.push_back(',');
-            append_user(answer.body, user);
+        listed = seen.users(list.range(), [&](model::user_view const& user) {
+            append_user(list.element(answer.body), user);
         });
     }
-    end_list(*part, listed, answer);
-    add_links(*part, listed, users_path, filters, of.rules, answer);
+    list.end(listed, answer);
     return std::nullopt;
 }
 
@@ -101,30 +101,27 @@ std::optional<trouble> get_user(call const& of, store::snapshot const& seen,
     if (!user) return no_such("user");
     append_user(answer.body, *user);
     show_resource(answer);
-    if (!include) return std::nullopt;
+    if (!include) return add_tag(answer, model::tag_of(*user)), std::nullopt;
     answer.body.pop_back();
     answer.body.append(",\"posts\":[");
-    page const part{.limit = base::limits::page_limit_max};
-    bool first = true;
-    auto const listed = seen.posts({.user_id = of.id, .status = std::nullopt}, part.range(),
-                                   [&](model::post_view const& post) {
-                                       if (!std::exchange(first, false)) answer.body.push_back(',');
-                                       append_post(answer.body, post);
-                                   });
+    listing list(of, posts_of_user_path, base::limits::page_limit_max);
+    if (auto wrong = list.open()) return wrong;
+    auto const listed = seen.posts(
+        {.user_id = of.id, .status = std::nullopt}, list.range(),
+        [&](model::post_view const& post) { append_post(list.element(answer.body), post); });
     answer.body.append("],\"posts_pagination\":");
-    append_pagination(part, listed, answer.body);
+    list.append_pagination(listed, answer.body);
     answer.body.push_back('}');
     return std::nullopt;
 }
 
 std::optional<trouble> list_posts_of_user(call const& of, store::snapshot const& seen,
                                           http::response& answer) {
-    auto const part = take_page(of.query);
-    if (!part) return part.error();
-    if (auto wrong = of.query.refuse_rest()) return wrong;
+    listing list(of, posts_of_user_path);
+    if (auto wrong = list.take()) return wrong;
+    if (auto wrong = list.open()) return wrong;
     if (!seen.user(of.id)) return no_such("user");
-    auto const path = std::string(users_path) + "/" + std::to_string(of.id) + "/posts";
-    answer_posts(of, seen, {.user_id = of.id, .status = std::nullopt}, *part, path, {}, answer);
+    answer_posts(list, seen, {.user_id = of.id, .status = std::nullopt}, answer);
     return std::nullopt;
 }
 

@@ -37,6 +37,13 @@ class response {
         (append(pieces), ...);
         fields_.append("\r\n");
     }
+    // Appends to the value of the field that was added last.
+    template <class... Pieces>
+    void extend(Pieces const&... pieces) {
+        fields_.resize(fields_.size() - 2);
+        (append(pieces), ...);
+        fields_.append("\r\n");
+    }
     // "name: value\r\n" for each field, in order.
     std::string_view field_lines() const { return fields_; }
     // Value of the first field with exactly this name; empty when absent. For tests.

@@ -88,6 +88,8 @@ constexpr setting table[] = {
     at_start({"store.map_mib", &config::store_map_mib,
               "address space of the store in MiB, the most that it can grow to", 16,
               16 * 1024 * 1024}),
+    {"store.require_if_match", &config::store_require_if_match,
+     "refuse PUT, PATCH and DELETE without If-Match (428), so that no change is lost unseen"},
     {"stop.drain_delay_seconds", &config::stop_drain_delay_seconds,
      "how long to go on accepting after SIGTERM, for load balancers to notice", 0, 3600},
     {"stop.grace_seconds", &config::stop_grace_seconds,
@@ -200,6 +202,7 @@ api::settings interface_settings(config const& of) {
     rules.key_prefix = of.keys_prefix;
     rules.key_ttl_seconds = base::parse_duration(of.keys_default_ttl).value_or(0);
     rules.strict_transport_security = !of.tls_certificate.empty();
+    rules.require_if_match = of.store_require_if_match;
     rules.body_bytes_max = of.http_body_bytes;
     return rules;
 }

@@ -54,6 +54,7 @@ struct config {
     std::uint64_t overload_queued_mib = base::limits::queued_bytes_max / base::limits::mib;
 
     std::uint64_t store_map_mib = 65'536;
+    bool store_require_if_match = false;
 
     std::uint64_t stop_drain_delay_seconds = 0;
     std::uint64_t stop_grace_seconds = 30;

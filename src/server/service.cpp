@@ -67,6 +67,7 @@ class service {
     std::unique_ptr<store::environment> store_;
     std::unique_ptr<limit::buckets> buckets_;
     std::unique_ptr<limit::failures> failures_;
+    std::unique_ptr<auth::seal> cursors_;
     std::unique_ptr<address_counts> open_by_address_;
     std::unique_ptr<log_thread> log_;
     tls::signing_thread signer_;
@@ -103,6 +104,7 @@ base::result<void> service::start() {
         static_cast<std::uint32_t>(settings().auth_failures_per_minute), seed);
     open_by_address_ = std::make_unique<address_counts>(settings().http_connections_per_address,
                                                         settings().connections * workers, seed);
+    cursors_ = std::make_unique<auth::seal>(store_->derived_key("cursors").value());
     auto log = log_thread::open(access_log_path(settings()));
     if (!log) return log.error();
     log_ = std::move(*log);
@@ -114,8 +116,8 @@ base::result<void> service::start() {
     if (auto const opened = open_sockets(workers); !opened) return opened.error();
     if (auto const opened = open_management(); !opened) return opened.error();
     writer_ = std::make_unique<store::writer>(*store_);
-    common_.reset(
-        new common{*store_, *writer_, *buckets_, *failures_, *open_by_address_, *log_, signer_});
+    common_.reset(new common{*store_, *writer_, *buckets_, *failures_, *cursors_, *open_by_address_,
+                             *log_, signer_});
     return start_workers(workers);
 }
 

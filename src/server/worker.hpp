@@ -45,6 +45,7 @@ struct common {
     store::writer& writer;
     limit::buckets& buckets;
     limit::failures& failures;
+    auth::seal const& cursors;
     address_counts& open_by_address;
     log_thread& log;
     tls::signing_thread& signer;

@@ -1,5 +1,7 @@
 #include "store/command.hpp"
 
+#include <algorithm>
+
 namespace latchkey::store {
 namespace {
 
@@ -51,10 +53,18 @@ std::size_t bytes_of(note_key_uses const& what) {
     return what.uses.size() * sizeof(key_use);
 }
 
+std::size_t bytes_of(std::optional<tag_list> const& list) {
+    return list ? list->tags.size() * sizeof list->tags[0] : 0;
+}
+
 }  // namespace
 
+bool tag_list::has(std::optional<model::entity_tag> const& tag) const {
+    return any || (tag && std::ranges::find(tags, *tag) != tags.end());
+}
+
 std::size_t command::bytes() const {
-    std::size_t bytes = sizeof *this;
+    std::size_t bytes = sizeof *this + bytes_of(conditions.match) + bytes_of(conditions.none_match);
     for (auto const& fault : faults) bytes += sizeof fault + fault.at.size() + fault.detail.size();
     return bytes + std::visit([](auto const& each) { return bytes_of(each); }, what);
 }

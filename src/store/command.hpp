@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/problem.hpp"
+#include "model/entity_tag.hpp"
 #include "model/key.hpp"
 #include "model/post.hpp"
 #include "model/usage.hpp"
@@ -117,6 +118,19 @@ struct note_key_uses {
 };
 inline constexpr std::size_t key_uses_max = 256;  // of one command; each may write four entries
 
+// The tags of an If-Match or If-None-Match (RFC 9110 §13.1).
+struct tag_list {
+    bool any = false;  // `*`
+    std::vector<model::entity_tag> tags;
+    bool has(std::optional<model::entity_tag> const& tag) const;
+};
+// What the record must be for the command to be carried out; judged where the record is read.
+struct conditions {
+    std::optional<tag_list> match;       // one of these: else precondition_failed
+    std::optional<tag_list> none_match;  // none of these: else precondition_failed
+    bool required = false;               // without `match`: precondition_required
+};
+
 struct command {
     using kind = std::variant<create_user, change_user, delete_user, create_post, change_post,
                               delete_post, create_key, change_key, rotate_key, deactivate_key,
@@ -127,6 +141,7 @@ struct command {
     std::optional<model::scope> needs = model::scope::any;
     std::optional<model::address> from;  // where the caller is, for the audit log
     std::vector<base::fault> faults;
+    store::conditions conditions;
 
     std::size_t bytes() const;  // about what it holds in memory
 };

@@ -35,6 +35,15 @@ outcome missing(command const& whole, std::string detail);
 // The disk or the map is full; `growing` also when only deletions go on.
 std::optional<base::problem> no_room(transaction& in, bool growing);
 
+// What the client's conditions say about the record whose tag `current` makes (nullopt: what the
+// command acts on has none); asked for only if there are any. It comes after existence and before
+// conflicts, and before read-only members are compared: whoever sends back an old record with the
+// tag that it had is to learn that it is old.
+std::optional<outcome> unmet(command const& whole,
+                             base::function_ref<std::optional<model::entity_tag>()> current);
+// The same of a command that makes something.
+std::optional<outcome> unmet(command const& whole);
+
 // Adds a read_only_field fault where a member was sent back that differs from the record's.
 struct read_only_members {
     model::id id = 0;

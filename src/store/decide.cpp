@@ -68,6 +68,23 @@ std::optional<base::problem> no_room(transaction& in, bool growing) {
     return base::problem::storage_full;
 }
 
+std::optional<outcome> unmet(command const& whole,
+                             base::function_ref<std::optional<model::entity_tag>()> current) {
+    using enum base::problem;
+    auto const& wanted = whole.conditions;
+    if (!wanted.match && wanted.required) return refused(precondition_required);
+    if (!wanted.match && !wanted.none_match) return std::nullopt;
+    auto const tag = current();
+    if (wanted.match && !wanted.match->has(tag)) return refused(precondition_failed);
+    if (wanted.none_match && wanted.none_match->has(tag))
+        return refused(precondition_failed, "The resource is what If-None-Match says.");
+    return std::nullopt;
+}
+
+std::optional<outcome> unmet(command const& whole) {
+    return unmet(whole, [] { return std::optional<model::entity_tag>(); });
+}
+
 void compare(expected_members const& sent, read_only_members const& record,
              std::vector<base::fault>& faults) {
     if (sent.id && *sent.id != record.id) add_read_only(faults, "/id");

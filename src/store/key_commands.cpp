@@ -139,6 +139,7 @@ outcome run(transaction& in, create_key const& what, command const& whole) {
     if (!whole.faults.empty()) return invalid(whole.faults);
     if (auto no = giver(in, whole).objection_to_making(what.record))
         return refused(problem::insufficient_scope, std::move(*no));
+    if (auto no = unmet(whole)) return std::move(*no);
     if (in.has(table::index, digest_key(what.record.digest)))
         return invalid({{.at = "/digest",
                          .code = field_code::invalid_format,
@@ -168,6 +169,9 @@ outcome run(transaction& in, change_key const& what, command const& whole) {
     if (auto no = by.objection(before.scopes))
         return refused(problem::insufficient_scope, std::move(*no));
 
+    auto const tag = [&] { return model::tag_of(before, in.now()); };
+    if (whole.faults.empty())
+        if (auto no = unmet(whole, tag)) return std::move(*no);
     auto const after = changed(before, what);
     auto wrong = whole.faults;
     for (auto& each : judge_change(what, before, after, in.now())) wrong.push_back(std::move(each));

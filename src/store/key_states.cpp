@@ -20,7 +20,7 @@ std::optional<outcome> find_for(transaction& in, command const& whole, model::id
     if (auto no = by.objection(into.scopes))
         return refused(problem::insufficient_scope, std::move(*no));
     if (!whole.faults.empty()) return invalid(whole.faults);
-    return std::nullopt;
+    return unmet(whole, [&] { return model::tag_of(into, in.now()); });
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ outcome run(transaction& in, create_post const& what, command const& whole) {
         faults.push_back(at_user_id(base::field_code::required, "A post belongs to a user."));
     if (!faults.empty()) return invalid(std::move(faults));
     if (!can_be_kept(what.title)) return refused(problem::internal_error);
+    if (auto no = unmet(whole)) return std::move(*no);
     if (in.heads().last_post >= base::limits::id_max) return refused(problem::storage_full);
     if (auto const full = no_room(in, true)) return refused(*full);
 
@@ -101,6 +102,9 @@ outcome run(transaction& in, change_post const& what, command const& whole) {
     if (!found) return missing(whole, no_such_post(what.id));
     auto post = std::move(*found);
 
+    auto const tag = [&] { return model::tag_of(model::view_of(post)); };
+    if (whole.faults.empty())
+        if (auto no = unmet(whole, tag)) return std::move(*no);
     auto faults = whole.faults;
     compare(what.expected,
             {.id = post.id,
@@ -141,6 +145,8 @@ outcome run(transaction& in, delete_post const& what, command const& whole) {
     if (damaged) return refused(problem::internal_error);
     if (!post) return missing(whole, no_such_post(what.id));
     if (!whole.faults.empty()) return invalid(whole.faults);
+    auto const tag = [&] { return model::tag_of(model::view_of(*post)); };
+    if (auto no = unmet(whole, tag)) return std::move(*no);
     if (auto const full = no_room(in, false)) return refused(*full);
 
     erase_post(in, model::view_of(*post));

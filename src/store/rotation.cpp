@@ -43,6 +43,8 @@ outcome run(transaction& in, rotate_key const& what, command const& whole) {
     if (auto no = by.objection(old.scopes))
         return refused(problem::insufficient_scope, std::move(*no));
     if (!whole.faults.empty()) return invalid(whole.faults);
+    auto const tag = [&] { return model::tag_of(old, in.now()); };
+    if (auto no = unmet(whole, tag)) return std::move(*no);
     if (old.state_at(in.now()) != model::key_state::active) return refused(problem::key_not_active);
     if (old.replaced_by != 0) return refused(problem::rotation_in_progress);
     auto const made = successor_of(old, what, whole, in);

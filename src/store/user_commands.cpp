@@ -31,6 +31,7 @@ outcome run(transaction& in, create_user const& what, command const& whole) {
     if (!whole.faults.empty()) return invalid(whole.faults);
     if (!can_be_kept(what.name, what.email)) return refused(problem::internal_error);
     auto const folded = model::folded_email(what.email);
+    if (auto no = unmet(whole)) return std::move(*no);
     if (in.has(table::index, email_key(folded))) return email_taken();
     if (in.heads().last_user >= base::limits::id_max) return refused(problem::storage_full);
     if (auto const full = no_room(in, true)) return refused(*full);
@@ -51,6 +52,9 @@ outcome run(transaction& in, change_user const& what, command const& whole) {
     if (!view) return refused(problem::internal_error);
     auto user = model::copy_of(*view);
 
+    auto const tag = [&] { return model::tag_of(model::view_of(user)); };
+    if (whole.faults.empty())
+        if (auto no = unmet(whole, tag)) return std::move(*no);
     auto faults = whole.faults;
     compare(what.expected,
             {.id = user.id, .created_at = user.created_at, .updated_at = user.updated_at}, faults);
@@ -84,6 +88,7 @@ outcome run(transaction& in, delete_user const& what, command const& whole) {
     if (!view) return refused(problem::internal_error);
     auto const folded = model::folded_email(view->email);
     if (!whole.faults.empty()) return invalid(whole.faults);
+    if (auto no = unmet(whole, [&] { return model::tag_of(*view); })) return std::move(*no);
     auto const tally_bytes = in.get(table::index, tally_key(what.id));
     auto const posts = tally_bytes ? decode_tally(*tally_bytes) : tally{};
     if (!posts) return refused(problem::internal_error);

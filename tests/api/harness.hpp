@@ -102,6 +102,7 @@ class station {
     limit::leases leases_{*buckets_, {.tokens = 0}};  // none, so that every token is accounted for
     std::unique_ptr<limit::failures> failures_ =
         std::make_unique<limit::failures>(failures_per_minute, 1);
+    auth::seal cursors_{shelf_.store().derived_key("cursors").value()};
     std::uint64_t random_ = 42;
     auth::uses uses_;
     api::desk desk_;

@@ -1,5 +1,5 @@
-// Once a connection is warm, a GET by id allocates nothing, from the bytes of the request to those
-// of the answer (src/README.md, the rules).
+// Once a connection is warm, a GET of a user, a post or a list of them allocates nothing, from the
+// bytes of the request to those of the answer (src/README.md, the rules).
 #include <gtest/gtest.h>
 
 #include "api/exchange.hpp"
@@ -30,7 +30,8 @@ class steady : public ::testing::Test {
                "Authorization: Bearer " + key_ +
                "\r\nAccept: application/json;q=0.9, */*;q=0.1\r\nX-Request-Id: 0123456789abcdef\r\n"
                "User-Agent: a client\r\n"
-               "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n\r\n";
+               "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n" +
+               extra_ + "\r\n";
     }
 
     // One turn of a worker with one request in it; the status.
@@ -76,8 +77,9 @@ class steady : public ::testing::Test {
     std::uint64_t random_ = 1;
     std::unique_ptr<limit::failures> failures_ = std::make_unique<limit::failures>(30, 1);
     limit::leases leases_{*buckets_};
+    auth::seal cursors_{shelf_.store().derived_key("cursors").value()};
     auth::uses uses_;
-    desk desk_{rules_, snapshot_, keys_, leases_, *failures_, random_, &uses_};
+    desk desk_{rules_, snapshot_, keys_, leases_, *failures_, cursors_, random_, &uses_};
     http::parser parser_{limits_};
     http::request request_;
     http::framing framing_;
@@ -87,6 +89,7 @@ class steady : public ::testing::Test {
     peer from_{.tls = true, .local = false, .client = model::address::parse("203.0.113.7")};
     base::instant now_ = base::read_clocks();
     std::string input_, output_;
+    std::string extra_;  // field lines
 };
 
 TEST_F(steady, a_read_by_id_allocates_nothing) {
@@ -96,6 +99,29 @@ TEST_F(steady, a_read_by_id_allocates_nothing) {
 
 TEST_F(steady, nor_does_one_without_the_prefix) {
     EXPECT_EQ(allocations_of("/users/1"), 0u);
+}
+
+TEST_F(steady, nor_does_a_list_by_page_or_by_cursor) {
+    std::vector<store::command> commands(3);
+    for (auto& each : commands) each.what = store::create_post{1, "A title", "text"};
+    store::apply(shelf_.store(), std::move(commands)).value();
+    EXPECT_EQ(allocations_of("/api/v1/users?limit=5"), 0u);
+    for (std::string const target : {"/api/v1/posts?limit=2", "/api/v1/users/1/posts?limit=2",
+                                     "/api/v1/posts?author=1&status=draft&limit=2&sort=-id"}) {
+        EXPECT_EQ(allocations_of(target), 0u) << target;
+        std::string_view const mark = "\"next_cursor\":\"";
+        auto const at = output_.find(mark);
+        ASSERT_NE(at, output_.npos) << output_;
+        EXPECT_EQ(allocations_of(target + "&cursor=" + output_.substr(at + mark.size(), 32)), 0u);
+    }
+}
+
+TEST_F(steady, nor_does_a_304) {
+    extra_ = "If-None-Match: \"a\", *\r\nIf-None-Match: W/\"b\"\r\n";
+    EXPECT_EQ(allocations_of("/api/v1/users/1"), 0u);
+    extra_ = "If-None-Match: *\r\n";
+    EXPECT_EQ(allocations_of("/api/v1/users/1", 304), 0u);
+    EXPECT_EQ(allocations_of("/api/v1/posts?limit=2", 304), 0u);
 }
 
 // The counter counts: a refusal makes text.

@@ -1,0 +1,53 @@
+#include "model/entity_tag.hpp"
+
+#include <initializer_list>
+
+#include "base/base62.hpp"
+#include "base/hash.hpp"
+
+namespace latchkey::model {
+namespace {
+
+constexpr std::size_t first_digits = 8, second_digits = 11;  // 62^8 ms are 6,900 years
+static_assert(first_digits + second_digits == entity_tag{}.size());
+
+entity_tag made_of(std::uint64_t first, std::uint64_t second) {
+    entity_tag tag;
+    base::put_base62(first, tag.data(), first_digits);
+    base::put_base62(second, tag.data() + first_digits, second_digits);
+    return tag;
+}
+
+std::uint64_t hash_of(std::initializer_list<std::int64_t> numbers) {
+    return base::hash(
+        {reinterpret_cast<char const*>(numbers.begin()), numbers.size() * sizeof(std::int64_t)});
+}
+
+}  // namespace
+
+entity_tag tag_of(user_view const& user) {
+    auto const numbers = hash_of({user.id, user.created_at});
+    return made_of(static_cast<std::uint64_t>(user.updated_at),
+                   base::hash(user.email, base::hash(user.name, numbers)));
+}
+
+entity_tag tag_of(post_view const& post) {
+    auto const numbers = hash_of({post.id, post.user_id, static_cast<std::int64_t>(post.status),
+                                  post.published_at, post.created_at});
+    return made_of(static_cast<std::uint64_t>(post.updated_at),
+                   base::hash(post.body, base::hash(post.title, numbers)));
+}
+
+entity_tag tag_of(key const& whole, base::wall_ms now) {
+    // Without the digest: a tag must not be something to try guesses at an imported key on.
+    auto shown = whole;
+    shown.digest = {};
+    std::string bytes;
+    encode(shown, bytes);
+    auto const end = whole.ending_at(now);
+    auto const numbers = hash_of({whole.id, static_cast<std::int64_t>(whole.state_at(now)), end.at,
+                                  static_cast<std::int64_t>(end.reason)});
+    return made_of(base::hash(bytes, numbers), base::hash(bytes, ~numbers));
+}
+
+}  // namespace latchkey::model
