@@ -56,6 +56,12 @@ constexpr route table[] = {
      write{plan_reactivate_key, answer_key}},
     {method::get, "/api/v1/audit", scope::audit_read, read{list_audit}},
 
+    {method::get, "/api/v1/events", scope::events_read, read{list_events}},
+    // One pattern, since OpenAPI knows no two that differ in nothing but a name.
+    {method::get, "/api/v1/events/{id_or_source}", scope::events_read, read{get_event}},
+    {method::post, "/api/v1/events/{id_or_source}", scope::events_write,
+     write{.plan = plan_receive_event, .answer = answer_event_received, .foreign = true}},
+
     {method::get, "/auth", std::nullopt, gateway{answer_gateway}},
     {method::get, "/healthz", scope::any, open{show_health, true}},
     {method::get, "/problems/{code}", scope::any, open{show_problem}},

@@ -26,6 +26,7 @@ outcome run(transaction& in, rotate_key const& what, command const& whole);
 outcome run(transaction& in, deactivate_key const& what, command const& whole);
 outcome run(transaction& in, reactivate_key const& what, command const& whole);
 outcome run(transaction& in, note_key_uses const& what, command const& whole);
+outcome run(transaction& in, receive_event const& what, command const& whole);
 
 // What they share. (decide.cpp)
 outcome refused(base::problem problem, std::string detail = {});

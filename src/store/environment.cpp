@@ -20,7 +20,7 @@ namespace latchkey::store {
 namespace {
 
 constexpr unsigned readers_max = 512;
-constexpr char const* table_names[table_count] = {"users", "posts", "index", "audit"};
+constexpr char const* table_names[table_count] = {"users", "posts", "index", "audit", "events"};
 
 // Directories that this process has open. Two environments over one file would release each
 // other's file locks.
