@@ -29,6 +29,7 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
     }
     s.writing = &std::get<write>(route.run);
     auto planned = s.writing->plan(of);
+    if (at.snapshot.damaged()) return refused(problem::internal_error, answer);
     if (!planned) return refused(planned.error(), answer);
     s.command = std::move(*planned);
     s.command.caller = s.who->record().id;
@@ -38,7 +39,7 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
 }
 
 store::command exchange::take_command() {
-    return std::move(state_->command);
+    return std::exchange(state_->command, {});  // what was moved from may still hold a secret
 }
 
 void exchange::answer(desk& at, store::outcome const& outcome, http::response& answer) {
@@ -71,6 +72,9 @@ need exchange::serve_gateway(desk& at, http::request const& request, base::insta
 
 std::string_view call::make_key() const {
     return made_.emplace(rules.key_prefix).text();
+}
+std::optional<store::event_secrets> call::event_secrets() const {
+    return at_.snapshot.event_secrets(event_source, now.wall);
 }
 base::wall_ms call::last_use(model::id key) const {
     return at_.uses == nullptr ? 0 : at_.uses->last(key);

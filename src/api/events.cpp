@@ -35,6 +35,22 @@ std::string_view stripe_id_of(boost::json::object const& payload) {
     return std::string_view(*text);
 }
 
+// By the current secret, or by the one that it replaced while that still signs.
+struct signature_found {
+    model::event_format format = model::event_format::standard;
+    auth::signature_verdict verdict;
+};
+signature_found judge(store::event_secrets const& secrets, auth::signed_request const& from,
+                      base::wall_ms now) {
+    auto const by = [&](store::event_secret const& each) {
+        return signature_found{each.format, auth::verify(each.format, each.text, from, now)};
+    };
+    auto const current = by(secrets.current);
+    if (current.verdict.valid || !secrets.previous) return current;
+    auto const previous = by(*secrets.previous);
+    return previous.verdict.valid ? previous : current;
+}
+
 }  // namespace
 
 std::optional<trouble> list_events(call const& of, store::snapshot const& seen,
@@ -74,6 +90,11 @@ or_trouble<store::command> plan_receive_event(call const& of) {
     if (of.event_source.empty())
         return trouble{base::problem::not_found, "there is no such source", {}, {}};
     auto const from = signed_request_of(of.request);
+    auto const secrets = of.event_secrets();
+    auto const signature = secrets ? judge(*secrets, from, of.now.wall) : signature_found{};
+    if (!signature.verdict.valid && secrets)
+        return trouble{
+            base::problem::signature_invalid, std::string(signature.verdict.detail), {}, {}};
     auto const document = read_json(from.body);
     if (!document.root) return trouble{base::problem::invalid_json, document.wrong, {}, {}};
     auto const* const payload = document.root->if_object();
@@ -84,11 +105,13 @@ or_trouble<store::command> plan_receive_event(call const& of) {
                          "must be an object"}},
                        {}};
     if (auto wrong = of.query.refuse_rest()) return *wrong;
-    auto who = unverified_delivery(from, stripe_id_of(*payload));
+    auto const id = stripe_id_of(*payload);
+    auto who = secrets ? verified_delivery(signature.format, from, id, signature.verdict.mac)
+                       : unverified_delivery(from, id);
     store::command command;
     command.what = store::receive_event{.source = std::string(of.event_source),
                                         .delivery_id = std::move(who.id),
-                                        .verified = false,
+                                        .verified = secrets.has_value(),
                                         .marks = std::move(who.marks),
                                         .payload = std::string(from.body)};
     return command;

@@ -61,6 +61,11 @@ constexpr route table[] = {
     {method::get, "/api/v1/events/{id_or_source}", scope::events_read, read{get_event}},
     {method::post, "/api/v1/events/{id_or_source}", scope::events_write,
      write{.plan = plan_receive_event, .answer = answer_event_received, .foreign = true}},
+    {method::get, "/api/v1/events/{source}/secret", scope::keys_read, read{get_event_secret}},
+    {method::put, "/api/v1/events/{source}/secret", scope::keys_write,
+     write{plan_put_event_secret, answer_event_secret}},
+    {method::delete_, "/api/v1/events/{source}/secret", scope::keys_write,
+     write{plan_delete_event_secret, answer_deleted, false}},
 
     {method::get, "/auth", std::nullopt, gateway{answer_gateway}},
     {method::get, "/healthz", scope::any, open{show_health, true}},

@@ -37,6 +37,8 @@ class call {
 
     // A new key, which `show_fn` gets when the command was committed; then it is wiped.
     std::string_view make_key() const;
+    // Those of `event_source` that sign now; where they cannot be read the gate answers.
+    std::optional<store::event_secrets> event_secrets() const;
     // When this worker last saw that key; 0: not of late.
     base::wall_ms last_use(model::id key) const;
 

@@ -1,8 +1,14 @@
 #include "store/event_record.hpp"
 
+#include <algorithm>
+
+#include "base/limits.hpp"
+
 namespace latchkey::store {
 namespace {
 
+// Removing a payload frees its pages and reads none of them.
+constexpr std::size_t payload_bytes_per_weight = 64 * base::limits::kib;
 constexpr std::size_t mark_bytes = std::tuple_size_v<model::event_mark>;
 
 template <class Each>
@@ -56,6 +62,24 @@ std::optional<marked_event> decode_marked_event(std::string_view bytes) {
     found.at = from.integer<base::wall_ms>();
     if (!from.done()) return std::nullopt;
     return found;
+}
+
+// Ids ascend with the time of receipt, so the oldest stand in front. One that cannot be read stays,
+// and all behind it: `latchkey check` tells.
+bool expire_events(transaction& in, std::size_t most) {
+    auto const kept = in.store().event_retention_ms;
+    while (kept != 0 && in.failure() == 0) {
+        auto const id = in.first_id(table::events);
+        auto const bytes = id ? in.get(table::events, id_key(*id)) : std::nullopt;
+        auto const event = bytes ? model::decode_event(*id, *bytes) : std::nullopt;
+        if (!event || event->received_at > in.now() - kept || !in.space().write) return false;
+        if (most == 0) return true;
+        auto const weight = 1 + event->payload.size() / payload_bytes_per_weight;
+        erase_event(in, *id);
+        in.weigh(weight);
+        most -= std::min(most, weight);
+    }
+    return false;
 }
 
 std::uint64_t event_count(std::optional<std::string_view> bytes) {

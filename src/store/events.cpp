@@ -1,5 +1,6 @@
 // Events as they are read: one of them, and lists.
 #include "store/event_record.hpp"
+#include "store/event_secret_record.hpp"
 #include "store/list_part.hpp"
 
 namespace latchkey::store {
@@ -27,6 +28,16 @@ listed snapshot::events(std::optional<std::string_view> source, range const& par
         return event.has_value();
     };
     return part_of_list(walk, part, total, [] { return true; }, give).give_out();
+}
+
+std::optional<event_secrets> snapshot::event_secrets(std::string_view source,
+                                                     base::wall_ms now) const {
+    if (!model::is_event_source(source)) return std::nullopt;
+    auto const bytes = state_->get(table::index, event_secret_key(source));
+    if (!bytes) return std::nullopt;
+    auto const kept = state_->readable(decode_event_secrets(*bytes));
+    if (!kept) return std::nullopt;
+    return state_->readable(unsealed(state_->store, source, *kept, now));
 }
 
 }  // namespace latchkey::store

@@ -28,13 +28,14 @@
 //             40                                    the last event's id (8), how many there are (8)
 //             41 source 00, event id (8)            –
 //             42 source 00, mark (32)               event id (8), when it was received (8)
+//             43 source                             its secrets, see event_secret_record.hpp
 //             44 source                             how many events it has (8)
 //
 // 14 is absent for a user without posts. Lists of keys: an empty project stands for all,
 // environment ff for all. 25 leaves out keys that are deactivated, not those that are expired.
 //
 // Reserved, so that what comes later has its place: 24 usage by key id, granularity and start; 30
-// and 31 idempotency by key id and hash, and by time of expiry; 43 secrets of sources of events.
+// and 31 idempotency by key id and hash, and by time of expiry.
 //
 // An entry of 42 stays as long as its event and counts for 24 hours of that; a later event with the
 // same mark takes it over.
@@ -85,6 +86,7 @@ enum class tag : std::uint8_t {
     event_head = 0x40,
     event_by_source = 0x41,
     event_mark = 0x42,
+    event_secret = 0x43,
     event_count = 0x44,
 };
 
@@ -174,6 +176,9 @@ inline key_bytes events_of(std::string_view source) {
 }
 inline key_bytes event_mark_key(std::string_view source, std::string_view mark) {
     return key_bytes{tag::event_mark}.add(source).add(std::uint8_t{0}).add(mark);
+}
+inline key_bytes event_secret_key(std::string_view source) {
+    return key_bytes{tag::event_secret}.add(source);
 }
 inline key_bytes event_count_key(std::string_view source) {
     return key_bytes{tag::event_count}.add(source);

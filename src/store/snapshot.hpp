@@ -23,6 +23,7 @@
 #include "model/user.hpp"
 #include "store/audit.hpp"
 #include "store/environment.hpp"
+#include "store/event_secret.hpp"
 
 namespace latchkey::store {
 
@@ -94,6 +95,10 @@ class snapshot {
     std::optional<model::event_view> event(model::id id) const;
     using event_sink = base::function_ref<void(model::event_view const&)>;
     listed events(std::optional<std::string_view> source, range const& part, event_sink each) const;
+
+    // Those that sign at `now`; nullopt: none, or they cannot be read (`damaged`).
+    std::optional<store::event_secrets> event_secrets(std::string_view source,
+                                                      base::wall_ms now) const;
 
     bool has_imported_digests() const;  // is there a key whose text the service never made?
 
