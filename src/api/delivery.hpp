@@ -14,12 +14,13 @@ namespace latchkey::api {
 
 auth::signed_request signed_request_of(http::request const& request);
 
-// Who a delivery is. `payload` is its document where that was JSON.
+// Who a delivery is.
 struct delivery {
     std::string id;  // empty: it has none
     std::vector<model::event_mark> marks;
 };
-// Of one whose signature was valid; `mac` is that signature.
+// Of one whose signature was valid; `mac` is that signature, `stripe_id` the payload's member id
+// where it may be one.
 delivery verified_delivery(model::event_format format, auth::signed_request const& from,
                            std::string_view stripe_id, auth::mac const& mac);
 // Of one that nobody vouches for: by the fields that it has. Its marks are others than those of

@@ -74,9 +74,9 @@ void exchange::state::start(desk& at, http::request const& request, peer const& 
 }
 
 bool exchange::state::foreign() const {
-    auto const* const writing =
+    auto const* const takes =
         where.chosen == nullptr ? nullptr : std::get_if<write>(&where.chosen->run);
-    return writing != nullptr && writing->foreign;
+    return takes != nullptr && takes->foreign;
 }
 
 need exchange::begin(desk& at, http::request const& request, http::framing const& framing,

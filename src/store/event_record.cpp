@@ -9,6 +9,8 @@ namespace {
 
 // Removing a payload frees its pages and reads none of them.
 constexpr std::size_t payload_bytes_per_weight = 64 * base::limits::kib;
+// In weight: a few milliseconds, which whoever writes next may have to wait.
+constexpr std::size_t expired_per_commit_max = 256;
 constexpr std::size_t mark_bytes = std::tuple_size_v<model::event_mark>;
 
 template <class Each>
@@ -68,6 +70,7 @@ std::optional<marked_event> decode_marked_event(std::string_view bytes) {
 // and all behind it: `latchkey check` tells.
 bool expire_events(transaction& in, std::size_t most) {
     auto const kept = in.store().event_retention_ms;
+    most = std::min(most, expired_per_commit_max);
     while (kept != 0 && in.failure() == 0) {
         auto const id = in.first_id(table::events);
         auto const bytes = id ? in.get(table::events, id_key(*id)) : std::nullopt;

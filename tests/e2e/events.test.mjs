@@ -340,7 +340,7 @@ describe('secrets', () => {
 });
 
 test('kill -9 between receipt and answer: a delivery that is tried again is stored once', async (t) => {
-  const rounds = Number(process.env.CRASH_ROUNDS ?? 20);
+  const rounds = Number(process.env.E2E_ROUNDS ?? 20);
   let one = await startServer();
   const key = (await one.makeKey()).key;
   let api = one.client(key);
