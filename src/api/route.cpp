@@ -57,6 +57,17 @@ constexpr route table[] = {
     {method::get, "/api/v1/keys/{id}/usage", scope::usage_read, read{get_usage}},
     {method::get, "/api/v1/audit", scope::audit_read, read{list_audit}},
 
+    {method::get, "/api/v1/events", scope::events_read, read{list_events}},
+    // One pattern, since OpenAPI knows no two that differ in nothing but a name.
+    {method::get, "/api/v1/events/{id_or_source}", scope::events_read, read{get_event}},
+    {method::post, "/api/v1/events/{id_or_source}", scope::events_write,
+     write{.plan = plan_receive_event, .answer = answer_event_received, .foreign = true}},
+    {method::get, "/api/v1/events/{source}/secret", scope::keys_read, read{get_event_secret}},
+    {method::put, "/api/v1/events/{source}/secret", scope::keys_write,
+     write{plan_put_event_secret, answer_event_secret}},
+    {method::delete_, "/api/v1/events/{source}/secret", scope::keys_write,
+     write{plan_delete_event_secret, answer_deleted, false}},
+
     {method::get, "/auth", std::nullopt, gateway{answer_gateway}},
     {method::get, "/healthz", scope::any, open{show_health, true}},
     {method::get, "/problems/{code}", scope::any, open{show_problem}},

@@ -56,6 +56,15 @@ std::size_t bytes_of(note_key_uses const& what) {
 std::size_t bytes_of(std::optional<tag_list> const& list) {
     return list ? list->tags.size() * sizeof list->tags[0] : 0;
 }
+std::size_t bytes_of(put_event_secret const& what) {
+    return what.source.size();
+}
+std::size_t bytes_of(delete_event_secret const& what) {
+    return what.source.size();
+}
+std::size_t bytes_of(receive_event const& what) {
+    return what.payload.size() + what.delivery_id.size() + sizeof(model::event_mark);
+}
 
 }  // namespace
 
