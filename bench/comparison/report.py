@@ -1,0 +1,65 @@
+"""The table for people and the chart for the README."""
+import statistics
+
+bars = ["limit", "latchkey", "haproxy", "nginx", "Go net/http", "h2o (a file only)"]
+
+
+def median(values):
+    return statistics.median(values) if values else float("nan")
+
+
+def spread(values):
+    """Half of the distance between the extremes, as a share of the median."""
+    return (max(values) - min(values)) / 2 / median(values) if len(values) > 1 and median(values) else 0
+
+
+def table(work, seen):
+    """Lines of a Markdown table: one row for each run of the work."""
+    lines = [f"### {work.title}", "",
+             "| | req/s | ± | CPU µs/req | ± | p50 µs | p99 µs | p99.9 µs | CPU against the first |",
+             "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    first = median(seen[work.runs[0].label]["cpu_us"])
+    for run in work.runs:
+        of = seen[run.label]
+        ratio = median(of["cpu_us"]) / first if first else float("nan")
+        lines.append(f"| {run.label} | {median(of['per_second']):,.0f} | {spread(of['per_second']):.0%} "
+                     f"| {median(of['cpu_us']):.2f} | {spread(of['cpu_us']):.0%} | {median(of['p50']):,.0f} "
+                     f"| {median(of['p99']):,.0f} | {median(of['p999']):,.0f} | {ratio:.2f} |")
+    return lines + [""] + verdicts(work, seen) + [""]
+
+
+def verdicts(work, seen):
+    lines = []
+    for each in work.targets:
+        against = [median(seen[name][each.figure]) for name in each.against]
+        other = max(against) if not each.most else min(against)
+        ratio = median(seen[each.of][each.figure]) / other
+        holds = ratio <= each.bound if each.most else ratio >= each.bound
+        aims = ratio <= each.aim if each.most else ratio >= each.aim
+        sign = "≤" if each.most else "≥"
+        lines.append(f"- {each.text}: **{ratio:.2f}** ({sign} {each.bound:g}: {'holds' if holds else 'MISSED'}; "
+                     f"aim {each.aim:g}{', reached' if aims else ''})")
+    return lines
+
+
+def chart(seen, caption):
+    """An SVG bar chart of requests per second in the work "get"; readable on light and dark pages."""
+    names = [name for name in bars if name in seen]
+    values = {name: median(seen[name]["per_second"]) for name in names}
+    most, row, left, width = max(values.values()), 30, 150, 720
+    height = row * len(names) + 60
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+             f'aria-label="requests per second" font-family="system-ui, sans-serif" font-size="13">',
+             "<style>text{fill:#24292f}.bar{fill:#8c959f}.own{fill:#1f6feb}.quiet{fill:#57606a}"
+             "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.bar{fill:#6e7681}.own{fill:#58a6ff}"
+             ".quiet{fill:#8b949e}}</style>",
+             '<text x="0" y="18" font-weight="600">GET a user with a key, requests per second on one core</text>']
+    for n, name in enumerate(names):
+        y, length = 32 + n * row, (width - left - 150) * values[name] / most
+        kind = "own" if name == "latchkey" else "bar"
+        lines.append(f'<text x="{left - 10}" y="{y + 16}" text-anchor="end">{name}</text>'
+                     f'<rect class="{kind}" x="{left}" y="{y + 2}" width="{length:.0f}" height="20" rx="2"/>'
+                     f'<text x="{left + length + 8:.0f}" y="{y + 16}">{values[name]:,.0f}'
+                     f' · {median(seen[name]["cpu_us"]):.1f} µs CPU</text>')
+    lines.append(f'<text class="quiet" x="0" y="{height - 8}" font-size="11">{caption}</text></svg>')
+    return "\n".join(lines) + "\n"

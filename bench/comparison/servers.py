@@ -1,0 +1,135 @@
+"""The servers that are compared: how each is prepared and started. All of them answer on a plain port, some on a TLS
+port too, with one worker on core 0 unless the work says otherwise."""
+import os
+import subprocess
+
+from comparison import machine
+
+here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class Server:
+    name = "?"
+
+    def __init__(self, bench):
+        self.bench = bench
+        self.folder = os.path.join(bench.folder, self.name)
+        os.makedirs(self.folder, exist_ok=True)
+        self.port, self.tls_port = machine.free_port(), machine.free_port()
+        self.process = None
+
+    def command(self, work):
+        raise NotImplementedError
+
+    def start(self, work):
+        command = (["taskset", "-c", work.server_cores] if work.server_cores else []) + self.command(work)
+        with open(os.path.join(self.folder, "errors"), "w") as errors:
+            self.process = subprocess.Popen(command, stdout=errors, stderr=errors)
+        machine.wait_for(self.port, self.process)
+        if work.tls:
+            machine.wait_for(self.tls_port, self.process)
+
+    def stop(self):
+        if self.process:
+            self.process.terminate()
+            self.process.wait(60)
+            self.process = None
+
+    def url(self, tls):
+        return f"https://127.0.0.1:{self.tls_port}" if tls else f"http://127.0.0.1:{self.port}"
+
+    def fill(self, template):
+        with open(os.path.join(here, "peers", template)) as file:
+            text = file.read()
+        for name, value in {"FOLDER": self.folder, "PORT": self.port, "TLS_PORT": self.tls_port,
+                            "CERTIFICATE": self.bench.certificate, "KEY": self.bench.certificate_key,
+                            "ACCESS_LOG": self.access_log}.items():
+            text = text.replace(f"@{name}@", str(value))
+        path = os.path.join(self.folder, template)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    access_log = ""
+
+    def write_user(self):
+        os.makedirs(os.path.join(self.folder, "www"), exist_ok=True)
+        with open(os.path.join(self.folder, "www", "user.json"), "w") as file:
+            file.write(self.bench.user)
+
+    def write_keys(self, name, line):
+        with open(os.path.join(self.folder, name), "w") as file:
+            file.writelines(line.format(key=key, n=n) for n, key in enumerate(self.bench.keys))
+
+
+class Limit(Server):
+    name = "limit"
+
+    def command(self, work):
+        return [os.path.join(self.bench.build, "bench/limit/limit"), str(self.port), str(len(self.bench.user))]
+
+
+class Latchkey(Server):
+    name = "latchkey"
+    data = "data"  # which store of the bench
+
+    def command(self, work):
+        log = os.path.join(self.folder, "access.log") if work.log else "off"
+        return [self.bench.latchkey, "serve", "--data", self.bench.store(self.data), "--workers", str(work.workers),
+                "--listen", f"http://127.0.0.1:{self.port}", "--listen", f"https://127.0.0.1:{self.tls_port}",
+                "--tls-certificate", self.bench.certificate, "--tls-key", self.bench.certificate_key,
+                "--access-log", log] + self.bench.latchkey_options
+
+
+class SmallStore(Latchkey):
+    name, data = "10,000 users", "small"
+
+
+class LargeStore(Latchkey):
+    name, data = "10,000,000 users", "large"
+
+
+class WriteStore(Latchkey):
+    name, data = "latchkey, writing", "writes"
+
+
+class Nginx(Server):
+    name = "nginx"
+
+    def command(self, work):
+        self.write_user()
+        os.chmod(self.folder, 0o755)
+        self.write_keys("keys.nginx", '"{key}" "client{n}";\n')
+        self.access_log = os.path.join(self.folder, "access.log") + " json buffer=64k flush=1s" if work.log else "off"
+        return ["nginx", "-e", os.path.join(self.folder, "start.log"), "-p", self.folder, "-c", self.fill("nginx.conf"),
+                "-g", f"daemon off; user {self.bench.user_name};"]
+
+
+class Haproxy(Server):
+    name = "haproxy"
+
+    def command(self, work):
+        self.write_user()
+        self.write_keys("keys.haproxy", "{key} client{n}\n")
+        return ["haproxy", "-q", "-f", self.fill("haproxy.cfg")]
+
+
+class Go(Server):
+    name = "Go net/http"
+
+    def command(self, work):
+        self.write_keys("keys", "{key}\n")
+        program = os.path.join(self.folder, "server")
+        if not os.path.exists(program):
+            machine.run(["go", "build", "-o", program, os.path.join(here, "peers", "server.go")],
+                        env={**os.environ, "GOCACHE": os.path.join(self.folder, "cache"), "GO111MODULE": "off"})
+        log = os.path.join(self.folder, "access.log") if work.log else "off"
+        return ["env", "GOMAXPROCS=1", program, str(self.port), os.path.join(self.folder, "keys"), "100000", log]
+
+
+class H2o(Server):
+    name = "h2o (a file only)"
+
+    def command(self, work):
+        self.write_user()
+        return ["h2o", "-c", self.fill("h2o.conf")]

@@ -1,0 +1,108 @@
+"""What is measured: each work names the servers it goes round, how they are loaded, and which ratios it must keep."""
+from dataclasses import dataclass, field
+
+from comparison import servers as s
+
+one_user = "GET /api/v1/users/1"
+random_user = "GET /api/v1/users/{1..1000000}"
+make_user = 'POST /api/v1/users {"name":"Ada Lovelace","email":"bench{unique}@example.com"}'
+
+
+@dataclass
+class Run:
+    """One server under one load. `load` is what bench/load gets beside the URL."""
+    label: str
+    server: type
+    load: list
+    keys: str = "one"  # one | all: which file of keys
+
+
+@dataclass
+class Target:
+    """figure(a) / figure(b), compared with `bound` and `aim`; figure is per_second, cpu_us, p99, get_p99 or memory."""
+    text: str
+    of: str
+    against: list
+    figure: str
+    bound: float
+    aim: float
+    most: bool  # at most, else at least
+
+
+@dataclass
+class Work:
+    name: str
+    title: str
+    runs: list
+    targets: list
+    tls: bool = False
+    log: bool = True
+    workers: int = 1
+    server_cores: str = "0"
+    load_cores: str = "1"
+    expect_length: bool = True
+    kind: str = "load"  # load | idle | commits
+    needs: list = field(default_factory=list)  # stores
+
+
+def target(text, of, against, figure, bound, aim, most=True):
+    return Target(text, of, against if isinstance(against, list) else [against], figure, bound, aim, most)
+
+
+def get(label, server, *load, keys="one"):
+    return Run(label, server, ["--request", one_user, *load], keys)
+
+
+works = [
+    Work("get", "GET a user, 64 connections, plain HTTP",
+         [get("limit", s.Limit), get("latchkey", s.Latchkey), get("haproxy", s.Haproxy), get("nginx", s.Nginx),
+          get("Go net/http", s.Go), get("h2o (a file only)", s.H2o)],
+         [target("CPU against the limit", "latchkey", "limit", "cpu_us", 1.25, 1.18),
+          target("requests/s against the better of haproxy and nginx", "latchkey", ["haproxy", "nginx"], "per_second",
+                 1.4, 1.55, most=False),
+          target("requests/s against Go", "latchkey", "Go net/http", "per_second", 2.5, 2.8, most=False)]),
+    Work("random", "GET a random user of 1,000,000 with a random key of 1,000",
+         [get("hot", s.Latchkey), Run("random", s.Latchkey, ["--request", random_user], "all")],
+         [target("CPU against the hot case", "random", "hot", "cpu_us", 1.20, 1.12)], expect_length=False),
+    Work("pipelined", "GET a user, pipelined 16 deep, no log",
+         [get(label, server, "--pipeline", "16") for label, server in
+          (("limit", s.Limit), ("latchkey", s.Latchkey), ("nginx", s.Nginx))],
+         [target("requests/s against nginx", "latchkey", "nginx", "per_second", 6, 7, most=False),
+          target("CPU against the limit", "latchkey", "limit", "cpu_us", 3, 2.6)], log=False),
+    Work("tls", "GET a user, TLS 1.3, keep-alive",
+         [get("latchkey", s.Latchkey), get("nginx", s.Nginx)],
+         [target("CPU against nginx", "latchkey", "nginx", "cpu_us", 0.75, 0.65)], tls=True),
+    Work("handshake", "a full TLS 1.3 handshake (ECDSA P-256) and one GET",
+         [get("latchkey", s.Latchkey, "--reconnect", "full"), get("nginx", s.Nginx, "--reconnect", "full")],
+         [target("CPU against nginx", "latchkey", "nginx", "cpu_us", 0.65, 0.55)], tls=True),
+    Work("resumed", "a resumed TLS 1.3 handshake and one GET, against a full one of nginx",
+         [get("latchkey", s.Latchkey, "--reconnect", "resumed"), get("nginx, full", s.Nginx, "--reconnect", "full"),
+          get("nginx", s.Nginx, "--reconnect", "resumed")],
+         [target("CPU against nginx' full handshake", "latchkey", "nginx, full", "cpu_us", 0.45, 0.38)], tls=True),
+    Work("post", "POST a user, durable, 1,000,000 users there",
+         [Run("one to a commit", None, []),
+          Run("64 connections", s.WriteStore, ["--request", make_user, "--connections", "64"]),
+          Run("256 connections", s.WriteStore, ["--request", make_user, "--connections", "256"])],
+         [target("64 connections against one to a commit", "64 connections", "one to a commit", "per_second", 5, 7,
+                 most=False),
+          target("256 connections against one to a commit", "256 connections", "one to a commit", "per_second", 8, 12,
+                 most=False)], expect_length=False, needs=["writes"]),
+    Work("mixed", "90 % GET, 10 % POST, 64 connections, two workers and the load on both cores",
+         [Run("GET alone", s.WriteStore, ["--request", random_user, "--threads", "2"], "all"),
+          Run("with writes", s.WriteStore, ["--request", "9*" + random_user, "--request", make_user, "--threads", "2"],
+              "all")],
+         [target("p99 of GET against that without writes", "with writes", "GET alone", "get_p99", 3, 1.5)],
+         expect_length=False, workers=2, server_cores="0,1", load_cores="0,1", needs=["writes"]),
+    Work("list", "a list of the 20 posts of one user",
+         [get("GET a user", s.Latchkey), Run("list of 20", s.Latchkey, ["--request", "GET /api/v1/users/1/posts"])],
+         [target("CPU against GET a user", "list of 20", "GET a user", "cpu_us", 3, 2)], expect_length=False),
+    Work("size", "GET a random user of 10,000,000 instead of 10,000",
+         [Run("10,000 users", s.SmallStore, ["--request", "GET /api/v1/users/{1..10000}"]),
+          Run("10,000,000 users", s.LargeStore, ["--request", "GET /api/v1/users/{1..10000000}"])],
+         [target("CPU against 10,000 users", "10,000,000 users", "10,000 users", "cpu_us", 1.45, 1.3)],
+         expect_length=False, needs=["small", "large"]),
+    Work("workers", "two workers on both cores, the load on both too",
+         [get("latchkey", s.Latchkey, "--threads", "2")], [], workers=2, server_cores="0,1", load_cores="0,1"),
+    Work("idle", "memory of an idle connection, 10,000 of them",
+         [Run("plain", s.Latchkey, []), Run("TLS", s.Latchkey, [])], [], kind="idle"),
+]
