@@ -55,23 +55,19 @@ signature_found judge(store::event_secrets const& secrets, auth::signed_request 
 
 std::optional<trouble> list_events(call const& of, store::snapshot const& seen,
                                    http::response& answer) {
-    auto const part = take_page(of.query);
-    if (!part) return part.error();
+    listing list(of, events_path);
+    if (auto wrong = list.take()) return wrong;
     auto const source = of.query.take("source");
-    if (auto wrong = of.query.refuse_rest()) return wrong;
     if (source && !model::is_event_source(*source))
         return bad_parameter("source", base::field_code::invalid_format,
                              "must be 1 to 32 of a-z, 0-9 and -, the first a letter");
-    std::vector<filter> filters;
-    if (source) filters.push_back({"source", *source});
-    begin_list(answer.body);
-    bool first = true;
-    auto const listed = seen.events(source, part->range(), [&](model::event_view const& event) {
-        if (!std::exchange(first, false)) answer.body.push_back(',');
-        append_event(answer.body, event);
-    });
-    end_list(*part, listed, answer);
-    add_links(*part, listed, events_path, filters, of.rules, answer);
+    if (source) list.select("source", *source);
+    if (auto wrong = list.open()) return wrong;
+    list.begin(answer);
+    auto const each = [&](model::event_view const& event) {
+        append_event(list.element(answer.body), event);
+    };
+    list.end(seen.events(source, list.range(), each), answer);
     return std::nullopt;
 }
 
