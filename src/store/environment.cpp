@@ -212,4 +212,9 @@ std::string_view environment::master_key() const {
     return {state_->master_key.data(), state_->master_key.size()};
 }
 
+std::optional<std::array<char, 32>> environment::derived_key(std::string_view label) const {
+    if (!state_->has_master_key) return std::nullopt;
+    return derive(master_key(), label);
+}
+
 }  // namespace latchkey::store

@@ -11,8 +11,10 @@
 // but there a full disk may end the process instead of answering 507.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,6 +47,9 @@ class environment {
     // The 32 bytes of `master.key`, from which the keys for cursors and secrets are derived; empty
     // only when opened read-only beside none. A secret: never into a log.
     std::string_view master_key() const;
+    // The key for one purpose, derived from the master key (HKDF, the label as info; "cursors"); a
+    // secret like it. nullopt where that is empty.
+    std::optional<std::array<char, 32>> derived_key(std::string_view label) const;
 
     struct state;
     state& native() { return *state_; }

@@ -1,11 +1,15 @@
 #include "store/master_key.hpp"
 
 #include <fcntl.h>
+#include <openssl/digest.h>
+#include <openssl/hkdf.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+
+#include "base/check.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -51,6 +55,16 @@ base::result<std::optional<secret>> load_master_key(std::string const& directory
     ::close(from);
     if (!whole) return base::error{path + " is damaged: it must be exactly 32 bytes"};
     return std::optional<secret>(key);
+}
+
+std::array<char, 32> derive(std::string_view master_key, std::string_view label) {
+    secret key;
+    auto const bytes = [](auto* data) { return reinterpret_cast<std::uint8_t const*>(data); };
+    base::check(::HKDF(reinterpret_cast<std::uint8_t*>(key.data()), key.size(), ::EVP_sha256(),
+                       bytes(master_key.data()), master_key.size(), nullptr, 0, bytes(label.data()),
+                       label.size()) == 1,
+                "a key that cannot be derived");
+    return key;
 }
 
 base::result<void> sync_directory(std::string const& directory) {

@@ -52,6 +52,31 @@ TEST(environments, keep_their_master_key) {
     EXPECT_NE(open_store(directory.path())->master_key(), first);
 }
 
+// Computed elsewhere: HKDF-SHA-256 of the bytes 0 to 31, no salt, the label as info.
+TEST(environments, derive_keys_of_their_master_key) {
+    temporary_directory const directory;
+    std::string master(32, '\0');
+    for (std::size_t i = 0; i < master.size(); ++i) master[i] = static_cast<char>(i);
+    std::ofstream(directory.path() + "/master.key", std::ios::binary) << master;
+    auto const hex_of = [](std::optional<std::array<char, 32>> const& key) {
+        return key ? base::to_hex({key->data(), key->size()}) : "none";
+    };
+    auto const store = open_store(directory.path());
+    EXPECT_EQ(hex_of(store->derived_key("cursors")),
+              "467ad3ace7456ff5a4c983d35e7a11e55a852bb68cdc79039af2385c2c08c315");
+    EXPECT_EQ(hex_of(store->derived_key("events")),
+              "481be33c4329f41bdcfe6255306887c03808c8581f957b5fb41f075858a779cf");
+}
+
+TEST(environments, derive_nothing_without_a_master_key) {
+    temporary_directory const directory;
+    open_store(directory.path());
+    ::unlink((directory.path() + "/master.key").c_str());
+    auto const store = environment::open({.directory = directory.path(), .read_only = true});
+    ASSERT_TRUE(store);
+    EXPECT_FALSE((*store)->derived_key("cursors"));
+}
+
 TEST(environments, refuse_a_damaged_master_key) {
     temporary_directory const directory;
     open_store(directory.path());
