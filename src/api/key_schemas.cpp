@@ -146,7 +146,7 @@ object new_key_schema() {
                  {"project?", described(project(),
                                         "The default is `default` where `*` makes the key, "
                                         "else the project of its maker.")},
-                 {"environment?", with_default(environment(), "development")},
+                 {"environment?", described(environment(), "`development` by default.")},
                  {"scopes?", described(scopes(1),
                                        "The default is those of `users:read` and `posts:read` "
                                        "that the caller holds.")},
@@ -192,7 +192,7 @@ object verification_schema() {
     return sent({{"key", object{{"type", "string"}}},
                  {"scopes?", described(scopes(0), "That the key must cover.")},
                  {"ip?", described(object{{"type", "string"}}, "Where the key came from.")},
-                 {"cost?", with_default(integer(0, 1000), 1)}},
+                 {"cost?", described(integer(0, 1000), "1 by default; 0 only looks.")}},
                 json::parse(R"({"key": "…", "scopes": ["users:read"], "ip": "203.0.113.7"})"));
 }
 object verdict_schema() {
@@ -237,29 +237,30 @@ object audit_entry_schema() {
 }  // namespace
 
 boost::json::object key_schemas() {
-    return {{"Scope", scope_schema()},
-            {"RateLimit", rate_limit_schema(false)},
-            {"LiveRateLimit", rate_limit_schema(true)},
-            {"NewRateLimit", new_rate_limit_schema()},
-            {"Key", key_schema("RateLimit")},
-            {"CurrentKey", key_schema("LiveRateLimit")},
-            {"CreatedKey", created_key_schema()},
-            {"KeyList", list_schema("Key")},
-            {"NewKey", new_key_schema()},
-            {"KeyPatch", key_patch_schema()},
-            {"Rotation", sent({{"overlap_seconds?", with_default(integer(0, overlap_seconds_max),
-                                                                 overlap_seconds_default)}},
-                              json::parse(R"({"overlap_seconds": 3600})"))},
-            {"Deactivation",
-             sent({{"reason?", with_default(one_of({"manual", "compromised"}), "manual")}},
-                  json::parse(R"({"reason": "compromised"})"))},
-            {"Nothing", sent({}, json::object())},
-            {"Verification", verification_schema()},
-            {"Verdict", verdict_schema()},
-            {"AuditEntry", audit_entry_schema()},
-            {"AuditList", list_schema("AuditEntry")},
-            {"Health", shown({{"status", one_of({"ok"})}}, json::parse(R"({"status": "ok"})"))},
-            {"OpenApi", object{{"type", "object"}}}};
+    return {
+        {"Scope", scope_schema()},
+        {"RateLimit", rate_limit_schema(false)},
+        {"LiveRateLimit", rate_limit_schema(true)},
+        {"NewRateLimit", new_rate_limit_schema()},
+        {"Key", key_schema("RateLimit")},
+        {"CurrentKey", key_schema("LiveRateLimit")},
+        {"CreatedKey", created_key_schema()},
+        {"KeyList", list_schema("Key")},
+        {"NewKey", new_key_schema()},
+        {"KeyPatch", key_patch_schema()},
+        {"Rotation", sent({{"overlap_seconds?",
+                            described(integer(0, overlap_seconds_max), "A day by default.")}},
+                          json::parse(R"({"overlap_seconds": 3600})"))},
+        {"Deactivation",
+         sent({{"reason?", described(one_of({"manual", "compromised"}), "`manual` by default.")}},
+              json::parse(R"({"reason": "compromised"})"))},
+        {"Nothing", sent({}, json::object())},
+        {"Verification", verification_schema()},
+        {"Verdict", verdict_schema()},
+        {"AuditEntry", audit_entry_schema()},
+        {"AuditList", list_schema("AuditEntry")},
+        {"Health", shown({{"status", one_of({"ok"})}}, json::parse(R"({"status": "ok"})"))},
+        {"OpenApi", object{{"type", "object"}}}};
 }
 
 }  // namespace latchkey::api

@@ -96,8 +96,8 @@ object post_schema() {
 object new_post_schema() {
     return sent({{"user_id", id()},
                  {"title", title()},
-                 {"body?", with_default(body(), "")},
-                 {"status?", with_default(status(), "draft")}},
+                 {"body?", described(body(), "At most 65536 bytes of UTF-8. Empty by default.")},
+                 {"status?", described(status(), "`draft` by default.")}},
                 json::parse(R"({"user_id": 1, "title": "Notes on the Analytical Engine"})"));
 }
 object post_replacement_schema() {

@@ -31,6 +31,7 @@ object list_of(object element, std::int64_t most);
 object map_of_text();
 object nullable(object of);
 object described(object what, std::string_view text);
+// Of a parameter. Members of a body have none: generators make them required members then.
 object with_default(object what, boost::json::value value);
 // That a client sees: it may get members that are not here yet (changes inside v1 only add).
 object shown(members list, boost::json::value example);
