@@ -17,6 +17,8 @@ node_packages() {
   command -v npm >/dev/null || echo npm
 }
 
+as_root=(); [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+
 # Installs those packages that are missing; asks for nothing.
 install_packages() {
   local missing=() package
@@ -25,17 +27,29 @@ install_packages() {
   done
   [ ${#missing[@]} -eq 0 ] && return 0
   command -v apt-get >/dev/null || die "these Debian packages are missing and there is no apt-get to install them: ${missing[*]}"
-  local as_root=()
-  if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || die "these packages are missing, run as root or install them: apt-get install ${missing[*]}"
-    as_root=(sudo)
-  fi
+  [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
+    die "these packages are missing, run as root or install them: apt-get install ${missing[*]}"
   say "installing ${#missing[@]} packages: ${missing[*]}"
   local log; log=$(mktemp)
   { "${as_root[@]}" apt-get update -qq &&
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"; } \
     >"$log" 2>&1 || { tail -n 5 "$log" >&2; rm -f "$log"; die "apt-get could not install the packages above; the last lines say why"; }
   rm -f "$log"
+}
+
+# Unpacks programs into FOLDER that would start a service if they were installed: unpack_packages FOLDER PACKAGE...
+unpack_packages() {
+  local folder=$1 package scratch; shift
+  for package; do
+    [ ! -e "$folder/.$package" ] || continue
+    say "unpacking $package into ${folder#"$top"/}"
+    scratch=$(mktemp -d)
+    { chmod 755 "$scratch" && cd "$scratch" &&
+      { apt-get download -qq "$package" || { "${as_root[@]}" apt-get update -qq && apt-get download -qq "$package"; }; } &&
+      mkdir -p "$folder" && dpkg-deb -x "$package"_*.deb "$folder" && touch "$folder/.$package"; } >"$scratch/log" 2>&1 ||
+      { tail -n 5 "$scratch/log" >&2; die "$package could not be unpacked; the last lines say why"; }
+    cd "$top" && rm -rf "$scratch"
+  done
 }
 
 # Configures build/KIND from tools/native/KIND.ini, once.

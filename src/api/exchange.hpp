@@ -32,10 +32,12 @@
 
 namespace latchkey::api {
 
-// Where a request came from. `client` is the peer's address; nullopt on a Unix socket.
+// Where a request came from. `client` is the peer's address; nullopt on a Unix socket, and where a
+// PROXY header says that nobody knows it.
 struct peer {
     bool tls = false;
-    bool local = false;  // loopback or Unix socket
+    bool local = false;    // loopback or Unix socket
+    bool relayed = false;  // a PROXY header named the client: this is the client of a trusted proxy
     std::optional<model::address> client;
 };
 

@@ -68,15 +68,19 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
                      peer const& from, base::instant now, http::response& answer) {
     auto& s = *state_;
     s.start(at, request, from);
-    if (!is_secure(request, from)) return refused(problem::https_required, answer);
+    bool const secure = is_secure(request, from);
+    if (!secure || s.where.open) wipe_credentials(request);  // nobody will look at them
+    if (!secure) return refused(problem::https_required, answer);
     if (s.where.open) return serve_open(request, answer);
 
     s.by_key = true;
     auto const found = find_credential(request, at.rules.allow_query, s.decoded);
-    if (found.problem != problem::none) return refused(found.problem, answer);
-    if (found.source == key_source::none && s.where.gateway)
-        return refused(problem::key_missing, answer);
-    if (found.source == key_source::none) return seek_in_body(framing, answer);
+    if (found.source == key_source::none) {
+        wipe_credentials(request);  // two of one way, or a way that is switched off
+        if (found.problem != problem::none) return refused(found.problem, answer);
+        if (s.where.gateway) return refused(problem::key_missing, answer);
+        return seek_in_body(framing, answer);
+    }
     s.source = found.source;
     auto const verdict =
         at.keys.authenticate(found.key, s.client ? &*s.client : nullptr, at.snapshot, now);
@@ -107,13 +111,15 @@ need exchange::finish(desk& at, http::request const& request, base::instant now,
     if (std::exchange(s.credential_in_body, false)) {
         auto const body = read_json(request.body);
         auto const found = find_credential(body);
-        if (found.problem != problem::none) return refused(found.problem, answer);
+        if (found.problem != problem::none) {
+            wipe(request.body);
+            return refused(found.problem, answer);
+        }
         s.source = key_source::body;
         auto const verdict =
             at.keys.authenticate(found.key, s.client ? &*s.client : nullptr, at.snapshot, now);
         wipe(found.key);
         wipe_credential(request.body);
-        wipe_credentials(request);
         if (!accept_key(at, verdict, now, answer)) return need::nothing;
         if (!admit(at, now, answer)) return need::nothing;
         if (!find_handler(request, answer)) return need::nothing;
@@ -126,11 +132,14 @@ need exchange::finish(desk& at, http::request const& request, base::instant now,
 
 bool exchange::is_secure(http::request const& request, peer const& from) {
     auto& s = *state_;
-    bool const proxy = from.client && is_trusted(*s.rules, *from.client);
-    if (!proxy) return from.tls || from.local;
-    s.client = forwarded_client(*s.rules, request);
-    return request.find(field_name::forwarded_proto) == "https" &&
-           request.count(field_name::forwarded_proto) == 1;
+    bool const said = request.find(field_name::forwarded_proto) == "https" &&
+                      request.count(field_name::forwarded_proto) == 1;
+    if (from.client && is_trusted(*s.rules, *from.client)) {
+        s.client = forwarded_client(*s.rules, request);
+        return said;
+    }
+    // A proxy that relays what it decrypted had the TLS with the client: only it knows.
+    return from.tls || (from.relayed ? said : from.local);
 }
 
 // None of the ways that need no body: a POST may carry its key in its body (API §2, way 4).

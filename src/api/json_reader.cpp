@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "base/limits.hpp"
 
 namespace latchkey::api {
@@ -90,6 +91,13 @@ struct builder {
     bool on_comment(json::string_view, json::error_code&) { return true; }
 };
 
+// Boost.JSON takes strings with escapes apart in a buffer on the stack, and a key may be written
+// so. As far down as its deepest frames and that buffer reach.
+[[gnu::noinline]] void wipe_stack_below() {
+    char below[32 * 1024];
+    base::wipe(below, sizeof below);
+}
+
 }  // namespace
 
 json_document read_json(std::string_view text) {
@@ -99,6 +107,7 @@ json_document read_json(std::string_view text) {
     json::basic_parser<builder> parser(options);
     json::error_code wrong;
     auto const used = parser.write_some(false, text.data(), text.size(), wrong);
+    if (text.find('\\') != text.npos) wipe_stack_below();
     made.credential_twice = parser.handler().credential_twice;
     if (wrong) {
         made.wrong = "at byte " + std::to_string(used) + ": " + wrong.message();

@@ -32,7 +32,6 @@ class connection {
     base::mono_ns head_deadline();
     void answer_without_request(problem wrong, std::string_view detail);
     need begin(http::step const& head);
-    api::peer sender() const;
     bool take_body_in_place(http::step const& head);
     problem expect_body(http::step const& head);
     coro::task<problem> collect_body(std::size_t bytes_max, bool keep);
@@ -154,21 +153,12 @@ need connection::begin(http::step const& head) {
         on_.overloaded() && exchange.turn_away(on_.desk(), request, io_.peer(), on_.response());
     auto const then =
         away ? need::nothing
-             : exchange.begin(on_.desk(), request, framing_, sender(), on_.now(), on_.response());
+             : exchange.begin(on_.desk(), request, framing_, io_.peer(), on_.now(), on_.response());
     body_unread_ = false;
     if (then == need::body) return then;
     io_.consume(head.consumed);
     body_unread_ = framing_.body != body_kind::none;
     return then;
-}
-
-// Who asks. A proxy that named the client and had the TLS must also say so (API §2).
-api::peer connection::sender() const {
-    auto who = io_.peer();
-    if (!io_.relayed() || who.tls) return who;
-    constexpr auto proto = http::field_name::forwarded_proto;
-    who.local = on_.request().find(proto) == "https" && on_.request().count(proto) == 1;
-    return who;
 }
 
 // The whole body came with the head: it is read where it lies.
@@ -220,7 +210,7 @@ coro::task<problem> connection::collect_body(std::size_t bytes_max, bool keep) {
         io_.consume(part.consumed);
         job_->entry.bytes_in += part.consumed;
         seen = keep ? job_->body.size() : seen + job_->body.size();
-        if (!keep) job_->body.clear();
+        if (!keep) wipe_and_clear(job_->body);
         io_.hold_body(job_->body.size());
         if (part.state == state::refused) co_return part.problem;
         if (seen > bytes_max) co_return problem::body_too_large;

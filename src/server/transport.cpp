@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 
 #include "base/bytes.hpp"
@@ -39,11 +40,6 @@ api::peer peer_of(int fd, bool tls) {
     who.local = from.ss_family == AF_UNIX || (who.client && who.client->is_loopback());
     return who;
 }
-
-// A signature that was asked for on the signing thread; it comes back through the mailbox.
-struct transport::signed_note : tls::signature_waiter, coro::resumption {
-    transport* io = nullptr;
-};
 
 transport::transport(worker& home, accepted const& socket)
     : home_(home), fd_(socket.fd), peer_(peer_of(socket.fd, socket.tls)), counted_(socket.counted) {
@@ -94,6 +90,8 @@ void transport::on_receive(std::int32_t result, std::uint32_t flags) {
     if (flags & IORING_CQE_F_BUFFER) {
         auto const bytes = home_.buffers().view(flags, result);
         if (result > 0) take_in({bytes.data(), bytes.size()});
+        // Nobody can say where a credential lies in what was refused or dropped. TLS hides it.
+        if (!peer_.tls) base::wipe(bytes.data(), bytes.size());
         home_.buffers().give_back(flags);
     }
     if (result == 0) {
@@ -142,22 +140,34 @@ void transport::deliver(std::string_view plain) {
 }
 
 void transport::append_pending(std::string_view plain) {
-    if (unread_.empty())
-        pending_.clear();
-    else
-        pending_.erase(0, pending_.size() - unread_.size());
+    drop_consumed();
     if (pending_.capacity() < 64) pending_ = home_.take_buffer();
     pending_.append(plain);
     unread_ = pending_;
     account();
 }
 
-// What the coroutine left lies in a buffer that goes back to the kernel now.
-void transport::keep_rest() {
+// Of what outlived its turn only the unread bytes stay, and nothing of the others in memory: keys
+// were among them.
+void transport::drop_consumed() {
     if (unread_.empty()) {
         unread_ = {};
-        if (pending_.capacity() >= 64) home_.give_back(std::exchange(pending_, {}));
-    } else if (!within(unread_, pending_)) {
+        if (pending_.capacity() < 64) return;
+        base::wipe(pending_.data(), pending_.size());
+        home_.give_back(std::exchange(pending_, {}));
+    } else if (auto const used = pending_.size() - unread_.size(); used != 0) {
+        std::memmove(pending_.data(), unread_.data(), unread_.size());
+        base::wipe(pending_.data() + unread_.size(), used);
+        pending_.resize(unread_.size());
+        unread_ = pending_;
+    }
+}
+
+// What the coroutine left lies in a buffer that goes back to the kernel now.
+void transport::keep_rest() {
+    if (unread_.empty() || within(unread_, pending_)) {
+        drop_consumed();
+    } else {
         auto const rest = std::exchange(unread_, {});
         append_pending(rest);
     }
@@ -315,6 +325,7 @@ void transport::check_gone() {
 // ---- waiting
 
 transport::waiting transport::more(base::mono_ns deadline) {
+    if (!pending_.empty()) drop_consumed();
     read_deadline_ = deadline;
     arm_deadline();
     return {*this, wait::input};
@@ -389,103 +400,6 @@ void transport::account() {
 
 base::mono_ns transport::send_ns() const {
     return static_cast<base::mono_ns>(home_.shared().configuration.http_send_seconds) * second;
-}
-
-// ---- TLS
-
-void transport::begin_handshake() {
-    context_ = home_.tls_context();
-    signed_ = std::make_unique<signed_note>();
-    signed_->io = this;
-    signed_->wake = [](tls::signature_waiter& self) noexcept {
-        auto& note = static_cast<signed_note&>(self);
-        note.io->home_.mailbox().post(note);
-    };
-    signed_->run = [](coro::resumption& self) {
-        auto& io = *static_cast<signed_note&>(self).io;
-        io.signing_ = false;
-        if (io.phase_ == phase::open) io.queue_handshake();
-        io.check_gone();
-    };
-    session_ = std::make_unique<tls::session>(*context_, signed_.get());
-    handshaking_ = true;
-    end_deadline_ =
-        home_.now().mono +
-        static_cast<base::mono_ns>(home_.shared().configuration.http_handshake_seconds) * second;
-    arm_deadline();
-}
-
-void transport::queue_handshake() {
-    if (std::exchange(queued_handshake_, true)) return;
-    home_.queue_handshake(*this);
-}
-
-void transport::take_sealed(std::string_view bytes) {
-    if (!handshaking_) return decrypt(bytes);
-    sealed_in_.append(bytes);
-    if (!signing_) queue_handshake();
-}
-
-void transport::handshake_step() {
-    queued_handshake_ = false;
-    if (phase_ != phase::open || !handshaking_) return;
-    std::string_view in = sealed_in_;
-    auto const made = session_->handshake(in, sealed_);
-    sealed_in_.erase(0, sealed_in_.size() - in.size());
-    if (!sealed_.empty()) mark_dirty();
-    switch (made) {
-        case tls::progress::want_input:
-            break;
-        case tls::progress::waiting:
-            signing_ = true;
-            break;
-        case tls::progress::done: {
-            handshaking_ = false;
-            end_deadline_ = 0;
-            arm_deadline();
-            // Requests may have come in the same bytes as the end of the handshake.
-            auto const rest = std::exchange(sealed_in_, {});
-            decrypt(rest);
-            if (phase_ == phase::open && waiter_ && waiting_for_ == wait::input) go_on_receiving();
-            break;
-        }
-        case tls::progress::closed:
-        case tls::progress::failed:
-            handshake_failed();
-    }
-}
-
-// The alert goes out, and then the connection ends; the coroutine learns only that nothing comes.
-void transport::handshake_failed() {
-    handshaking_ = false;
-    sealed_end_sent_ = true;
-    no_more_input();
-}
-
-void transport::decrypt(std::string_view sealed) {
-    auto& plain = home_.plain_scratch();
-    for (;;) {
-        plain.clear();
-        auto const made = session_->read(sealed, plain, sealed_, unparsed_bytes_max);
-        bool const full = plain.size() >= unparsed_bytes_max;
-        if (!plain.empty()) deliver(plain);
-        if (!sealed_.empty()) mark_dirty();
-        if (phase_ != phase::open) return;
-        if (made == tls::progress::failed) return handshake_failed();
-        if (made == tls::progress::closed) return no_more_input();
-        if (!full && sealed.empty()) return;
-    }
-}
-
-void transport::seal() {
-    if (!answers_.empty() && session_->established()) {
-        session_->write(answers_, sealed_);
-        if (secret_) base::wipe(answers_.data(), answers_.size());
-        answers_.clear();
-        home_.give_back(std::exchange(answers_, {}));
-    }
-    if (phase_ == phase::finishing && answers_.empty() && !std::exchange(sealed_end_sent_, true))
-        session_->close(sealed_);
 }
 
 }  // namespace latchkey::server

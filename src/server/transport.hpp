@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "api/exchange.hpp"
+#include "coro/executor.hpp"
 #include "tls/context.hpp"
 #include "tls/session.hpp"
 #include "uring/operation.hpp"
@@ -49,8 +50,6 @@ class transport {
 
     // Who is there; with a PROXY header, from its last byte on, whom it names.
     api::peer const& peer() const { return peer_; }
-    // A PROXY header named the client (or that nobody knows it): the peer is the proxy's client.
-    bool relayed() const { return relayed_; }
     std::optional<model::address> const& counted() const { return counted_; }
 
     // What has come and was not consumed.
@@ -119,7 +118,10 @@ class transport {
     struct deadline_entry : uring::timers::entry {
         transport* io = nullptr;
     };
-    struct signed_note;
+    // A signature that was asked for on the signing thread; it comes back through the mailbox.
+    struct signed_note : tls::signature_waiter, coro::resumption {
+        transport* io = nullptr;
+    };
 
     void begin_receive();
     void on_receive(std::int32_t result, std::uint32_t flags);
@@ -127,6 +129,7 @@ class transport {
     void take_sealed(std::string_view bytes);
     void deliver(std::string_view plain);
     void append_pending(std::string_view plain);
+    void drop_consumed();
     void keep_rest();
     void pause_if_full();
     void go_on_receiving();
@@ -163,7 +166,6 @@ class transport {
     bool paused_ = false;
     bool dirty_ = false;
     bool proxy_header_due_ = false;
-    bool relayed_ = false;
     bool handshaking_ = false;
     bool queued_handshake_ = false;
     bool starved_ = false;

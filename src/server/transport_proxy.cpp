@@ -1,5 +1,6 @@
 // The PROXY header at the beginning of a connection, on a listener that asks for it: before TLS,
 // before HTTP, and within the time that a request's head would have.
+#include "base/bytes.hpp"
 #include "server/proxy_header.hpp"
 #include "server/transport.hpp"
 #include "server/worker.hpp"
@@ -38,6 +39,7 @@ bool transport::take_proxy_header(std::string_view& bytes) {
         account();
         return false;
     }
+    base::wipe(sealed_in_.data(), sealed_in_.size());
     sealed_in_.clear();
     // The proxy itself may have any number of connections, its client what any client may have.
     if (seen.state == state::malformed ||
@@ -49,8 +51,8 @@ bool transport::take_proxy_header(std::string_view& bytes) {
     proxy_header_due_ = false;
     end_deadline_ = 0;
     arm_deadline();
-    relayed_ = seen.relayed;
-    if (relayed_) {
+    peer_.relayed = seen.relayed;
+    if (seen.relayed) {
         peer_.client = seen.client;
         peer_.local = false;  // the client is where the proxy says, however near the proxy is
     }

@@ -255,8 +255,8 @@ std::unique_ptr<job> worker::take_job() {
 
 void worker::give_back(std::unique_ptr<job> done) {
     --jobs_in_hand_;
-    done->head.clear();
-    done->body.clear();
+    wipe_and_clear(done->head);
+    wipe_and_clear(done->body);
     if (done->body.capacity() > spare_buffer_bytes_max) done->body.shrink_to_fit();
     if (jobs_.size() < spare_buffers_max) jobs_.push_back(std::move(done));
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "api/exchange.hpp"
+#include "base/bytes.hpp"
 #include "coro/frame_pool.hpp"
 #include "coro/scope.hpp"
 #include "http/parser.hpp"
@@ -60,6 +61,12 @@ struct job {
     std::string head;  // of a request whose body came later
     std::string body;
 };
+
+// Keeps the capacity and nothing of what a client sent: it may have been a key.
+inline void wipe_and_clear(std::string& received) {
+    base::wipe(received.data(), received.size());
+    received.clear();
+}
 
 class worker {
   public:

@@ -26,12 +26,17 @@ struct identity::state {
     bool rsa() const { return EVP_PKEY_id(key.get()) == EVP_PKEY_RSA; }
 };
 
-// Counts the bytes of a record that is not complete (RFC 8446 §5.1: five bytes of header, the last
-// two of them the length of the rest).
+// Follows the record that BoringSSL is reading (RFC 8446 §5.1: five bytes of header, the last two
+// of them the length of the rest).
 class record_meter {
   public:
-    void took(std::string_view bytes);
+    // `to`: where BoringSSL wants them.
+    void took(std::string_view bytes, char* to);
+    // The bytes taken of a record that is not complete.
     std::size_t partial() const { return have_; }
+    // Overwrites the last record, header excepted, where BoringSSL keeps it, which decrypts it in
+    // place and frees it without a wipe. Only while BoringSSL still has some of it to give.
+    void wipe_record();
 
   private:
     static constexpr std::size_t header_bytes = 5;
@@ -39,6 +44,8 @@ class record_meter {
     std::array<unsigned char, header_bytes> header_{};
     std::uint32_t have_ = 0;
     std::uint32_t left_ = 0;
+    char* body_ = nullptr;
+    std::uint32_t body_bytes_ = 0;
 };
 
 // What the shared BIO reads and writes during one call on one session.

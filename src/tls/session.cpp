@@ -93,14 +93,18 @@ progress session::read(std::string_view& in, std::string& plain, std::string& ou
     auto const before = plain.size();
     // Whole records, so that no plaintext is ever left inside where nobody would ask for it.
     while (plain.size() - before < plain_max) {
-        int const got = SSL_read(own.ssl.get(), scratch.data(), static_cast<int>(scratch.size()));
+        int const got = SSL_peek(own.ssl.get(), scratch.data(), static_cast<int>(scratch.size()));
         if (got <= 0) {
             auto const why = own.after(got);
             if (why != progress::want_input) return why;
             return own.meter.partial() == 0 ? progress::done : progress::want_input;
         }
         plain.append(scratch.data(), static_cast<std::size_t>(got));
-        // It outlives the connection, and credentials are only wiped where a request shows them.
+        // Of the plaintext nothing stays but what the caller has: it may hold a key. What is taken
+        // now is the record that was just wiped.
+        own.meter.wipe_record();
+        base::check(SSL_read(own.ssl.get(), scratch.data(), got) == got,
+                    "a TLS record that was there is not any more");
         base::wipe(scratch.data(), static_cast<std::size_t>(got));
     }
     return progress::done;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/bytes.hpp"
 #include "base/check.hpp"
 #include "tls/native.hpp"
 
@@ -17,7 +18,7 @@ int read_wire(BIO* bio, char* to, int size) {
     }
     auto const got = bound.in->substr(0, static_cast<std::size_t>(size));
     std::copy(got.begin(), got.end(), to);
-    bound.meter->took(got);
+    bound.meter->took(got, to);
     bound.in->remove_prefix(got.size());
     return static_cast<int>(got.size());
 }
@@ -49,20 +50,27 @@ BIO_METHOD const* wire_method() {
 
 }  // namespace
 
-void record_meter::took(std::string_view bytes) {
+void record_meter::took(std::string_view bytes, char* to) {
     while (!bytes.empty()) {
+        std::size_t taken = 1;
         if (have_ < header_bytes) {
             header_[have_++] = static_cast<unsigned char>(bytes.front());
-            bytes.remove_prefix(1);
             if (have_ == header_bytes) left_ = header_[3] * 256u + header_[4];
         } else {
-            auto const more = std::min<std::size_t>(left_, bytes.size());
-            have_ += static_cast<std::uint32_t>(more);
-            left_ -= static_cast<std::uint32_t>(more);
-            bytes.remove_prefix(more);
+            if (have_ == header_bytes) body_ = to, body_bytes_ = 0;
+            taken = std::min<std::size_t>(left_, bytes.size());
+            have_ += static_cast<std::uint32_t>(taken);
+            left_ -= static_cast<std::uint32_t>(taken);
+            body_bytes_ += static_cast<std::uint32_t>(taken);
         }
+        bytes.remove_prefix(taken);
+        to += taken;
         if (have_ >= header_bytes && left_ == 0) have_ = 0;
     }
+}
+
+void record_meter::wipe_record() {
+    base::wipe(body_, body_bytes_);
 }
 
 bssl::UniquePtr<BIO> make_wire_bio(wire& bound) {

@@ -69,6 +69,34 @@ TEST_F(api_test, a_trusted_proxy_must_say_https_wherever_it_is) {
         }
 }
 
+TEST_F(api_test, a_proxy_that_relays_a_client_must_have_had_the_tls) {
+    auto const stranger = model::address::parse("203.0.113.7");
+    auto const loopback = model::address::parse("127.0.0.1");
+    struct {
+        peer from;
+        int status;       // without X-Forwarded-Proto
+        int said_status;  // with "https"
+    } const rows[] = {
+        {{.relayed = true, .client = stranger}, 403, 200},
+        {{.relayed = true, .client = loopback}, 403, 200},
+        {{.relayed = true, .client = std::nullopt}, 403, 200},
+        // However near the connection itself is, and with TLS of ours nothing need be said.
+        {{.local = true, .relayed = true, .client = std::nullopt}, 403, 200},
+        {{.tls = true, .relayed = true, .client = stranger}, 200, 200},
+    };
+    for (auto const& row : rows) {
+        at.from = row.from;
+        EXPECT_EQ(at.ask("GET /api/v1/users").status, row.status);
+        EXPECT_EQ(at.ask("GET /api/v1/users", {}, {"X-Forwarded-Proto: https"}).status,
+                  row.said_status);
+        // Whom the header names is not asked whom he forwards.
+        EXPECT_EQ(at.exchange.client(), row.from.client);
+        for (lines const& fields : {lines{"X-Forwarded-Proto: http"}, lines{"X-Forwarded-Proto: "},
+                                    lines{"X-Forwarded-Proto: https", "X-Forwarded-Proto: https"}})
+            EXPECT_EQ(at.ask("GET /api/v1/users", {}, fields).status, row.status);
+    }
+}
+
 TEST_F(api_test, the_client_is_the_right_most_entry_that_is_no_proxy) {
     at.rules.trusted_proxies = {network("10.0.0.0/8"), network("2001:db8:1::/48")};
     at.from = {.tls = false, .local = false, .client = model::address::parse("10.1.2.3")};

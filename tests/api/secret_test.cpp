@@ -81,6 +81,46 @@ TEST_F(api_test, switching_the_query_off_does_not_keep_its_key) {
     at.rules.allow_query = false;
     at.ask("GET /api/v1/users?api_key=" + at.key);
     EXPECT_FALSE(holds(at.buffer, at.key)) << at.buffer;
+    for (std::string const path : {"/api/v1/users", "/auth"}) {
+        EXPECT_EQ(at.ask_bare("GET " + path + "?api_key=" + at.key).code(), "key_missing");
+        EXPECT_FALSE(holds(at.buffer, at.key)) << at.buffer;
+    }
+}
+
+TEST_F(api_test, a_key_is_wiped_that_nobody_looked_at) {
+    struct {
+        std::string line;
+        lines fields;
+        std::string_view code;
+    } const rows[] = {
+        {"GET /healthz?api_key=" + at.key, {bearer(at.key), "X-API-Key: " + at.key}, ""},
+        {"GET /problems/none?api_key=" + at.key, {bearer(at.key)}, "route_not_found"},
+        {"GET /api/v1/users?api_key=" + at.key + "&api_key=" + at.key, {}, "duplicate_credentials"},
+        {"GET /nothing", {bearer(at.key), bearer(at.key)}, "duplicate_credentials"},
+        {"GET /auth", {"X-API-Key: " + at.key, "X-API-Key: x"}, "duplicate_credentials"},
+    };
+    for (auto const& row : rows) {
+        EXPECT_EQ(at.ask_bare(row.line, {}, row.fields).code(), row.code);
+        EXPECT_FALSE(holds(at.buffer, at.key)) << at.buffer;
+    }
+    at.from = {.tls = false, .local = false, .client = model::address::parse("203.0.113.7")};
+    EXPECT_EQ(at.ask("GET /api/v1/users?api_key=" + at.key).code(), "https_required");
+    EXPECT_FALSE(holds(at.buffer, at.key)) << at.buffer;
+}
+
+TEST_F(api_test, a_body_that_names_two_keys_is_wiped) {
+    auto const member = R"("api_key":")" + at.key + '"';
+    for (auto const& body :
+         {"{" + member + "," + member + "}", "{" + member + "," + member + ",{["}) {
+        EXPECT_EQ(at.ask_bare("POST /api/v1/users", body).code(), "duplicate_credentials");
+        EXPECT_FALSE(holds(at.buffer, at.key)) << at.buffer;
+        at.send(in_chunks("POST /api/v1/users", {}, body));
+        EXPECT_FALSE(holds(at.chunked_body, at.key)) << at.chunked_body;
+    }
+    for (auto const& body : {"[" + member + "]", "{" + member, R"({"a":{)" + member + "}}"}) {
+        EXPECT_EQ(at.ask_bare("POST /api/v1/users", body).code(), "key_missing") << body;
+        EXPECT_FALSE(holds(at.buffer, at.key)) << at.buffer;
+    }
 }
 
 // The rest of the request stays what it was: the server reads the head again for a body in chunks.

@@ -97,8 +97,37 @@ TEST(comparison_in_constant_time, compares) {
 }
 
 TEST(crc32, is_that_of_zlib) {
-    EXPECT_EQ(crc32("123456789"), 0xcbf43926u);
-    EXPECT_EQ(crc32(""), 0u);
+    struct {
+        std::string text;
+        std::uint32_t sum;  // of zlib's crc32()
+    } const rows[] = {
+        {"", 0},
+        {"a", 0xe8b7be43},
+        {"abc", 0x352441c2},
+        {"message digest", 0x20159d7f},
+        {"123456789", 0xcbf43926},
+        {"abcdefghijklmnopqrstuvwxyz", 0x4c2750bd},
+        {"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", 0x1fc2e6d2},
+        {std::string(32, '\0'), 0x190a55ad},
+        {std::string(32, '\xff'), 0xff6cab0b},
+    };
+    for (auto const& row : rows) EXPECT_EQ(crc32(row.text), row.sum) << row.text;
+}
+
+// One bit at a time, as IEEE 802.3 has it, over every length and every alignment.
+TEST(crc32, is_its_definition) {
+    std::string bytes;
+    for (unsigned i = 0; i < 80; ++i) bytes += static_cast<char>(i * 151 + 7);
+    for (std::size_t from = 0; from < 8; ++from)
+        for (std::size_t size = 0; from + size <= bytes.size(); ++size) {
+            auto const part = std::string_view(bytes).substr(from, size);
+            std::uint32_t sum = ~0u;
+            for (unsigned char const byte : part) {
+                sum ^= byte;
+                for (int bit = 0; bit < 8; ++bit) sum = sum >> 1 ^ (sum & 1 ? 0xedb88320u : 0u);
+            }
+            EXPECT_EQ(crc32(part), ~sum) << from << " " << size;
+        }
 }
 
 TEST(base62, is_written_with_leading_zeros) {

@@ -57,7 +57,7 @@ export function temporaryFolder() {
 // One run of a command of the binary: {code, stdout, stderr}, never an exception for the exit code.
 export function command(...args) {
   return new Promise((resolve) => {
-    execFile(binary, args, { timeout: 20_000 }, (error, stdout, stderr) => {
+    execFile(binary, args, { timeout: 20_000, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : error.code ?? error.signal, stdout, stderr });
     });
   });

@@ -1,6 +1,8 @@
 // Runs the suite against a binary:
 //
-//   node tests/e2e/run.mjs --binary build/src/latchkey [users.test.mjs …]
+//   node tests/e2e/run.mjs --binary build/src/latchkey [--rounds N] [users.test.mjs …]
+//
+// `--rounds` is how often a test repeats itself that looks for a race; each has a smaller number of its own.
 //
 // Without file names all of them run, one after the other. The last line is `N passed, N failed`; the exit
 // code is 0 only when nothing failed and something ran. Nothing is installed: demo.test.mjs needs an earlier
@@ -12,7 +14,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const fileLimit = Number(process.env.E2E_FILE_SECONDS ?? 300) * 1000;
+let fileLimit = Number(process.env.E2E_FILE_SECONDS ?? 300) * 1000;
 
 // Whoever stops this ends the file that runs, and that its servers.
 let running = null;
@@ -43,6 +45,7 @@ function parse(words) {
   while (words.length > 0) {
     const word = words.shift();
     if (word === '--binary') binary = words.shift();
+    else if (word === '--rounds') setRounds(words.shift());
     else if (word.startsWith('--')) usage(`unknown option ${word}`);
     else names.push(word);
   }
@@ -56,8 +59,14 @@ function parse(words) {
   return { binary: path.resolve(binary), files };
 }
 
+function setRounds(text) {
+  if (!/^[1-9][0-9]{0,6}$/.test(text ?? '')) usage(`${text} is no number of rounds`);
+  process.env.E2E_ROUNDS = text;
+  fileLimit += Number(text) * 1000;
+}
+
 function usage(why) {
-  console.error(`${why}\nusage: node run.mjs --binary FILE [TEST FILE]…`);
+  console.error(`${why}\nusage: node run.mjs --binary FILE [--rounds N] [TEST FILE]…`);
   process.exit(2);
 }
 
