@@ -73,11 +73,14 @@ or_trouble<store::command> plan_delete_event_secret(call const& of) {
     return command;
 }
 
-void answer_event_secret(settings const&, store::outcome const& outcome, http::response& answer) {
+void answer_event_secret(settings const& rules, store::outcome const& outcome,
+                         http::response& answer) {
+    auto const& kept = std::get<store::kept_secret>(outcome.record);
     answer.secret = true;
-    append_kept_secret(answer.body, std::get<store::kept_secret>(outcome.record));
+    append_kept_secret(answer.body, kept);
     show_written(answer);
     answer.status = 201;
+    answer.add("Location", rules.base_url, "/api/v1/events/", kept.source, "/secret");
 }
 
 }  // namespace latchkey::api

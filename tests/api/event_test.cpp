@@ -270,6 +270,7 @@ TEST_F(api_test, a_secret_that_was_made_is_shown_once) {
     EXPECT_EQ(made.at("/source"), "\"shop\"");
     EXPECT_EQ(made.at("/format"), "\"standard\"");
     EXPECT_EQ(made.json().as_object().size(), 3u);
+    EXPECT_EQ(made.field("Location"), "/api/v1/events/shop/secret");
     auto const secret = made.at("/secret");
     EXPECT_EQ(secret.size(), 52u);
     EXPECT_TRUE(secret.starts_with("\"whsec_"));

@@ -10,7 +10,7 @@ std::string one_of(std::string_view pattern, std::string_view id) {
     std::string path(pattern);
     if (auto const i = path.find("{id}"); i != path.npos) path.replace(i, 4, id);
     if (auto const i = path.find("{code}"); i != path.npos) path.replace(i, 6, "not_found");
-    if (auto const i = path.find("{source}"); i != path.npos) path.replace(i, 8, "shop");
+    if (auto const i = path.find("{event_source}"); i != path.npos) path.replace(i, 14, "shop");
     if (auto const i = path.find("{id_or_source}"); i != path.npos) path.replace(i, 14, "shop");
     return path;
 }
