@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "model/cidr.hpp"
 
 namespace latchkey::api {
+
+struct documents;
 
 struct settings {
     std::string base_url;     // "https://api.example.com", empty: relative references
@@ -23,6 +26,8 @@ struct settings {
     bool strict_transport_security = false;  // true with a configured certificate
     std::vector<deprecation> deprecations;
     std::size_t body_bytes_max = base::limits::body_bytes_max;
+    // What describes the interface, made of all of the above by `make_documents` (documents.hpp).
+    std::shared_ptr<api::documents const> documents;
 };
 
 }  // namespace latchkey::api
