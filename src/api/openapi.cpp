@@ -81,6 +81,8 @@ class document {
         object made{{"operationId", id},
                     {"tags", json::array{json::value(about.group)}},
                     {"summary", about.summary}};
+        for (auto const& each : rules_.deprecations)
+            if (each.of == &which) made["deprecated"] = true;
         string text(about.details);
         if (!is_open(which) && which.scope)
             text.append(text.empty() ? "" : "\n\n")

@@ -112,12 +112,14 @@ base::result<void> log_thread::reopen(std::string const& path) {
     }
     auto const opened = open_file(path);
     if (!opened) return opened.error();
-    {
+    if (!thread_.joinable()) {
+        fd_ = *opened;
+        thread_ = std::thread([this] { run(); });
+    } else {
         std::lock_guard const hold(mutex_);
         close_file(std::exchange(next_fd_, *opened));
         before_next_ = full_.size();
     }
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
     change_.notify_one();
     on_ = true;
     return {};

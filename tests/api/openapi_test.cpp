@@ -131,6 +131,12 @@ TEST(openapi, follows_the_settings) {
     EXPECT_FALSE(made.at("components").at("securitySchemes").as_object().contains("query"));
     EXPECT_EQ(text.find("\"api_key\""), text.npos);
     EXPECT_EQ(text.find("Strict-Transport-Security"), text.npos);
+    EXPECT_EQ(made.at("paths").at("/api/v1/users").at("get").as_object().count("deprecated"), 0u);
+    rules.deprecations.push_back(
+        parse_deprecation("GET /api/v1/users since=2026-12-01T00:00:00Z").value());
+    auto const old = describe_interface(rules).at("paths").at("/api/v1/users");
+    EXPECT_TRUE(old.at("get").at("deprecated").as_bool());
+    EXPECT_EQ(old.at("post").as_object().count("deprecated"), 0u);
     rules.strict_transport_security = true;
     EXPECT_NE(json::serialize(describe_interface(rules)).find("Strict-Transport-Security"),
               text.npos);
