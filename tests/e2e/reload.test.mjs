@@ -119,7 +119,8 @@ header_bytes = 2048
     const server = await startServer({ config: '', log: '' });
     const at = (name) => path.join(path.dirname(server.data), name);
     const ask = (id) => server.ask('GET', '/healthz', { headers: { 'X-Request-Id': id } });
-    const ids = (file) => fs.readFileSync(file, 'utf8').split('\n').filter(Boolean).map((l) => JSON.parse(l).request_id);
+    const ids = (file) => fs.readFileSync(file, 'utf8').split('\n').filter(Boolean).map((l) => JSON.parse(l).request_id)
+      .filter((id) => id.startsWith('request-'));
     await ask('request-1');
     await sleep(400); // a worker hands its lines over after 250 ms
     fs.renameSync(path.join(server.data, 'access.log'), at('old.log'));
