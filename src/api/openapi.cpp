@@ -221,6 +221,8 @@ class document {
         add_header(all, "X-Request-Id");
         add_header(all, "X-Content-Type-Options");
         if (rules_.strict_transport_security) add_header(all, "Strict-Transport-Security?");
+        if (rules_.deprecations.empty()) return;
+        for (auto const* const name : {"Deprecation?", "Sunset?", "Link?"}) add_header(all, name);
     }
     // A `?` at the end: the field may be absent.
     void add_header(object& to, string_view name) {

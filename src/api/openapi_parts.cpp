@@ -135,7 +135,7 @@ constexpr header headers[] = {
     {"Location", word, "Of what was created."},
     {"Link", word,
      "`first`, `prev`, `next` and `last` of a list (RFC 8288); `canonical` where the "
-     "path had no prefix."},
+     "path had no prefix; `deprecation` where a page says why the route is to go."},
     {"RateLimit-Policy", word, "`\"minute\";q=600;w=60`; absent for a key without limits."},
     {"RateLimit", word, "`\"minute\";r=599;t=1`: what is left, seconds until full."},
     {"Retry-After", seconds, "In seconds."},
@@ -144,6 +144,8 @@ constexpr header headers[] = {
     {"Accept-Patch", word, "The media types that a PATCH may have."},
     {"Strict-Transport-Security", word, ""},
     {"Content-Security-Policy", word, ""},
+    {"Deprecation", word, "Of a route that is to go: since when (RFC 9745)."},
+    {"Sunset", word, "When it goes (RFC 8594)."},
     {"X-Auth-Key-Id", id, "The key."},
     {"X-Auth-Project", project, "Its project."},
     {"X-Auth-Scopes", word, "Its scopes, with spaces between."},

@@ -132,15 +132,15 @@ base::result<void> service::open_management() {
     auto opened = management::open(
         *where, [this](auto const& asked, auto& answer) { show_page(asked, answer); });
     if (!opened && !settings().management.empty()) return opened.error();
+    // Without its scheme: lines with a URL are those of the listeners.
+    auto const named = [](std::string const& url) { return url.substr(url.find("//") + 2); };
     if (!opened) {
-        base::say(base::severity::warning,
-                  "there is no management listener (set management to "
-                  "HOST:PORT or off): " +
-                      opened.error().message);
+        base::say(base::severity::warning, "there is no management listener, since " +
+                                               named(where->url()) +
+                                               " is taken (set management to HOST:PORT or off)");
         return {};
     }
-    auto const url = (*opened)->where().url();
-    base::say("management on " + url.substr(url.find("//") + 2) + ": /livez, /readyz, /metrics");
+    base::say("management on " + named((*opened)->where().url()) + ": /livez, /readyz, /metrics");
     control_->serve(std::move(*opened));
     return {};
 }

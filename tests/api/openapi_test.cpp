@@ -137,6 +137,8 @@ TEST(openapi, follows_the_settings) {
     auto const old = describe_interface(rules).at("paths").at("/api/v1/users");
     EXPECT_TRUE(old.at("get").at("deprecated").as_bool());
     EXPECT_EQ(old.at("post").as_object().count("deprecated"), 0u);
+    auto const& listed = old.at("get").at("responses").at("200").at("headers").as_object();
+    EXPECT_TRUE(listed.contains("Deprecation") && listed.contains("Sunset"));
     rules.strict_transport_security = true;
     EXPECT_NE(json::serialize(describe_interface(rules)).find("Strict-Transport-Security"),
               text.npos);
