@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/documents.hpp"
 #include "auth/key_form.hpp"
 #include "limit/failures.hpp"
 
@@ -175,6 +176,7 @@ api::settings interface_settings(config const& of) {
     rules.strict_transport_security = !of.tls_certificate.empty();
     rules.require_if_match = of.store_require_if_match;
     rules.body_bytes_max = of.http_body_bytes;
+    rules.documents = api::make_documents(rules);
     return rules;
 }
 

@@ -26,6 +26,7 @@ struct running {
     std::unique_ptr<store::writer> writer;
     std::unique_ptr<limit::buckets> buckets = limit::buckets::make(1024).value();
     std::unique_ptr<limit::failures> failures = std::make_unique<limit::failures>(30, 1);
+    std::unique_ptr<auth::seal> cursors;
     address_counts open_by_address{0, 0, 0};
     std::unique_ptr<log_thread> log;
     tls::signing_thread signer;
@@ -37,10 +38,11 @@ struct running {
     running() {
         store = store::environment::open({.directory = folder, .map_bytes = 64 << 20}).value();
         make_user_and_key();
+        cursors = std::make_unique<auth::seal>(store->derived_key("cursors").value());
         writer = std::make_unique<store::writer>(*store);
         log = log_thread::open(folder / "access.log").value();
         shared.reset(new common{configuration, rules, http_limits, *store, *writer, *buckets,
-                                *failures, open_by_address, *log, signer});
+                                *failures, *cursors, open_by_address, *log, signer});
         one = std::make_unique<worker>(*shared, 0);
         socket.emplace(
             listening::open(parse_listen_address("http://127.0.0.1:0").value(), 1).value());
