@@ -63,7 +63,7 @@ void exchange::answer(desk& at, store::outcome const& outcome, http::response& a
         s.writing->answer(at.rules, outcome, answer);
     s.made.reset();
     // After a PUT it would say that what the client sent was kept as it was (RFC 9110 §9.3.4).
-    if (s.method != http::method::put) add_tag(answer, outcome);
+    if (s.method != http::method::put && answer.status != 204) add_tag(answer, outcome);
     dressed(answer);
 }
 
@@ -98,6 +98,7 @@ need exchange::serve_open(http::request const& request, http::response& answer) 
     if (auto bad = s.query.parse(request.query)) return refused(std::move(*bad), answer);
     if (auto bad = s.query.refuse_rest()) return refused(std::move(*bad), answer);
     auto wrong = page.run(s.where.last, *s.rules, answer);
+    if (!wrong && !answer.find("ETag").empty()) wrong = meet_conditions(request, answer);
     return wrong ? refused(std::move(*wrong), answer) : dressed(answer);
 }
 

@@ -1,5 +1,6 @@
 #include "api/openapi.hpp"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <map>
@@ -125,7 +126,15 @@ class document {
             for (auto const* const name : {"page", "limit", "cursor", "sort"}) add_one(name);
         for (auto const name : which.about.query)
             if (!name.empty()) add_one(name);
+        if (!has_conditions(which)) return all;
+        add_one("If-None-Match");
+        add_one("If-Match");
         return all;
+    }
+    // Reads that can be kept, and writes.
+    static bool has_conditions(route const& which) {
+        if (is_open(which)) return which.about.answers == success::document;
+        return std::holds_alternative<read>(which.run) || std::holds_alternative<write>(which.run);
     }
     object parameter(string_view name) {
         if (!parameters_.contains(name)) parameters_[name] = parameter_part(name);
@@ -162,6 +171,9 @@ class document {
         object made;
         auto const [status, text] = status_of(which.about.answers);
         made[status] = success_of(which, text);
+        if (is_read(which) && has_conditions(which))
+            made["304"] =
+                object{{"description", "The client has it"}, {"headers", headers_of(which)}};
         std::map<std::uint16_t, std::set<problem>> by_status;
         for (auto const code : problems_of(which))
             by_status[base::describe(code).status].insert(code);
@@ -207,7 +219,7 @@ class document {
             add_header(all, "Link");
         else if (which.unprefixed)
             add_header(all, "Link?");
-        if (kind == success::document) add_header(all, "ETag?");
+        if (auto const tag = tag_field(which); !tag.empty()) add_header(all, tag);
         if (kind == success::gateway)
             for (auto const* const name : {"X-Auth-Key-Id", "X-Auth-Project", "X-Auth-Scopes"})
                 add_header(all, name);
@@ -216,6 +228,15 @@ class document {
         add_header(all, "RateLimit-Policy?");
         add_header(all, "RateLimit?");
         return all;
+    }
+    // Every write that shows a record tells its tag, but PUT.
+    static string_view tag_field(route const& which) {
+        auto const& about = which.about;
+        bool const optional = std::ranges::find(about.query, "include") != about.query.end();
+        if (about.answers == success::document || optional) return "ETag?";
+        if (about.answers == success::resource || about.answers == success::list) return "ETag";
+        bool const shown = std::holds_alternative<write>(which.run) && !about.shows.empty();
+        return shown && which.method != http::method::put ? "ETag" : "";
     }
     void common_headers(object& all) {
         add_header(all, "X-Request-Id");
@@ -248,6 +269,7 @@ class document {
             if (code != none) all.insert(code);
         if (about.answers == success::document && about.id == "getProblem")
             all.insert(route_not_found);
+        if (has_conditions(which)) all.insert(precondition_failed);
         if (is_open(which)) {
             if (!about.shows.empty()) all.insert(not_acceptable);
             return all;
@@ -262,6 +284,8 @@ class document {
         if (!about.takes.empty())
             all.insert({invalid_json, body_too_large, unsupported_media_type, validation_failed});
         if (std::holds_alternative<write>(which.run)) all.insert(storage_full);
+        if (std::holds_alternative<write>(which.run) && which.method != http::method::post)
+            all.insert(precondition_required);
         return all;
     }
 

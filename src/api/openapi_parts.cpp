@@ -116,6 +116,12 @@ constexpr parameter parameters[] = {
      "Comes back; one is made where it is absent or another "
      "form."},
     {"traceparent", "header", traceparent, "W3C trace context; logged."},
+    {"If-Match", "header", word,
+     "Entity tags, or `*`: 412 where the resource has none of these. `store.require_if_match` "
+     "makes it mandatory on PUT, PATCH and DELETE (428)."},
+    {"If-None-Match", "header", word,
+     "Entity tags, or `*`: where the resource has one of these, a read is answered 304 and a write "
+     "412."},
 };
 
 struct header {

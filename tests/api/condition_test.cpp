@@ -51,6 +51,9 @@ TEST_F(conditions, some_answers_have_none) {
     EXPECT_EQ(get("/users/77").fields("ETag"), lines{});
     EXPECT_EQ(at.ask("POST /api/v1/keys/verify", R"({"key":"x"})").fields("ETag"), lines{});
     EXPECT_EQ(at.ask("DELETE /api/v1/posts/1").fields("ETag"), lines{});
+    at.add_key({"users:read"});
+    auto const key = std::to_string(at.last_key());
+    EXPECT_EQ(at.ask("DELETE /api/v1/keys/" + key).fields("ETag"), lines{});
 }
 
 TEST_F(conditions, lists_have_weak_tags_that_move_with_them) {

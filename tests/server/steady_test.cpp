@@ -23,6 +23,7 @@ struct running {
     std::unique_ptr<store::writer> writer;
     std::unique_ptr<limit::buckets> buckets = limit::buckets::make(1024).value();
     std::unique_ptr<limit::failures> failures = std::make_unique<limit::failures>(30, 1);
+    std::unique_ptr<auth::seal> cursors;
     address_counts open_by_address{0, 0, 0};
     std::unique_ptr<log_thread> log;
     tls::signing_thread signer;
@@ -34,10 +35,11 @@ struct running {
     running() {
         store = store::environment::open({.directory = folder, .map_bytes = 64 << 20}).value();
         make_user_and_key();
+        cursors = std::make_unique<auth::seal>(store->derived_key("cursors").value());
         writer = std::make_unique<store::writer>(*store);
         log = log_thread::open(folder / "access.log").value();
         shared.reset(
-            new common{*store, *writer, *buckets, *failures, open_by_address, *log, signer});
+            new common{*store, *writer, *buckets, *failures, *cursors, open_by_address, *log, signer});
         supplies const given{std::make_shared<rulebook>(config{}), nullptr, nullptr};
         one = std::make_unique<worker>(*shared, 0, given);
         socket.emplace(

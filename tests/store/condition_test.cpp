@@ -136,7 +136,8 @@ TEST_F(store_conditions, hold_for_every_kind_of_command) {
 
 TEST_F(store_conditions, of_keys_do_not_see_their_last_use) {
     auto const key = made_key(one(*store_, new_key(key_number(1, {"*"}))));
-    one(*store_, {.what = note_key_uses{{{key.id, key.created_at + 5}}}});
+    key_use const use{.key = key.id, .last_used = key.created_at + 5, .minute = 0, .counted = {}};
+    EXPECT_EQ(one(*store_, {.what = note_key_uses{{use}}}).problem, problem::none);
     command made{.what = change_key{.id = key.id, .name = "other"}};
     made.conditions = matching(model::tag_of(key, key.created_at));
     EXPECT_EQ(one(*store_, std::move(made)).problem, problem::none);
