@@ -53,9 +53,13 @@ bool is_doomed(transaction& in, model::id user);
 // Removes up to `most` posts of deleted users.
 void purge_some(transaction& in, std::size_t most);
 
+// Removes up to `most` entries of usage that are not kept any longer; true: there may be more.
+// (usage.cpp)
+bool expire_usage(transaction& in, std::size_t most);
+
 // A group: applies as many jobs from the front as one transaction may hold (at least one), commits,
-// and answers them; then, in the same transaction, removes up to `purge_max` posts of deleted
-// users. With no jobs it only does that. (group.cpp)
+// and answers them; then, in the same transaction, removes up to `purge_max` posts of deleted users
+// and as many expired entries of usage. With no jobs it only does that. (group.cpp)
 struct job {
     command const* what;
     outcome* answer;
@@ -64,6 +68,7 @@ struct group_result {
     std::size_t done = 0;    // jobs that are answered
     bool committed = false;  // false: nothing had to be written
     bool more_to_purge = false;
+    bool more_expired = false;
     int failure = 0;  // of the whole store, not of one job: nothing could be begun
 };
 group_result apply_group(environment::state& store, std::span<job const> jobs,
