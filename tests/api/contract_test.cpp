@@ -80,6 +80,7 @@ std::vector<row> const contract{
     {"POST /api/v1/keys/{id}/deactivate", 200, no_body, on_last_key},
     {"POST /api/v1/keys/{id}/reactivate", 200, no_body, on_compromised},
     {"DELETE /api/v1/keys/{id}", 204, no_body, on_last_key},
+    {"GET /api/v1/keys/{id}/usage", 200},
     {"GET /api/v1/keys/current", 200},
     {"POST /api/v1/keys/current/deactivate", 200, no_body, on_own_key},
     {"POST /api/v1/keys/verify", 200, R"({"key":"k"})"},
