@@ -1,6 +1,7 @@
 #include "api/negotiate.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace latchkey::api {
 namespace {
@@ -39,10 +40,18 @@ parameter take_parameter(std::string_view& rest) {
     auto text = take_until(rest, ';');
     auto const equals = text.find('=');
     if (equals == text.npos) return {text, {}};
-    auto value = trimmed(text.substr(equals + 1));
-    if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
-        value = value.substr(1, value.size() - 2);
-    return {trimmed(text.substr(0, equals)), value};
+    return {trimmed(text.substr(0, equals)), trimmed(text.substr(equals + 1))};
+}
+
+// What a token or a quoted string stands for, its quoted pairs replaced (RFC 9110 §5.6.4).
+std::string unquoted(std::string_view value) {
+    if (value.size() < 2 || value.front() != '"' || value.back() != '"') return std::string(value);
+    std::string text;
+    for (std::size_t i = 1; i + 1 < value.size(); ++i) {
+        if (value[i] == '\\' && i + 2 < value.size()) ++i;
+        text.push_back(value[i]);
+    }
+    return text;
 }
 
 // 3: the type itself, 2: application/*, 1: */*, 0: something else.
@@ -76,7 +85,7 @@ bool accepts_json(http::request const& request) {
             while (!range.empty())
                 if (auto const [name, value] = take_parameter(range);
                     equal_ignoring_case(name, "q"))
-                    refused = is_zero(value);
+                    refused = is_zero(unquoted(value));
             if (how == 0 || how < best) continue;
             accepted = how == best ? accepted || !refused : !refused;
             best = how;
@@ -94,8 +103,9 @@ bool has_json_body(http::request const& request) {
                        equal_ignoring_case(type, "application/merge-patch+json");
     if (!equal_ignoring_case(type, "application/json") && !patch) return false;
     while (!rest.empty())
-        if (auto const [name, charset] = take_parameter(rest); equal_ignoring_case(name, "charset"))
-            if (!equal_ignoring_case(charset, "utf-8") && !equal_ignoring_case(charset, "utf8"))
+        if (auto const [name, value] = take_parameter(rest); equal_ignoring_case(name, "charset"))
+            if (auto const charset = unquoted(value);
+                !equal_ignoring_case(charset, "utf-8") && !equal_ignoring_case(charset, "utf8"))
                 return false;
     return true;
 }

@@ -11,9 +11,11 @@ using base::problem;
 namespace limits = base::limits;
 
 chunk_guard::verdict chunk_guard::advance(std::string_view input, std::size_t body_bytes_max,
-                                          std::size_t& taken) {
+                                          std::size_t& taken,
+                                          base::function_ref<void(std::string_view)> show) {
     char const* at = input.data();
     char const* const end = at + input.size();
+    char const* shown = at;  // everything before was shown, or is an extension
     auto result = problem_ == problem::none ? verdict::more : verdict::refused;
     while (at != end && result == verdict::more) {
         if (stage_ == stage::data) {
@@ -28,23 +30,33 @@ chunk_guard::verdict chunk_guard::advance(std::string_view input, std::size_t bo
             result = read_trailers(at, end);
             continue;
         }
-        switch (stage_) {
-            case stage::size:
-                result = read_size(*at, body_bytes_max);
-                break;
-            case stage::extension:
-                result = read_extension(*at);
-                break;
-            case stage::size_line_feed:
-                result = end_size_line(*at);
-                break;
-            default:
-                result = end_data(*at);
-        }
-        if (result != verdict::refused) ++at;
+        bool const hidden = is_extension();
+        result = read_framing(*at, body_bytes_max);
+        if (result == verdict::refused) break;
+        if (!hidden && is_extension()) show({shown, at});
+        if (hidden && !is_extension()) shown = at;
+        ++at;
     }
+    if (!is_extension() && at != shown) show({shown, at});
     taken = static_cast<std::size_t>(at - input.data());
     return result;
+}
+
+chunk_guard::verdict chunk_guard::read_framing(char byte, std::size_t body_bytes_max) {
+    switch (stage_) {
+        case stage::size:
+            return read_size(byte, body_bytes_max);
+        case stage::extension_space:
+            return read_extension_space(byte);
+        case stage::extension:
+        case stage::extension_text:
+        case stage::extension_pair:
+            return read_extension(byte);
+        case stage::size_line_feed:
+            return end_size_line(byte);
+        default:
+            return end_data(byte);
+    }
 }
 
 chunk_guard::verdict chunk_guard::refuse(base::problem what, std::string_view detail) {
@@ -53,7 +65,7 @@ chunk_guard::verdict chunk_guard::refuse(base::problem what, std::string_view de
     return verdict::refused;
 }
 
-// RFC 9112 §7.1 has no white space here, and what parsers made of it differed.
+// White space may stand before an extension only: what parsers made of it elsewhere differed.
 chunk_guard::verdict chunk_guard::read_size(char byte, std::size_t body_bytes_max) {
     if (auto const digit = hexadecimal(byte); digit >= 0) {
         if (++digits_ > limits::chunk_size_digits_max)
@@ -61,22 +73,57 @@ chunk_guard::verdict chunk_guard::read_size(char byte, std::size_t body_bytes_ma
         chunk_bytes_ = chunk_bytes_ * 16 + static_cast<unsigned>(digit);
         return verdict::more;
     }
-    if (digits_ == 0 || (byte != '\r' && byte != ';'))
+    bool const space = byte == ' ' || byte == '\t';
+    if (digits_ == 0 || (byte != '\r' && byte != ';' && !space))
         return refuse(problem::malformed_request, "A chunk size is not a hexadecimal number.");
     if (chunk_bytes_ > body_bytes_max - body_bytes_)
         return refuse(problem::body_too_large, "The body is too large.");
-    stage_ = byte == ';' ? stage::extension : stage::size_line_feed;
-    return byte == ';' ? read_extension(byte) : verdict::more;
+    if (byte == '\r') {
+        stage_ = stage::size_line_feed;
+        return verdict::more;
+    }
+    stage_ = stage::extension_space;
+    return read_extension_space(byte);
 }
 
-// Extensions are ignored (RFC 9112 §7.1.1), and bounded, since they carry no content.
+chunk_guard::verdict chunk_guard::read_extension_space(char byte) {
+    if (byte != ';' && byte != ' ' && byte != '\t')
+        return refuse(problem::malformed_request, "A chunk size is not a hexadecimal number.");
+    if (byte != ';') return count_extension();
+    stage_ = stage::extension;
+    named_ = false;
+    return count_extension();
+}
+
+// Extensions are ignored (RFC 9112 §7.1.1), and bounded, since they carry no content. Each has a
+// name; a CR in quotes is none of a quoted string.
 chunk_guard::verdict chunk_guard::read_extension(char byte) {
-    if (byte == '\r') {
+    bool const quoted = stage_ != stage::extension;
+    if (byte == '\r' && !quoted && named_) {
         stage_ = stage::size_line_feed;
         return verdict::more;
     }
     if (!is(byte, byte_class::text))
         return refuse(problem::malformed_request, "A chunk extension holds a control character.");
+    if (stage_ == stage::extension_pair) {
+        stage_ = stage::extension_text;
+    } else if (quoted) {
+        stage_ = byte == '"'    ? stage::extension
+                 : byte == '\\' ? stage::extension_pair
+                                : stage::extension_text;
+    } else if (byte == ';' && named_) {
+        named_ = false;
+    } else if (byte == '"' && named_) {
+        stage_ = stage::extension_text;
+    } else if (byte != ' ' && byte != '\t') {
+        if (!named_ && !is(byte, byte_class::token))
+            return refuse(problem::malformed_request, "A chunk extension has no name.");
+        named_ = true;
+    }
+    return count_extension();
+}
+
+chunk_guard::verdict chunk_guard::count_extension() {
     if (++extension_bytes_ > limits::chunk_extension_bytes_max ||
         ++extensions_bytes_ > limits::chunk_extensions_bytes_max)
         return refuse(problem::malformed_request, "The chunk extensions are too long.");

@@ -1,8 +1,10 @@
 // The guard of chunked bodies (RFC 9112 §7.1): the bytes of the framing and of the trailers, and
-// their limits. It lets through what llhttp may see; llhttp decodes it.
+// their limits. It lets through what llhttp may see; llhttp decodes it. Extensions, which are to be
+// ignored and which llhttp 8.1 does not take in all their forms, are not shown to it.
 //
-//     auto const verdict = guard.advance(input, body_bytes_max, taken);
-//     // input[0, taken) is sound, and need not be shown again
+//     auto const verdict = guard.advance(input, body_bytes_max, taken, show);
+//     // input[0, taken) is sound, and need not be given again; show(piece) was called with what
+//     // of it is no extension, in order
 //
 // Keeps no bytes. Belongs to a parser, on its thread.
 #pragma once
@@ -11,6 +13,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/function_ref.hpp"
 #include "base/problem.hpp"
 #include "http/field_lines.hpp"
 
@@ -21,7 +24,8 @@ class chunk_guard {
     enum class verdict : std::uint8_t { more, complete, refused };
 
     // Goes on behind what was taken before. `taken` ends before the byte that was refused.
-    verdict advance(std::string_view input, std::size_t body_bytes_max, std::size_t& taken);
+    verdict advance(std::string_view input, std::size_t body_bytes_max, std::size_t& taken,
+                    base::function_ref<void(std::string_view)> show);
 
     base::problem problem() const { return problem_; }
     std::string_view detail() const { return detail_; }
@@ -29,7 +33,10 @@ class chunk_guard {
   private:
     enum class stage : std::uint8_t {
         size,
+        extension_space,  // white space before the `;` of an extension
         extension,
+        extension_text,  // within quotes
+        extension_pair,  // behind a backslash there
         size_line_feed,
         data,
         data_return,
@@ -38,14 +45,21 @@ class chunk_guard {
     };
 
     verdict refuse(base::problem what, std::string_view detail);
+    verdict read_framing(char byte, std::size_t body_bytes_max);
     verdict read_size(char byte, std::size_t body_bytes_max);
+    verdict read_extension_space(char byte);
     verdict read_extension(char byte);
+    verdict count_extension();
+    bool is_extension() const {
+        return stage_ >= stage::extension_space && stage_ <= stage::extension_pair;
+    }
     verdict end_size_line(char byte);
     verdict end_data(char byte);
     verdict read_trailers(char const*& at, char const* end);
 
     stage stage_ = stage::size;
     std::uint8_t digits_ = 0;
+    bool named_ = false;  // the current extension has a name
     base::problem problem_ = base::problem::none;
     std::string_view detail_;
     std::uint64_t chunk_bytes_ = 0;     // still to come of the current chunk

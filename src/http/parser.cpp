@@ -236,13 +236,16 @@ step parser::read_body(std::string_view input, std::string& body) {
 // llhttp is shown what the guard let through, up to the byte before the one that it refused, so
 // that the first wrong byte decides the answer, however the bytes arrived.
 step parser::read_chunks(std::string_view input, std::string& body) {
-    std::size_t taken = 0;
-    auto const verdict = chunks_.advance(input, limits_->body_bytes_max, taken);
     auto* const state = std::launder(reinterpret_cast<llhttp_t*>(llhttp_));
     sink to{.body = &body};
     state->data = &to;
     llhttp_resume(state);
-    auto const outcome = llhttp_execute(state, input.data(), taken);
+    auto outcome = HPE_OK;
+    std::size_t taken = 0;
+    auto const verdict =
+        chunks_.advance(input, limits_->body_bytes_max, taken, [&](std::string_view piece) {
+            if (outcome == HPE_OK) outcome = llhttp_execute(state, piece.data(), piece.size());
+        });
     state->data = nullptr;
     auto const stopped = outcome != HPE_OK && outcome != HPE_PAUSED;
     if (stopped) return refused(problem::malformed_request, "The chunks cannot be parsed.");
