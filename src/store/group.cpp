@@ -15,6 +15,7 @@ struct attempt {
     std::size_t applied = 0;
     bool committed = false;
     bool more_to_purge = false;
+    bool more_expired = false;
     bool freed_when_full = false;
     int failure = 0;
 };
@@ -39,6 +40,7 @@ attempt try_group(environment::state& store, std::span<job const> jobs, std::siz
         auto const most = in.space().weight_max;
         purge_some(in, std::min(purge_max, most - std::min(most, in.weight())));
     }
+    if (purge_max != 0) made.more_expired = expire_events(in, purge_max);
     made.more_to_purge = in.heads().purges != 0;
     made.committed = in.wrote();
     made.freed_when_full = in.wrote() && !in.space().grow;
@@ -68,15 +70,16 @@ group_result apply_group(environment::state& store, std::span<job const> jobs,
         auto const made = try_group(store, some, purge_max);
         if (made.failure == 0) {
             if (made.freed_when_full) make_freed_pages_usable(store);
-            return {made.applied, made.committed, made.more_to_purge, 0};
+            return {made.applied, made.committed, made.more_to_purge, made.more_expired, 0};
         }
         if (!made.begun) {
             for (auto const& each : jobs) *each.answer = failed(made.failure);
             return {.done = jobs.size(), .failure = made.failure};
         }
         if (jobs.empty()) {
-            base::say(base::severity::failure,
-                      lmdb_error("posts of deleted users cannot be removed", made.failure).message);
+            base::say(
+                base::severity::failure,
+                lmdb_error("what is gone cannot be removed from the store", made.failure).message);
             return {.more_to_purge = true, .failure = made.failure};
         }
         if (purge_max != 0) {

@@ -32,6 +32,7 @@ class transaction {
     base::wall_ms now() const { return now_; }
     store::heads& heads() { return heads_; }  // written with the commit, if anything else was
     room const& space();                      // found out when first asked for
+    environment::state const& store() const { return store_; }
 
     std::optional<std::string_view> get(table where, std::string_view key);
     bool has(table where, std::string_view key) { return get(where, key).has_value(); }
@@ -43,6 +44,8 @@ class transaction {
         put(where, key, value, MDB_APPEND);
     }
     bool erase(table where, std::string_view key);  // false: there was none
+    // The first id of a table whose keys are ids.
+    std::optional<model::id> first_id(table where);
     // The ids that end the first `most` keys of the index that begin with `prefix`.
     std::vector<model::id> ids_under(std::string_view prefix, std::size_t most);
     // Is there one of them that is accepted? In ascending order, until one is. Nothing may be
