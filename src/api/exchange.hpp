@@ -49,7 +49,7 @@ struct desk {
     limit::leases& buckets;  // the worker's door to them
     limit::failures& failures;
     std::uint64_t& random;       // state of a small generator, for request ids; seeded by the OS
-    auth::uses* uses = nullptr;  // when keys were last used; null: nobody wants to know
+    auth::uses* uses = nullptr;  // what keys were used for; null: nobody wants to know
 };
 
 enum class need : std::uint8_t { nothing, body, commit };

@@ -59,9 +59,13 @@ void purge_some(transaction& in, std::size_t most);
 // counts more); true: there are more. (event_record.cpp)
 bool expire_events(transaction& in, std::size_t most);
 
+// Removes up to `most` entries of usage that are not kept any longer; true: there may be more.
+// (usage.cpp)
+bool expire_usage(transaction& in, std::size_t most);
+
 // A group: applies as many jobs from the front as one transaction may hold (at least one), commits,
 // and answers them; then, in the same transaction, removes up to `purge_max` posts of deleted users
-// and as many expired events. With no jobs it only does that. (group.cpp)
+// and as many expired events and entries of usage. With no jobs it only does that. (group.cpp)
 struct job {
     command const* what;
     outcome* answer;
@@ -70,7 +74,7 @@ struct group_result {
     std::size_t done = 0;        // jobs that are answered
     bool committed = false;      // false: nothing had to be written
     bool more_to_purge = false;  // posts of deleted users
-    bool more_expired = false;   // events
+    bool more_expired = false;   // events, usage
     int failure = 0;             // of the whole store, not of one job: nothing could be begun
 };
 group_result apply_group(environment::state& store, std::span<job const> jobs,

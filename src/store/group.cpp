@@ -36,11 +36,15 @@ attempt try_group(environment::state& store, std::span<job const> jobs, std::siz
         made.failure = in.failure();
     }
     if (made.failure != 0) return made;
-    if (purge_max != 0 && in.heads().purges != 0 && in.space().write) {
-        auto const most = in.space().weight_max;
-        purge_some(in, std::min(purge_max, most - std::min(most, in.weight())));
+    if (purge_max != 0 && in.space().write) {
+        auto const most = [&] {
+            auto const left = in.space().weight_max;
+            return std::min(purge_max, left - std::min(left, in.weight()));
+        };
+        if (in.heads().purges != 0) purge_some(in, most());
+        made.more_expired = expire_usage(in, most());
+        made.more_expired |= expire_events(in, most());
     }
-    if (purge_max != 0) made.more_expired = expire_events(in, purge_max);
     made.more_to_purge = in.heads().purges != 0;
     made.committed = in.wrote();
     made.freed_when_full = in.wrote() && !in.space().grow;

@@ -18,6 +18,7 @@
 //             21 SHA-256 (32)                       key id (8)
 //             22 epoch modulo 1,024 (2)             epoch (8), SHA-256 of the changed key (32)
 //             23 key id (8)                         when it was last used (8)
+//             24 granularity (1), start (8), id (8) model::encode(usage) of a key within that time
 //             25 key id (8)                         –, for keys that may manage keys
 //             26 project 00 environment (1), id     –, an entry for each list a key is in
 //             27 project 00 environment (1)         how many entries of 26 (8)
@@ -34,8 +35,11 @@
 // 14 is absent for a user without posts. Lists of keys: an empty project stands for all,
 // environment ff for all. 25 leaves out keys that are deactivated, not those that are expired.
 //
-// Reserved, so that what comes later has its place: 24 usage by key id, granularity and start; 30
-// and 31 idempotency by key id and hash, and by time of expiry.
+// 24 has the time before the key: what is counted together is written together, and what has
+// expired stands in front.
+//
+// Reserved, so that what comes later has its place: 30 and 31 idempotency by key id and hash, and
+// by time of expiry.
 //
 // An entry of 42 stays as long as its event and counts for 24 hours of that; a later event with the
 // same mark takes it over.
@@ -54,6 +58,7 @@
 #include "base/clock.hpp"
 #include "model/key.hpp"
 #include "model/post.hpp"
+#include "model/usage.hpp"
 
 namespace latchkey::store {
 
@@ -76,6 +81,7 @@ enum class tag : std::uint8_t {
     key_digest = 0x21,
     key_change = 0x22,
     key_use = 0x23,
+    key_usage = 0x24,
     key_admin = 0x25,
     key_list = 0x26,
     key_list_count = 0x27,
@@ -149,6 +155,9 @@ inline key_bytes key_change_key(std::uint64_t epoch) {
 }
 inline key_bytes key_use_key(model::id id) {
     return key_bytes{tag::key_use}.add(id);
+}
+inline key_bytes usage_in(model::granularity by, base::wall_ms start) {
+    return key_bytes{tag::key_usage}.add(static_cast<std::uint8_t>(by)).add(start);
 }
 inline key_bytes key_admin_key(model::id id) {
     return key_bytes{tag::key_admin}.add(id);
