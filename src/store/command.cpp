@@ -50,8 +50,17 @@ std::size_t bytes_of(reactivate_key const&) {
 std::size_t bytes_of(note_key_uses const& what) {
     return what.last_used.size() * sizeof what.last_used[0];
 }
+std::size_t bytes_of(refuse const& what) {
+    return what.detail.size();
+}
 
 }  // namespace
+
+bool is_kept(base::problem problem) {
+    if (problem == base::problem::none) return true;
+    auto const status = base::describe(problem).status;
+    return status == 404 || status == 409 || status == 412 || status == 422 || status == 428;
+}
 
 std::size_t command::bytes() const {
     std::size_t bytes = sizeof *this;

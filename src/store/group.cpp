@@ -23,6 +23,23 @@ std::size_t weight_max(transaction& in) {
     return in.wrote() ? in.space().weight_max : base::limits::commands_per_commit_max;
 }
 
+// What every group does for those before it. True: there is more of it.
+bool tidy_up(transaction& in, std::size_t applied, std::size_t purge_max) {
+    if (purge_max == 0) return in.heads().purges != 0;
+    auto const at_most = [&](std::size_t count) {
+        auto const most = in.space().weight_max;
+        return std::min(count, most - std::min(most, in.weight()));
+    };
+    bool more = false;
+    if (in.heads().purges != 0 && in.space().write) {
+        purge_some(in, at_most(purge_max));
+        more = in.heads().purges != 0;
+    }
+    if (has_expired(in) && in.space().write)
+        more |= forget_some(in, at_most(std::max(purge_max, 2 * applied)));
+    return more;
+}
+
 attempt try_group(environment::state& store, std::span<job const> jobs, std::size_t purge_max) {
     transaction in(store);
     attempt made;
@@ -35,11 +52,7 @@ attempt try_group(environment::state& store, std::span<job const> jobs, std::siz
         made.failure = in.failure();
     }
     if (made.failure != 0) return made;
-    if (purge_max != 0 && in.heads().purges != 0 && in.space().write) {
-        auto const most = in.space().weight_max;
-        purge_some(in, std::min(purge_max, most - std::min(most, in.weight())));
-    }
-    made.more_to_purge = in.heads().purges != 0;
+    made.more_to_purge = tidy_up(in, made.applied, purge_max);
     made.committed = in.wrote();
     made.freed_when_full = in.wrote() && !in.space().grow;
     made.failure = in.commit();

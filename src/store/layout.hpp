@@ -24,12 +24,15 @@
 //             29                                    the audit log's last id (8) and hash (32)
 //             2a project 00, entry id (8)           –, entries of the audit log by project
 //             2b project                            how many entries of 2a (8)
+//             30 key id (8), SHA-256 (32)           the outcome under an Idempotency-Key, see
+//                                                   kept_outcome.cpp; the id is a line's
+//             31 time (8), rest as in 30            –, when that outcome is to go
 //
 // 14 is absent for a user without posts. Lists of keys: an empty project stands for all,
 // environment ff for all. 25 leaves out keys that are deactivated, not those that are expired.
 //
-// Reserved, so that what comes later has its place: 24 usage by key id, granularity and start; 30
-// and 31 idempotency by key id and hash, and by time of expiry; 41 to 43 events by source and id,
+// Reserved, so that what comes later has its place: 24 usage by key id, granularity and start;
+// 41 to 43 events by source and id,
 // by source and delivery, and secrets of sources. The records of events are long and appended only:
 // they get a database of their own, `events`, by id.
 //
@@ -76,6 +79,8 @@ enum class tag : std::uint8_t {
     audit_head = 0x29,
     audit_by_project = 0x2a,
     audit_count = 0x2b,
+    kept_outcome = 0x30,
+    kept_until = 0x31,
 };
 
 inline constexpr std::uint64_t key_changes_max = 1024;
@@ -157,6 +162,16 @@ inline key_bytes audit_of_project(std::string_view project) {
 }
 inline key_bytes audit_count_key(std::string_view project) {
     return key_bytes{tag::audit_count}.add(project);
+}
+
+// `lineage` and `key` of a store::idempotency.
+inline key_bytes kept_outcome_key(model::id lineage, model::digest const& key) {
+    return key_bytes{tag::kept_outcome}.add(lineage).add(
+        std::string_view(reinterpret_cast<char const*>(key.data()), key.size()));
+}
+// `place` is the key of the outcome without its tag.
+inline key_bytes kept_until_key(base::wall_ms time, std::string_view place) {
+    return key_bytes{tag::kept_until}.add(time).add(place);
 }
 
 // A value that is one id, one time or one count.

@@ -21,6 +21,7 @@
 #include "model/post.hpp"
 #include "model/user.hpp"
 #include "store/audit.hpp"
+#include "store/command.hpp"
 #include "store/environment.hpp"
 
 namespace latchkey::store {
@@ -88,6 +89,10 @@ class snapshot {
     // The audit log: all of it, or of the keys of one project.
     using audit_sink = base::function_ref<void(audit_entry const&)>;
     listed audit(std::optional<std::string_view> project, range const& part, audit_sink each) const;
+
+    // What was decided under that Idempotency-Key, if it is still kept: the outcome of then, or the
+    // refusal of another request.
+    std::optional<outcome> recall(idempotency const& once, base::wall_ms now) const;
 
     bool has_imported_digests() const;  // is there a key whose text the service never made?
 

@@ -2,7 +2,10 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "base/limits.hpp"
 
@@ -54,11 +57,15 @@ void ticket_queue::forget(std::size_t commands, std::size_t bytes) {
     bytes_.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-void ticket_queue::sleep(std::atomic<bool> const& unless) {
+bool ticket_queue::sleep(std::atomic<bool> const& unless) {
+    constexpr timespec patience{.tv_sec = 60, .tv_nsec = 0};
+    bool late = false;
     asleep_.store(1);
     if (newest_.load() == nullptr && !unless.load())
-        ::syscall(SYS_futex, &asleep_, FUTEX_WAIT_PRIVATE, 1, nullptr, nullptr, 0);
+        late = ::syscall(SYS_futex, &asleep_, FUTEX_WAIT_PRIVATE, 1, &patience, nullptr, 0) != 0 &&
+               errno == ETIMEDOUT;
     asleep_.store(0);
+    return late;
 }
 
 void ticket_queue::wake() {

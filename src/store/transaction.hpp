@@ -43,6 +43,8 @@ class transaction {
         put(where, key, value, MDB_APPEND);
     }
     bool erase(table where, std::string_view key);  // false: there was none
+    // The first key of the index that begins with `prefix`.
+    std::optional<std::string> first_under(std::string_view prefix);
     // The ids that end the first `most` keys of the index that begin with `prefix`.
     std::vector<model::id> ids_under(std::string_view prefix, std::size_t most);
     // Is there one of them that is accepted? In ascending order, until one is. Nothing may be

@@ -6,6 +6,7 @@
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "store/environment_state.hpp"
+#include "store/kept_outcome.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -38,6 +39,7 @@ class inspection {
     void look_at_changes();
     void look_at_key_lists();
     void look_at_key_admins();
+    void look_at_kept_outcomes();
     void look_for_strangers();
 
     void say(std::string sentence) {
@@ -88,6 +90,7 @@ std::vector<std::string> inspection::run() {
     look_at_changes();
     look_at_key_lists();
     look_at_key_admins();
+    look_at_kept_outcomes();
     look_for_strangers();
     return std::move(found_);
 }
@@ -353,6 +356,27 @@ void inspection::look_at_key_admins() {
     compare("keys that may manage keys", there, count);
 }
 
+void inspection::look_at_kept_outcomes() {
+    std::uint64_t count = 0, ends = 0;
+    auto const each = [&](std::string_view place, std::string_view value) {
+        ++count;
+        base::reader from(place);
+        auto const line = from.integer<model::id>();
+        auto const kept = decode_kept_outcome(value);
+        if (!kept)
+            return say("an outcome under an Idempotency-Key of " + name("key", line) +
+                       " cannot be read");
+        if (from.rest().size() != sizeof(model::digest) || !get(table::index, key_key(line)))
+            say("an outcome under an Idempotency-Key is of no key");
+        if (!get(table::index, kept_until_key(kept->until, place)))
+            say("an outcome under an Idempotency-Key of " + name("key", line) +
+                " would be kept for ever");
+    };
+    walk(table::index, key_bytes{tag::kept_outcome}, each);
+    walk(table::index, key_bytes{tag::kept_until}, [&](auto, auto) { ++ends; });
+    compare("outcomes under Idempotency-Keys", ends, count);
+}
+
 void inspection::look_for_strangers() {
     static constexpr tag known[] = {
         tag::schema,       tag::heads,          tag::email,
@@ -361,7 +385,7 @@ void inspection::look_for_strangers() {
         tag::key_digest,   tag::key_change,     tag::key_use,
         tag::key_admin,    tag::key_list,       tag::key_list_count,
         tag::key_start,    tag::audit_head,     tag::audit_by_project,
-        tag::audit_count};
+        tag::audit_count,  tag::kept_outcome,   tag::kept_until};
     std::uint64_t strangers = 0;
     walk(table::index, {}, [&](std::string_view key, std::string_view) {
         if (key.empty() || std::ranges::find(known, static_cast<tag>(key[0])) == std::end(known))
