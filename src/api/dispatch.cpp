@@ -1,19 +1,60 @@
 // From a request that passed the checks to its handler, and from a committed outcome to its answer.
 #include "api/exchange_state.hpp"
 #include "api/handlers.hpp"
+#include "api/idempotency.hpp"
 #include "api/negotiate.hpp"
 
 namespace latchkey::api {
+namespace {
 
 using base::problem;
+
+trouble invalid_idempotency_key() {
+    return {problem::idempotency_key_invalid,
+            {},
+            {{base::fault::place::header, "Idempotency-Key", base::field_code::invalid_format,
+              "must be there once, with 1 to 255 visible ASCII characters"}},
+            {}};
+}
+
+}  // namespace
 
 need exchange::run(desk& at, http::request const& request, base::instant now,
                    http::response& answer) {
     auto& s = *state_;
+    s.writing = std::get_if<write>(&s.where.chosen->run);
+    if (recall(at, request, now, answer)) return need::nothing;
+    auto const then = handle(at, request, now, answer);
+    if (then == need::nothing) s.claim = {};
+    return then;
+}
+
+// API §9, where an Idempotency-Key counts. True: it was answered.
+bool exchange::recall(desk& at, http::request const& request, base::instant now,
+                      http::response& answer) {
+    auto& s = *state_;
+    bool const counts = s.method == http::method::post || s.method == http::method::patch;
+    auto const value = request.find(http::field_name::idempotency_key);
+    if (s.writing == nullptr || !counts || !value) return false;
+    auto const key = read_idempotency_key(*value);
+    if (!key || request.count(http::field_name::idempotency_key) > 1)
+        return refused(invalid_idempotency_key(), answer), true;
+    auto const path = s.canonical.empty() ? request.path : std::string_view(s.canonical);
+    s.once = {s.who->record().line(), auth::digest_of(*key), fingerprint(request, path)};
+    if (auto const earlier = at.snapshot.recall(*s.once, now.wall))
+        return this->answer(at, *earlier, answer), true;
+    s.claim = at.running.enter(s.once->lineage, s.once->key);
+    if (!s.claim) return refused(problem::idempotency_in_progress, answer), true;
+    return false;
+}
+
+need exchange::handle(desk& at, http::request const& request, base::instant now,
+                      http::response& answer) {
+    auto& s = *state_;
     auto const& route = *s.where.chosen;
     model::id id = 0;
     if (route.pattern.find("{id}") != route.pattern.npos) {
-        if (!s.path_id) return refused(problem::not_found, answer);
+        if (!s.path_id) return refused_unplanned({problem::not_found, {}, {}, {}}, answer);
         id = *s.path_id;
     }
     if (auto wrong = s.query.parse(request.query)) return refused(std::move(*wrong), answer);
@@ -29,14 +70,27 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
         if (at.snapshot.damaged()) return refused(problem::internal_error, answer);
         return wrong ? refused(std::move(*wrong), answer) : dressed(answer);
     }
-    s.writing = &std::get<write>(route.run);
     auto planned = s.writing->plan(of);
-    if (!planned) return refused(planned.error(), answer);
-    s.command = std::move(*planned);
+    return planned ? commit(std::move(*planned)) : refused_unplanned(planned.error(), answer);
+}
+
+need exchange::commit(store::command command) {
+    auto& s = *state_;
+    s.command = std::move(command);
     s.command.caller = s.who->record().id;
-    s.command.needs = route.scope;
+    s.command.needs = s.where.chosen->scope;
     s.command.from = s.client;
+    s.command.once = s.once;
     return need::commit;
+}
+
+// Under an Idempotency-Key a refusal is an outcome too, which the store keeps.
+need exchange::refused_unplanned(trouble what, http::response& answer) {
+    if (!state_->once || !store::is_kept(what.problem)) return refused(std::move(what), answer);
+    store::command command;
+    command.what = store::refuse{what.problem, std::move(what.detail)};
+    command.faults = std::move(what.faults);
+    return commit(std::move(command));
 }
 
 store::command exchange::take_command() {
@@ -45,20 +99,27 @@ store::command exchange::take_command() {
 
 void exchange::answer(desk& at, store::outcome const& outcome, http::response& answer) {
     auto& s = *state_;
+    render(at, outcome, answer);
+    s.made.reset();
+    s.claim = {};
+    if (outcome.replayed) answer.add("Idempotency-Replayed", "true");
+}
+
+void exchange::render(desk& at, store::outcome const& outcome, http::response& answer) {
+    auto& s = *state_;
     if (outcome.problem != problem::none) {
         auto const& needed = s.where.chosen->scope;
         auto const scope = outcome.problem == problem::insufficient_scope && needed
                                ? model::name_of(*needed)
                                : std::string_view();
-        s.made.reset();
         refused({outcome.problem, outcome.detail, outcome.faults, scope}, answer);
         return;
     }
     if (s.writing->show != nullptr)
-        s.writing->show(at.rules, outcome, s.made->text(), answer);
+        // A key is shown once, and a repeat is not the first time.
+        s.writing->show(at.rules, outcome, outcome.replayed ? "" : s.made->text(), answer);
     else
         s.writing->answer(at.rules, outcome, answer);
-    s.made.reset();
     dressed(answer);
 }
 

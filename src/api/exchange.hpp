@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/in_progress.hpp"
 #include "api/settings.hpp"
 #include "api/trouble.hpp"
 #include "auth/cache.hpp"
@@ -48,7 +49,8 @@ struct desk {
     auth::cache& keys;
     limit::leases& buckets;  // the worker's door to them
     limit::failures& failures;
-    std::uint64_t& random;       // state of a small generator, for request ids; seeded by the OS
+    std::uint64_t& random;  // state of a small generator, for request ids; seeded by the OS
+    in_progress& running;
     auth::uses* uses = nullptr;  // when keys were last used; null: nobody wants to know
 };
 
@@ -114,6 +116,13 @@ class exchange {
                     http::response& response);
     bool takes_body() const;
     need run(desk& at, http::request const& request, base::instant now, http::response& response);
+    bool recall(desk& at, http::request const& request, base::instant now,
+                http::response& response);
+    need handle(desk& at, http::request const& request, base::instant now,
+                http::response& response);
+    need commit(store::command command);
+    void render(desk& at, store::outcome const& outcome, http::response& response);
+    need refused_unplanned(trouble what, http::response& response);
     need serve_open(http::request const& request, http::response& response);
     void answer_options(http::response& response);
     need refused(base::problem code, http::response& response);

@@ -56,7 +56,7 @@ using read_fn = std::optional<trouble> (*)(call const&, store::snapshot const&, 
 using write_fn = or_trouble<store::command> (*)(call const&);
 // Renders a committed outcome without reading again.
 using answer_fn = void (*)(settings const&, store::outcome const&, http::response&);
-// The same, with the key that `make_key` made.
+// The same, with the key that `make_key` made; empty when it was shown before.
 using show_fn = void (*)(settings const&, store::outcome const&, std::string_view key,
                          http::response&);
 // Takes a body and answers at once.

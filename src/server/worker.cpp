@@ -417,8 +417,9 @@ base::result<void> worker::set_up(std::vector<listener> const& listeners) {
     keys_ = std::make_unique<auth::cache>();
     leases_ = std::make_unique<limit::leases>(shared_.buckets);
     auth::random_bytes(&random_, sizeof random_);
-    desk_ = std::make_unique<api::desk>(
-        api::desk{shared_.rules, *snapshot_, *keys_, *leases_, shared_.failures, random_, &uses_});
+    desk_ =
+        std::make_unique<api::desk>(api::desk{shared_.rules, *snapshot_, *keys_, *leases_,
+                                              shared_.failures, random_, shared_.running, &uses_});
     uses_due_.self = this;
     uses_due_.fire = [](uring::timers::entry& self, base::mono_ns) {
         static_cast<uses_timer&>(self).self->report_uses();

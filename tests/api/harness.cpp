@@ -42,7 +42,7 @@ std::string in_chunks(std::string_view line, lines const& fields, std::string_vi
 
 station::station()
     : buckets_(limit::buckets::make(1024).value()),
-      desk_{rules, snapshot_, keys_, leases_, *failures_, random_, &uses_} {
+      desk_{rules, snapshot_, keys_, leases_, *failures_, random_, running, &uses_} {
     key = add_key();
 }
 

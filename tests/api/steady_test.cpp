@@ -77,7 +77,8 @@ class steady : public ::testing::Test {
     std::unique_ptr<limit::failures> failures_ = std::make_unique<limit::failures>(30, 1);
     limit::leases leases_{*buckets_};
     auth::uses uses_;
-    desk desk_{rules_, snapshot_, keys_, leases_, *failures_, random_, &uses_};
+    in_progress running_;
+    desk desk_{rules_, snapshot_, keys_, leases_, *failures_, random_, running_, &uses_};
     http::parser parser_{limits_};
     http::request request_;
     http::framing framing_;
