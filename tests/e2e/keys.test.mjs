@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { after, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { assertNow, assertStatus, command, keyForm, sleep, startServer, temporaryFolder } from './harness.mjs';
 
 let server = await startServer();
@@ -55,6 +55,94 @@ describe('over HTTP', () => {
     const verified = await api.post('/keys/verify', { key: made.key, scopes: ['posts:read'] });
     assert.deepEqual([verified.json.valid, verified.json.code, verified.json.key_id], [true, 'VALID', made.id]);
     assert.equal((await api.post('/keys/verify', { key: 'x' })).json.code, 'NOT_FOUND');
+  });
+});
+
+// Each row is an attempt to get more than one has.
+describe('a key that manages keys gives no more than its own', () => {
+  const limits = [{ name: 'minute', limit: 60, window_seconds: 60 }];
+  const soon = (seconds) => new Date(Date.now() + seconds * 1000).toISOString();
+  const own = { scopes: ['keys:*', 'users:read', 'audit:read'], project: 'bounded', rate_limits: [{ ...limits[0], limit: 100_000, burst: 1000 }],
+    ip_allowlist: ['127.0.0.0/8'], expires_in: 86_400 };
+  const within = { name: 'w', scopes: ['users:read'], rate_limits: limits, ip_allowlist: ['127.0.0.1'], expires_in: 3600 };
+  let bounded; // a client with such a key
+  let me;
+  let child; // a key that it made
+  let strong; // a key of its project that it does not cover
+  let foreign; // a key of another project
+  before(async () => {
+    me = await api.create('/keys', { name: 'bounded', ...own });
+    strong = await api.create('/keys', { ...within, name: 'strong', project: 'bounded', scopes: ['posts:read'] });
+    foreign = await api.create('/keys', { ...within, name: 'foreign', project: 'other' });
+    bounded = server.client(me.key);
+    child = await bounded.create('/keys', within);
+  });
+  after(() => bounded.close());
+
+  test('what it made is within', () => {
+    assert.deepEqual([child.project, child.created_by, child.scopes], ['bounded', me.id, ['users:read']]);
+  });
+
+  const creations = {
+    'all scopes': { scopes: ['*'] },
+    'a scope that it lacks': { scopes: ['users:read', 'posts:read'] },
+    'a wildcard around its own': { scopes: ['users:*'] },
+    'another wildcard around its own': { scopes: ['*:read'] },
+    'another project': { project: 'other' },
+    'no limits': { rate_limits: [] },
+    'more in a minute': { rate_limits: [{ name: 'a', limit: 200_000, window_seconds: 60, burst: 1000 }] },
+    'a larger burst': { rate_limits: [{ name: 'a', limit: 60, window_seconds: 60, burst: 1001 }] },
+    'any address': { ip_allowlist: [] },
+    'a wider network': { ip_allowlist: ['126.0.0.0/7'] },
+    'another network beside its own': { ip_allowlist: ['127.0.0.1', '10.0.0.0/8'] },
+    'no end': { expires_in: undefined },
+    'a later end': { expires_in: 86_500 },
+  };
+  for (const [what, change] of Object.entries(creations)) {
+    test(`POST: ${what}`, async () => {
+      assertStatus(await bounded.post('/keys', { ...within, ...change }), 403, 'insufficient_scope');
+    });
+  }
+
+  const patches = {
+    'all scopes': () => ({ scopes: ['*'] }),
+    'a scope that it lacks': () => ({ scopes: ['posts:read'] }),
+    'no limits': () => ({ rate_limits: [] }),
+    'looser limits': () => ({ rate_limits: [{ name: 'minute', limit: 200_000, window_seconds: 60 }] }),
+    'any address': () => ({ ip_allowlist: [] }),
+    'a wider network': () => ({ ip_allowlist: ['0.0.0.0/0'] }),
+    'no end': () => ({ expires_at: null }),
+    'a later end': () => ({ expires_at: soon(100_000) }),
+  };
+  for (const [what, change] of Object.entries(patches)) {
+    test(`PATCH: ${what}`, async () => {
+      for (const id of [child.id, me.id]) assertStatus(await bounded.patch(`/keys/${id}`, change()), 403, 'insufficient_scope');
+    });
+  }
+  test('PATCH: not even less of its own limits, addresses and end', async () => {
+    for (const change of [{ rate_limits: limits }, { ip_allowlist: ['127.0.0.1'] }, { expires_at: soon(60) }]) {
+      assertStatus(await bounded.patch(`/keys/${me.id}`, change), 403, 'insufficient_scope');
+    }
+  });
+
+  for (const [what, key, expected] of [['a key that it does not cover', () => strong, [403, 'insufficient_scope']],
+    ['a key of another project', () => foreign, [404, 'not_found']]]) {
+    test(`${what} is not its own to change, rotate, turn off or on`, async () => {
+      const { id } = key();
+      assertStatus(await bounded.patch(`/keys/${id}`, { name: 'mine' }), ...expected);
+      for (const action of ['rotate', 'deactivate', 'reactivate']) {
+        assertStatus(await bounded.post(`/keys/${id}/${action}`), ...expected);
+      }
+      assertStatus(await bounded.delete(`/keys/${id}`), ...expected);
+      assert.equal((await api.read(`/keys/${id}`)).state, 'active');
+    });
+  }
+  test('a key of another project is not to be seen', async () => {
+    assertStatus(await bounded.get(`/keys/${foreign.id}`), 404, 'not_found');
+    assert.deepEqual((await bounded.read('/keys?project=other')).data, []);
+    assert.ok((await bounded.read('/keys?limit=100')).data.every(({ project }) => project === 'bounded'));
+    assert.equal((await bounded.post('/keys/verify', { key: foreign.key, ip: '127.0.0.1', cost: 0 })).json.code, 'NOT_FOUND');
+    assert.ok((await bounded.read('/audit?limit=100')).data.every(({ project }) => project === 'bounded'));
   });
 });
 
@@ -190,6 +278,49 @@ describe('the audit log', () => {
     assert.equal(all.data.length, entry.id);
     assert.deepEqual(all.data.at(-1), entry);
     assert.match((await cli('audit')).stdout, /key\.create +key 1 in default +by the command line/);
+  });
+});
+
+describe('across a restart', () => {
+  const again = async () => {
+    api.close();
+    await server.stop();
+    server = await server.again();
+    api.server = server;
+  };
+
+  test('a rotation goes on and ends', async () => {
+    const old = await api.create('/keys', { name: 'r', scopes: ['users:read'] });
+    const next = await api.create(`/keys/${old.id}/rotate`, { overlap_seconds: 4 });
+    const end = Date.parse((await api.read(`/keys/${old.id}`)).rotation_ends_at);
+    await again();
+    assert.deepEqual([await status(old.key), await status(next.key)], [200, 200]);
+    assert.ok(Date.now() < end, 'the overlap was long enough for this test');
+    await sleep(end - Date.now() + 20);
+    assertStatus(await server.ask('GET', users, { key: old.key }), 403, 'key_deactivated');
+    assert.equal(await status(next.key), 200);
+    await again();
+    assert.deepEqual([await status(old.key), await status(next.key)], [403, 200]);
+    assertStatus(await api.post(`/keys/${old.id}/reactivate`), 409, 'key_not_reactivatable');
+  });
+
+  test('states stay what they were', async () => {
+    const scheduled = await api.create('/keys', { name: 's', not_before: new Date(Date.now() + 3000).toISOString() });
+    const expiring = await api.create('/keys', { name: 'e', expires_at: new Date(Date.now() + 3000).toISOString() });
+    const off = await api.create('/keys', { name: 'o' });
+    assertStatus(await api.delete(`/keys/${off.id}`), 204);
+    await again();
+    assertStatus(await server.ask('GET', users, { key: off.key }), 403, 'key_deactivated');
+    const begun = Date.parse(expiring.expires_at) - Date.now();
+    if (begun > 200) {
+      assertStatus(await server.ask('GET', users, { key: scheduled.key }), 403, 'key_not_yet_active');
+      assert.equal(await status(expiring.key), 200);
+    }
+    await sleep(Math.max(0, begun) + 50);
+    assert.equal(await status(scheduled.key), 200);
+    assertStatus(await server.ask('GET', users, { key: expiring.key }), 403, 'key_expired');
+    assertStatus(await api.patch(`/keys/${expiring.id}`, { expires_at: new Date(Date.now() + 60_000).toISOString() }), 200);
+    assert.equal(await status(expiring.key), 200);
   });
 });
 
