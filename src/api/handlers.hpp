@@ -53,5 +53,7 @@ void answer_deleted(settings const&, store::outcome const&, http::response&);
 
 std::optional<trouble> show_health(std::string_view, settings const&, http::response&);
 std::optional<trouble> show_problem(std::string_view code, settings const&, http::response&);
+std::optional<trouble> show_openapi(std::string_view, settings const&, http::response&);
+std::optional<trouble> show_docs(std::string_view, settings const&, http::response&);
 
 }  // namespace latchkey::api

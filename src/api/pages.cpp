@@ -1,5 +1,6 @@
 // What needs no key: the health of the process, and the pages that explain problems to people.
 #include "api/handlers.hpp"
+#include "api/page.hpp"
 #include "api/problem.hpp"
 
 namespace latchkey::api {
@@ -17,19 +18,16 @@ std::optional<trouble> show_problem(std::string_view code, settings const&,
         if (entry.code == base::problem::none || entry.name != code) continue;
         answer.content_type = http::content::html;
         answer.add("Cache-Control", "public, max-age=3600");
-        answer.add("Content-Security-Policy", "default-src 'none'");
-        // Every piece is text of our own, which needs no escaping in HTML.
-        answer.body.append("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>")
-            .append(entry.name)
-            .append("</title>\n<h1>")
-            .append(entry.title)
-            .append("</h1>\n<p><code>")
-            .append(entry.name)
-            .append("</code>, status ")
-            .append(std::to_string(entry.status))
-            .append("</p>\n<p>")
-            .append(advice_for(entry.code))
-            .append("</p>\n</html>\n");
+        answer.add("Content-Security-Policy", page_policy());
+        auto& to = answer.body;
+        begin_page(to, entry.name);
+        to.append("<h1>");
+        append_escaped(to, entry.title);
+        to.append("</h1>\n<p><code>").append(entry.name).append("</code>, status ");
+        to.append(std::to_string(entry.status)).append("</p>\n");
+        append_marked(to, advice_for(entry.code));
+        to.append("\n<p><a href=\"/docs\">All operations and codes</a></p>\n");
+        end_page(to);
         return std::nullopt;
     }
     return trouble{base::problem::route_not_found, "there is no such problem", {}, {}};

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "api/operation.hpp"
 #include "api/query.hpp"
 #include "api/settings.hpp"
 #include "api/trouble.hpp"
@@ -92,6 +93,7 @@ struct open {
 struct route {
     http::method method;
     std::string_view pattern;  // "/api/v1/users/{id}"; {…} is one segment
+    operation const& about;    // what clients are told about it; a route without does not compile
     // That the method needs; nullopt: any key will do. Meaningless for open routes.
     std::optional<model::scope> scope;
     std::variant<read, write, ask, gateway, open> run;

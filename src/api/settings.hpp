@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "model/cidr.hpp"
 
 namespace latchkey::api {
+
+struct documents;
 
 struct settings {
     std::string base_url;     // "https://api.example.com", empty: relative references
@@ -21,6 +24,8 @@ struct settings {
     std::int64_t key_ttl_seconds = 0;        // of keys that are made without an expiry; 0: none
     bool strict_transport_security = false;  // true with a configured certificate
     std::size_t body_bytes_max = base::limits::body_bytes_max;
+    // What describes the interface, made of all of the above by `make_documents` (documents.hpp).
+    std::shared_ptr<api::documents const> documents;
 };
 
 }  // namespace latchkey::api

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/documents.hpp"
 #include "auth/key_form.hpp"
 #include "limit/failures.hpp"
 
@@ -172,6 +173,7 @@ api::settings interface_settings(config const& of) {
     rules.key_ttl_seconds = base::parse_duration(of.keys_default_ttl).value_or(0);
     rules.strict_transport_security = !of.tls_certificate.empty();
     rules.body_bytes_max = of.http_body_bytes;
+    rules.documents = api::make_documents(rules);
     return rules;
 }
 

@@ -4,6 +4,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "api/documents.hpp"
 #include "http/write.hpp"
 
 namespace latchkey::api {
@@ -43,6 +44,8 @@ std::string in_chunks(std::string_view line, lines const& fields, std::string_vi
 station::station()
     : buckets_(limit::buckets::make(1024).value()),
       desk_{rules, snapshot_, keys_, leases_, *failures_, random_, running, &uses_} {
+    static auto const documents = make_documents(rules);
+    rules.documents = documents;
     key = add_key();
 }
 

@@ -17,7 +17,7 @@ try {
 const source = JSON.parse(fs.readFileSync(file, 'utf8'));
 
 let server = await startServer();
-let client = await startFetch(server.certificateFile);
+let client = await startFetch(server);
 after(async () => {
   client.stop();
   await server.stop();
@@ -190,7 +190,7 @@ describe('jsonplaceholder', () => {
     await server.kill();
     client.stop();
     server = await server.again();
-    client = await startFetch(server.certificateFile);
+    client = await startFetch(server);
     await compareEverything();
     await compareFilters();
     const next = await must(201, 'POST', '/users', { name: 'After', email: 'after@example.org' });

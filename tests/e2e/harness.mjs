@@ -15,7 +15,8 @@ import path from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { connectWire, utf8 } from './wire.mjs';
+import { Contract } from './contract.mjs';
+import { Headers, connectWire, utf8 } from './wire.mjs';
 
 export const run = promisify(execFile);
 export const binary = path.resolve(process.env.LATCHKEY ?? process.argv[2] ?? '');
@@ -30,6 +31,8 @@ export const timeForm = /^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0
 const here = path.dirname(fileURLToPath(import.meta.url));
 const children = new Set();
 const folders = new Set();
+const contracts = new Map(); // by the text of the document
+const contractId = 'e2e-asks-for-the-contract';
 
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
@@ -131,6 +134,21 @@ class Server {
       await sleep(5);
     }
     this.ca = fs.existsSync(this.certificateFile) ? fs.readFileSync(this.certificateFile) : undefined;
+    this.contract = await this.described();
+  }
+
+  // What the server says of itself. Behind a PROXY header there is nobody to ask.
+  async described() {
+    const url = this.urls.find(({ scheme }) => scheme === 'http') ?? this.urls[0];
+    if (!url || this.options.listen.some((listen) => listen.includes('proxy='))) return null;
+    const wire = await connectWire({ ...url, ca: this.ca });
+    await wire.send(message('GET', '/openapi.json', { headers: { Connection: 'close', 'X-Forwarded-Proto': 'https', 'X-Request-Id': contractId } }));
+    const answer = await wire.response();
+    await wire.ending();
+    assert.equal(answer.status, 200, `GET /openapi.json: ${utf8(answer.body)}`);
+    const text = utf8(answer.body);
+    if (!contracts.has(text)) contracts.set(text, new Contract(JSON.parse(text)));
+    return contracts.get(text);
   }
 
   // Where a listener is: {scheme, host, port, ca}.
@@ -151,7 +169,9 @@ class Server {
 
   async connect({ scheme = 'https', ...more } = {}) {
     try {
-      return await connectWire({ ...this.at(scheme), ...more });
+      const wire = await connectWire({ ...this.at(scheme), ...more });
+      wire.contract = this.contract;
+      return wire;
     } catch (error) {
       const { exitCode, signalCode } = this.child;
       if (exitCode !== null || signalCode !== null) {
@@ -201,7 +221,8 @@ class Server {
 
   // The access log's lines, once the server has stopped or the log has been quiet.
   logLines() {
-    return fs.readFileSync(this.log, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line));
+    return fs.readFileSync(this.log, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line))
+      .filter((line) => line.request_id !== contractId);
   }
 }
 
@@ -290,7 +311,7 @@ class Client {
 
 // Node's own fetch, in a process of its own: NODE_EXTRA_CA_CERTS, which is how a Node program is told to
 // trust a certificate, is read at start only.
-export async function startFetch(certificateFile) {
+export async function startFetch({ certificateFile, contract = null }) {
   const child = fork(path.join(here, 'fetch_process.mjs'), [], {
     env: { ...process.env, NODE_EXTRA_CA_CERTS: certificateFile },
     execArgv: [],
@@ -300,10 +321,16 @@ export async function startFetch(certificateFile) {
   const waiting = new Map();
   let last = 0;
   child.on('message', ({ id, answer, error }) => {
-    const { resolve, reject } = waiting.get(id);
+    const { resolve, reject, url, method = 'GET' } = waiting.get(id);
     waiting.delete(id);
-    if (error) reject(new Error(error));
-    else resolve({ ...answer, headers: new globalThis.Headers(answer.headers), json: parsed(answer.text) });
+    if (error) return reject(new Error(error));
+    try {
+      const fields = new Headers(answer.headers);
+      contract?.check({ method, target: url }, { ...answer, method, headers: fields, body: Buffer.from(answer.text) });
+      return resolve({ ...answer, headers: new globalThis.Headers(answer.headers), json: parsed(answer.text) });
+    } catch (wrong) {
+      return reject(wrong);
+    }
   });
   child.once('exit', () => {
     children.delete(child);
@@ -312,7 +339,7 @@ export async function startFetch(certificateFile) {
   return {
     fetch(url, init = {}) {
       return new Promise((resolve, reject) => {
-        waiting.set(++last, { resolve, reject });
+        waiting.set(++last, { resolve, reject, url, method: init.method });
         child.send({ id: last, url, init });
       });
     },

@@ -129,12 +129,12 @@ describe('tickets', () => {
 describe('the certificate that is made', () => {
   test('verifies for Node\'s fetch with NODE_EXTRA_CA_CERTS, and not without', async () => {
     const url = `${server.base()}/api/v1/users`;
-    const trusting = await startFetch(server.certificateFile);
+    const trusting = await startFetch(server);
     const answer = await trusting.fetch(url, { headers: { 'X-API-Key': key } });
     assert.equal(answer.status, 200);
     assert.ok(Array.isArray(answer.json.data));
     trusting.stop();
-    const stranger = await startFetch('');
+    const stranger = await startFetch({ certificateFile: '' });
     await assert.rejects(stranger.fetch(url), /SELF_SIGNED|UNABLE_TO_VERIFY|self.signed/);
     stranger.stop();
   });

@@ -11,6 +11,7 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import tls from 'node:tls';
+import { Asked } from './contract.mjs';
 
 const patience = 15_000; // milliseconds, for whatever has no limit of its own
 
@@ -71,6 +72,8 @@ export class Headers {
 export class Wire {
   constructor(socket) {
     this.socket = socket;
+    this.contract = null; // what answers are judged by, once it is known
+    this.asked = new Asked();
     this.chunks = [];
     this.size = 0;
     this.ended = false;
@@ -97,6 +100,7 @@ export class Wire {
 
   send(bytes) {
     const data = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes, 'latin1');
+    this.asked.feed(data);
     return new Promise((resolve) => this.socket.write(data, () => resolve()));
   }
 
@@ -162,7 +166,10 @@ export class Wire {
     } else {
       answer.body = Buffer.alloc(0);
     }
-    if (check && answer.status >= 200) checkEveryResponse(answer);
+    if (answer.status < 200) return answer;
+    const request = this.asked.next();
+    if (check) checkEveryResponse(answer);
+    if (check) this.contract?.check(request, answer);
     return answer;
   }
 

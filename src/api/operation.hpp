@@ -1,0 +1,52 @@
+// What clients are told about each operation. Every route names one of these (route.hpp), and
+// OpenAPI (openapi.cpp) is made of the routes, so neither can lack what the other has. What follows
+// from the route itself, its scope and credentials, its body, what any such request can come to, is
+// not repeated here. Constants, any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "base/problem.hpp"
+
+namespace latchkey::api {
+
+// What a success looks like beyond its schema: status, fields, caching.
+enum class success : std::uint8_t {
+    resource,  // 200 with a strong ETag
+    report,    // 200, changes by itself: no ETag
+    list,      // 200 with `pagination` and Link; brings page, limit, cursor and sort
+    done,      // 200 of a write or a question, not to be stored
+    created,   // 201 with Location
+    deleted,   // 204
+    gateway,   // 200 without content, the answer is in X-Auth-*
+    document,  // 200, the same for everyone, may be stored by anyone
+    health,    // 200, not to be stored
+};
+
+struct operation {
+    std::string_view id;       // operationId: what generated clients call it
+    std::string_view group;    // the heading that it stands under
+    std::string_view summary;  // one line
+    success answers;
+    std::string_view shows{};  // the schema of what is answered; empty: not JSON
+    std::string_view takes{};  // the schema of the body; a `?` at the end: the body may be absent
+    std::array<std::string_view, 8> query{};  // beside what lists bring (openapi_parts.cpp)
+    std::array<base::problem, 8> problems{};  // that are its own
+    std::string_view details{};               // CommonMark
+};
+
+namespace operations {
+
+extern operation const list_users, create_user, get_user, replace_user, patch_user, delete_user,
+    list_posts_of_user;
+extern operation const list_posts, create_post, get_post, replace_post, patch_post, delete_post;
+extern operation const list_keys, create_key, get_current_key, deactivate_current_key, verify_key,
+    get_key, patch_key, delete_key, rotate_key, deactivate_key, reactivate_key;
+extern operation const list_audit;
+extern operation const authorize, get_health, get_openapi, get_docs, get_problem;
+
+}  // namespace operations
+
+}  // namespace latchkey::api

@@ -1,0 +1,108 @@
+// /openapi.json as tools take it: redocly finds nothing, openapi-typescript makes a client of it that compiles in
+// strict mode and runs a whole life over HTTPS; /docs shows it and loads nothing.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { assertStatus, run, startServer } from './harness.mjs';
+import { utf8 } from './wire.mjs';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const modules = path.join(here, 'node_modules');
+// Below node_modules, so that the client finds openapi-fetch.
+const folder = fs.mkdtempSync(path.join(modules, '.latchkey-client-'));
+const quiet = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', CI: 'true' };
+let server;
+let file;
+
+// A tool of npm as a process: {stdout, stderr}; its exit code must be 0.
+async function tool(name, ...words) {
+  try {
+    return await run(process.execPath, [path.join(modules, name), ...words], { cwd: folder, env: quiet, timeout: 120_000 });
+  } catch (error) {
+    throw new Error(`${name}:\n${error.stdout}${error.stderr}`);
+  }
+}
+
+before(async () => {
+  server = await startServer();
+  const answer = await server.ask('GET', '/openapi.json');
+  assertStatus(answer, 200);
+  file = path.join(folder, 'openapi.json');
+  fs.writeFileSync(file, answer.body);
+});
+after(async () => {
+  fs.rmSync(folder, { recursive: true, force: true });
+  await server.stop();
+});
+
+describe('the description', () => {
+  test('is nothing that redocly has anything to say about', async () => {
+    const { stdout } = await tool('@redocly/cli/bin/cli.js', 'lint', '--extends', 'recommended', '--format', 'json', file);
+    const { totals, problems } = JSON.parse(stdout.slice(stdout.indexOf('{')));
+    assert.deepEqual({ totals, problems }, { totals: { errors: 0, warnings: 0, ignored: 0 }, problems: [] });
+  });
+
+  test('makes a client that compiles in strict mode and lives a whole life', { timeout: 200_000 }, async () => {
+    await tool('openapi-typescript/bin/cli.js', file, '-o', path.join(folder, 'schema.d.ts'));
+    for (const name of ['life.ts', 'process.d.ts', 'tsconfig.json']) fs.copyFileSync(path.join(here, 'client', name), path.join(folder, name));
+    fs.writeFileSync(path.join(folder, 'package.json'), '{"type": "module"}');
+    await tool('typescript/bin/tsc', '--project', folder);
+    const { key } = await server.makeKey({ name: 'generated client' });
+    const { stdout } = await run(process.execPath, [path.join(folder, 'life.js'), server.base(), key],
+      { env: { ...process.env, NODE_EXTRA_CA_CERTS: server.certificateFile }, timeout: 60_000 });
+    assert.match(stdout, /^(ok .*\n)+done\n$/, stdout);
+    assert.ok(stdout.split('\n').length > 20, stdout);
+  });
+
+  test('refuses to compile what the service would refuse', async () => {
+    const wrong = {
+      'a missing member': "client.POST('/api/v1/posts', { body: { user_id: 1 } });",
+      'a status that is none': "client.GET('/api/v1/posts', { params: { query: { status: 'lost' } } });",
+      'a path that is none': "client.GET('/api/v1/nothing');",
+      'a method that the path lacks': "client.DELETE('/api/v1/users');",
+    };
+    await tool('openapi-typescript/bin/cli.js', file, '-o', path.join(folder, 'schema.d.ts'));
+    const head = "import createClient from 'openapi-fetch';\nimport type { paths } from './schema.js';\nconst client = createClient<paths>();\nawait ";
+    const names = Object.keys(wrong).map((_, i) => `wrong${i}.ts`);
+    Object.values(wrong).forEach((line, i) => fs.writeFileSync(path.join(folder, names[i]), `${head}${line}\n`));
+    fs.writeFileSync(path.join(folder, 'package.json'), '{"type": "module"}');
+    const config = JSON.parse(fs.readFileSync(path.join(here, 'client', 'tsconfig.json'), 'utf8'));
+    fs.writeFileSync(path.join(folder, 'wrong.json'), JSON.stringify({ ...config, files: names }));
+    await assert.rejects(tool('typescript/bin/tsc', '--noEmit', '--project', 'wrong.json'), ({ message }) => {
+      for (const [i, what] of Object.keys(wrong).entries()) assert.match(message, new RegExp(`^wrong${i}\\.ts\\(4,`, 'm'), what);
+      return true;
+    });
+  });
+});
+
+describe('the pages for people', () => {
+  test('show every operation and load nothing', async () => {
+    const { paths } = JSON.parse(fs.readFileSync(file, 'utf8'));
+    const page = await server.ask('GET', '/docs', { headers: { Accept: 'text/html' } });
+    assertStatus(page, 200);
+    const text = utf8(page.body);
+    for (const [pattern, item] of Object.entries(paths)) {
+      assert.ok(text.includes(`<code>${pattern}</code>`), pattern);
+      for (const { operationId } of Object.values(item)) if (operationId) assert.ok(text.includes(`<h3 id="${operationId}"`), operationId);
+    }
+    for (const [, target] of text.matchAll(/(?:href|src)="([^"]*)"/g)) assert.match(target, /^[#/][^/]/, 'links stay here');
+    for (const [, anchor] of text.matchAll(/href="#([^"]*)"/g)) assert.ok(text.includes(`id="${anchor}"`), `#${anchor} is there`);
+    assert.doesNotMatch(text, /<script|<link|<img|@import|url\(/);
+    assert.match(page.headers.get('content-security-policy'), /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; /);
+  });
+
+  test('explain every code', async () => {
+    const document = JSON.parse(fs.readFileSync(file, 'utf8'));
+    for (const code of document.components.schemas.Problem.properties.code.enum) {
+      const page = await server.ask('GET', `/problems/${code}`);
+      assertStatus(page, 200);
+      const text = utf8(page.body);
+      assert.match(text, new RegExp(`<code>${code}</code>, status [45][0-9]{2}`));
+      assert.ok(text.replace(/<style>.*<\/style>/s, '').replace(/<[^>]*>/g, '').trim().length > 80, `${code} says what to do`);
+    }
+    assertStatus(await server.ask('GET', '/problems/nothing'), 404, 'route_not_found');
+  });
+});
