@@ -33,9 +33,8 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
 bool exchange::recall(desk& at, http::request const& request, base::instant now,
                       http::response& answer) {
     auto& s = *state_;
-    bool const counts = s.method == http::method::post || s.method == http::method::patch;
     auto const value = request.find(http::field_name::idempotency_key);
-    if (s.writing == nullptr || !counts || !value) return false;
+    if (!value || !takes_idempotency_key(*s.where.chosen)) return false;
     auto const key = read_idempotency_key(*value);
     if (!key || request.count(http::field_name::idempotency_key) > 1)
         return refused(invalid_idempotency_key(), answer), true;

@@ -101,6 +101,8 @@ struct route {
 };
 
 std::span<route const> routes();
+// A POST or PATCH that writes: an Idempotency-Key counts there (API §9).
+bool takes_idempotency_key(route const& which);
 
 // Which route a path belongs to, whatever the method.
 struct match {
