@@ -67,9 +67,13 @@ need exchange::refused(trouble what, http::response& answer) {
     return dressed(answer);
 }
 
-// The fields that every answer of this request carries.
+// The fields that every answer of this request carries. Every request comes here once, so its use
+// of the key is counted here, whatever the answer.
 need exchange::dressed(http::response& answer) {
     auto const& s = *state_;
+    if (s.who && s.uses != nullptr)
+        s.uses->count(s.who->record().id, s.known_at, answer.status,
+                      s.admitted && !s.quota.admitted());
     answer.add("X-Request-Id", s.id.text());
     answer.add("X-Content-Type-Options", "nosniff");
     if (s.by_key) answer.add("Vary", "Authorization, X-API-Key");

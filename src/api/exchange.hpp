@@ -51,7 +51,7 @@ struct desk {
     limit::failures& failures;
     std::uint64_t& random;  // state of a small generator, for request ids; seeded by the OS
     in_progress& running;
-    auth::uses* uses = nullptr;  // when keys were last used; null: nobody wants to know
+    auth::uses* uses = nullptr;  // what keys were used for; null: nobody wants to know
 };
 
 enum class need : std::uint8_t { nothing, body, commit };

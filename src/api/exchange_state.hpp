@@ -10,6 +10,7 @@ namespace latchkey::api {
 // What is known of the request in hand. Reused; strings keep their capacity.
 struct exchange::state {
     settings const* rules = nullptr;
+    auth::uses* uses = nullptr;
     class request_id id;
     class trace_id trace;
     std::optional<model::address> client;
@@ -22,6 +23,7 @@ struct exchange::state {
     bool by_key = false;           // a key decides, or would have decided
     key_source source = key_source::none;
     std::optional<auth::principal> who;
+    base::wall_ms known_at = 0;  // when the key was found to be `who`'s
     limit::decision quota;
     bool admitted = false;  // the limits were asked, whatever they said
     std::string rate_line;

@@ -47,6 +47,7 @@ exchange::~exchange() = default;
 
 void exchange::state::start(desk& at, http::request const& request, peer const& from) {
     rules = &at.rules;
+    uses = at.uses;
     id.take(request.find(field_name::request_id), at.random);
     trace.take(request.find(field_name::traceparent));
     client = from.client;
@@ -161,6 +162,7 @@ bool exchange::accept_key(desk& at, auth::verdict const& verdict, base::instant 
                           http::response& answer) {
     auto& s = *state_;
     s.who = verdict.who;
+    s.known_at = now.wall;
     if (verdict.problem == problem::none) {
         if (at.uses != nullptr) at.uses->note(s.who->record().id, now.wall);
         return true;

@@ -43,6 +43,7 @@ or_trouble<store::command> plan_reactivate_key(call const&);
 void answer_key(settings const&, store::outcome const&, http::response&);
 void answer_key_made(settings const&, store::outcome const&, std::string_view key, http::response&);
 std::optional<trouble> verify_key(call const&, desk&, http::response&);
+std::optional<trouble> get_usage(call const&, store::snapshot const&, http::response&);
 std::optional<trouble> list_audit(call const&, store::snapshot const&, http::response&);
 
 // /auth. (gateway.cpp)

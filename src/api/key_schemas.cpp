@@ -5,6 +5,7 @@
 #include "api/key_body.hpp"
 #include "api/schema.hpp"
 #include "auth/key_form.hpp"
+#include "base/limits.hpp"
 #include "store/audit.hpp"
 
 namespace latchkey::api {
@@ -212,6 +213,21 @@ object verdict_schema() {
             "rate_limits": null})"));
 }
 
+object usage_schema() {
+    object const count{{"type", "integer"}, {"minimum", 0}};
+    auto const by_status =
+        shown({{"2xx", count}, {"3xx", count}, {"4xx", count}, {"5xx", count}}, nullptr);
+    auto const point =
+        shown({{"start", time()},
+               {"requests", count},
+               {"by_status", by_status},
+               {"limited", described(count, "Of the 4xx, those that the key's limits refused.")}},
+              nullptr);
+    return shown({{"data", list_of(point, base::limits::usage_points_max)}},
+                 json::parse(R"({"data": [{"start": "2026-01-02T03:00:00.000Z", "requests": 12,
+                     "by_status": {"2xx": 9, "3xx": 0, "4xx": 3, "5xx": 0}, "limited": 2}]})"));
+}
+
 object audit_entry_schema() {
     json::array actions;
     for (std::size_t i = 0; i < static_cast<std::size_t>(store::audit_action::count_); ++i)
@@ -257,6 +273,7 @@ boost::json::object key_schemas() {
         {"Nothing", sent({}, json::object())},
         {"Verification", verification_schema()},
         {"Verdict", verdict_schema()},
+        {"Usage", usage_schema()},
         {"AuditEntry", audit_entry_schema()},
         {"AuditList", list_schema("AuditEntry")},
         {"Health", shown({{"status", one_of({"ok"})}}, json::parse(R"({"status": "ok"})"))},

@@ -57,6 +57,9 @@ object scope() {
 object limit_status() {
     return with_default(one_of({"429", "403"}), "429");
 }
+object granularity() {
+    return with_default(one_of({"minute", "hour", "day"}), "hour");
+}
 object request_id() {
     return matching("^[A-Za-z0-9_-]{8,64}$");
 }
@@ -107,6 +110,9 @@ constexpr parameter parameters[] = {
     {"scope", "query", scope, "That the key must cover."},
     {"limit_status", "query", limit_status,
      "With 403, a request beyond its limits is answered 403 with `X-Auth-Status: 429`."},
+    {"from", "query", time, "The default is 24 hours before `to`."},
+    {"to", "query", time, "The default is now."},
+    {"granularity", "query", granularity, "Of the points."},
     {"X-Request-Id", "header", request_id,
      "Comes back; one is made where it is absent or another "
      "form."},

@@ -43,7 +43,7 @@ extern operation const list_users, create_user, get_user, replace_user, patch_us
     list_posts_of_user;
 extern operation const list_posts, create_post, get_post, replace_post, patch_post, delete_post;
 extern operation const list_keys, create_key, get_current_key, deactivate_current_key, verify_key,
-    get_key, patch_key, delete_key, rotate_key, deactivate_key, reactivate_key;
+    get_key, patch_key, delete_key, rotate_key, deactivate_key, reactivate_key, get_usage;
 extern operation const list_audit;
 extern operation const authorize, get_health, get_openapi, get_docs, get_problem;
 

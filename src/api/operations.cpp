@@ -192,6 +192,18 @@ constexpr operation reactivate_key{
     .problems = {key_not_reactivatable},
     .details = "Not one that was deactivated as `compromised` or `rotated`."};
 
+constexpr operation get_usage{
+    .id = "getUsage",
+    .group = "Keys",
+    .summary = "How a key was used",
+    .answers = report,
+    .shows = "Usage",
+    .query = {"from", "to", "granularity"},
+    .details =
+        "A point for every minute, hour or day from the one that `from` is in to the last that "
+        "begins before `to`, at most 1440; what is not kept any longer (24 hours of minutes, 31 "
+        "days of hours, 400 days) is left out. Answers are counted within 5 seconds."};
+
 // ---- the rest
 
 constexpr operation list_audit{

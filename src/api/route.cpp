@@ -61,6 +61,8 @@ constexpr route table[] = {
      write{plan_deactivate_key, answer_key}},
     {method::post, "/api/v1/keys/{id}/reactivate", operations::reactivate_key, scope::keys_write,
      write{plan_reactivate_key, answer_key}},
+    {method::get, "/api/v1/keys/{id}/usage", operations::get_usage, scope::usage_read,
+     read{get_usage}},
     {method::get, "/api/v1/audit", operations::list_audit, scope::audit_read, read{list_audit}},
 
     {method::get, "/auth", operations::authorize, std::nullopt, gateway{answer_gateway}},

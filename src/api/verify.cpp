@@ -56,6 +56,14 @@ void append_unknown(std::string& to) {
     to.push_back('}');
 }
 
+// The use that is asked about counts as if it had come here; only to look is none.
+void count_use(desk& at, model::id key, base::wall_ms now, problem found, bool accepted) {
+    if (at.uses == nullptr) return;
+    auto const status = found == problem::none ? 200u : base::describe(found).status;
+    at.uses->count(key, now, status, found == problem::rate_limited);
+    if (accepted) at.uses->note(key, now);
+}
+
 }  // namespace
 
 std::optional<trouble> verify_key(call const& of, desk& at, http::response& answer) {
@@ -85,7 +93,7 @@ std::optional<trouble> verify_key(call const& of, desk& at, http::response& answ
             found = problem::rate_limited;
         else if (pays && !key.scopes.covers(asked->scopes))
             found = problem::insufficient_scope;
-        if (pays && asked->cost != 0 && at.uses != nullptr) at.uses->note(key.id, of.now.wall);
+        if (asked->cost != 0) count_use(at, key.id, of.now.wall, found, pays);
     } else {
         found = problem::key_invalid;
     }

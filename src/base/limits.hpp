@@ -51,6 +51,7 @@ inline constexpr std::size_t faults_max = 50;
 inline constexpr std::uint64_t page_limit_default = 20;
 inline constexpr std::uint64_t page_limit_max = 100;
 inline constexpr std::uint64_t page_reach_max = 100'000;  // page × limit
+inline constexpr std::int64_t usage_points_max = 1440;    // of one answer (API §4)
 
 // The store.
 inline constexpr std::size_t commands_per_commit_max = 1024;

@@ -9,6 +9,7 @@
 
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
+#include "base/log.hpp"
 #include "server/connection.hpp"
 #include "server/key_uses.hpp"
 
@@ -137,6 +138,7 @@ void worker::turn() {
     run_ready();
     run_again();
     run_handshakes();
+    if (reports_early_ && uses_.full()) report_uses();
     if (end_idle_in_ != 0 && --end_idle_in_ == 0) end_idle();
     buffers_->publish();
     feed_starved();
@@ -345,17 +347,28 @@ void worker::use(std::shared_ptr<tls::identity const> identity,
 }
 
 void worker::finish() {
-    tell([this] {
-        finishing_ = true;
-        timers_->remove(uses_due_);
-        report_uses();
-    });
+    tell([this] { finishing_ = true; });
     thread_.join();
 }
 
+// When it is time, or much has come together; after the store refused, only when it is time.
 void worker::report_uses() {
+    timers_->arm(uses_due_, now_.mono + key_uses_every_ns);
+    reports_early_ = uses_.empty();
     if (!uses_.empty()) connections_.spawn(report_key_uses, this);
-    if (!finishing_) timers_->arm(uses_due_, now_.mono + key_uses_every_ns);
+}
+
+// Once no connection is left to use a key. The writer may be busy for a moment with what it was
+// given before.
+void worker::report_last_uses() {
+    timers_->remove(uses_due_);
+    for (int attempt = 0; attempt < 100 && !uses_.empty(); ++attempt) {
+        if (attempt != 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        connections_.spawn(report_key_uses, this);
+        while (connections_.size() != 0) turn();
+    }
+    if (!uses_.empty())
+        base::say(base::severity::warning, "the last uses of keys could not be stored");
 }
 
 // ---- the thread
@@ -391,6 +404,7 @@ void worker::thread_main(std::vector<listener> const* listeners, std::atomic<int
                            [](auto const& each) { return each->active; });
     };
     while (!finishing_ || connections_.size() != 0 || accepts_still()) turn();
+    report_last_uses();
     mailbox_->close();
     while (!mailbox_->idle()) turn();
     log_.flush();

@@ -102,6 +102,7 @@ class worker {
     base::instant now() const { return now_; }
     api::desk& desk() { return *desk_; }
     auth::uses& uses() { return uses_; }
+    void may_report_early() { reports_early_ = true; }
     http::request& request() { return request_; }
     http::response& response() { return response_; }
     std::string_view date() { return date_.at(now_.wall); }
@@ -158,6 +159,7 @@ class worker {
     bool may_block() const;
     void end_idle();
     void report_uses();
+    void report_last_uses();
     void tell(std::function<void()> what);
 
     common& shared_;
@@ -173,6 +175,7 @@ class worker {
     std::unique_ptr<auth::cache> keys_;
     auth::uses uses_;
     uses_timer uses_due_;
+    bool reports_early_ = false;
     std::unique_ptr<limit::leases> leases_;
     std::unique_ptr<api::desk> desk_;
     std::uint64_t random_ = 0;

@@ -48,7 +48,7 @@ std::size_t bytes_of(reactivate_key const&) {
     return 0;
 }
 std::size_t bytes_of(note_key_uses const& what) {
-    return what.last_used.size() * sizeof what.last_used[0];
+    return what.uses.size() * sizeof(key_use);
 }
 std::size_t bytes_of(refuse const& what) {
     return what.detail.size();

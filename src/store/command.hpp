@@ -17,6 +17,7 @@
 #include "base/problem.hpp"
 #include "model/key.hpp"
 #include "model/post.hpp"
+#include "model/usage.hpp"
 #include "model/user.hpp"
 
 namespace latchkey::store {
@@ -102,12 +103,19 @@ struct deactivate_key {
 struct reactivate_key {
     model::id id = 0;
 };
-// When keys were last used; the later time wins. No change of a key: no caches drop anything, and
-// nothing is audited.
-struct note_key_uses {
-    std::vector<std::pair<model::id, base::wall_ms>> last_used;
+// What one worker saw of one key.
+struct key_use {
+    model::id key = 0;
+    base::wall_ms last_used = 0;  // a request with it was accepted then; 0: none was
+    base::wall_ms minute = 0;     // when what was counted began
+    model::usage counted;
 };
-inline constexpr std::size_t key_uses_max = 1024;  // of one command
+// The later last use wins, counts are added to what is there. No change of a key: no caches drop
+// anything, and nothing is audited. What is of no key is left out.
+struct note_key_uses {
+    std::vector<key_use> uses;
+};
+inline constexpr std::size_t key_uses_max = 256;  // of one command; each may write four entries
 // Was refused before it could become a command; `faults` go along. Here only so that the outcome is
 // kept under its Idempotency-Key.
 struct refuse {

@@ -63,10 +63,15 @@ bool has_expired(transaction& in);
 // Removes up to `most` outcomes whose time is over. True: there are more.
 bool forget_some(transaction& in, std::size_t most);
 
+// Removes up to `most` entries of usage that are not kept any longer; true: there may be more.
+// (usage.cpp)
+bool expire_usage(transaction& in, std::size_t most);
+
 // A group: applies as many jobs from the front as one transaction may hold (at least one), commits,
 // and answers them; then, in the same transaction, removes up to `purge_max` posts of deleted
-// users and as many outcomes that were kept long enough (twice as many as it applied jobs, if that
-// is more, so that it keeps up). With no jobs it only does that. (group.cpp)
+// users, as many expired entries of usage, and as many outcomes that were kept long enough (twice
+// as many as it applied jobs, if that is more, so that it keeps up). With no jobs it only does
+// that. (group.cpp)
 struct job {
     command const* what;
     outcome* answer;
@@ -75,7 +80,8 @@ struct group_result {
     std::size_t done = 0;        // jobs that are answered
     bool committed = false;      // false: nothing had to be written
     bool more_to_purge = false;  // and there is room to do it
-    int failure = 0;             // of the whole store, not of one job: nothing could be begun
+    bool more_expired = false;
+    int failure = 0;  // of the whole store, not of one job: nothing could be begun
 };
 group_result apply_group(environment::state& store, std::span<job const> jobs,
                          std::size_t purge_max);

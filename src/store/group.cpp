@@ -15,6 +15,7 @@ struct attempt {
     std::size_t applied = 0;
     bool committed = false;
     bool more_to_purge = false;
+    bool more_expired = false;
     bool freed_when_full = false;
     int failure = 0;
 };
@@ -23,21 +24,23 @@ std::size_t weight_max(transaction& in) {
     return in.wrote() ? in.space().weight_max : base::limits::commands_per_commit_max;
 }
 
-// What every group does for those before it. True: there is more of it.
-bool tidy_up(transaction& in, std::size_t applied, std::size_t purge_max) {
-    if (purge_max == 0) return in.heads().purges != 0;
+// What every group does for those before it, as far as there is room for that.
+void tidy_up(transaction& in, std::size_t purge_max, attempt& made) {
+    made.more_to_purge = in.heads().purges != 0;
+    if (purge_max == 0) return;
     auto const at_most = [&](std::size_t count) {
         auto const most = in.space().weight_max;
         return std::min(count, most - std::min(most, in.weight()));
     };
-    bool more = false;
-    if (in.heads().purges != 0 && in.space().write) {
-        purge_some(in, at_most(purge_max));
-        more = in.heads().purges != 0;
+    if (!in.space().write) {
+        made.more_to_purge = false;  // later commands look again
+        return;
     }
-    if (has_expired(in) && in.space().write)
-        more |= forget_some(in, at_most(std::max(purge_max, 2 * applied)));
-    return more;
+    if (in.heads().purges != 0) purge_some(in, at_most(purge_max));
+    made.more_to_purge = in.heads().purges != 0;
+    made.more_expired = expire_usage(in, at_most(purge_max));
+    if (has_expired(in))
+        made.more_expired |= forget_some(in, at_most(std::max(purge_max, 2 * made.applied)));
 }
 
 attempt try_group(environment::state& store, std::span<job const> jobs, std::size_t purge_max) {
@@ -52,7 +55,7 @@ attempt try_group(environment::state& store, std::span<job const> jobs, std::siz
         made.failure = in.failure();
     }
     if (made.failure != 0) return made;
-    made.more_to_purge = tidy_up(in, made.applied, purge_max);
+    tidy_up(in, purge_max, made);
     made.committed = in.wrote();
     made.freed_when_full = in.wrote() && !in.space().grow;
     made.failure = in.commit();
@@ -81,15 +84,16 @@ group_result apply_group(environment::state& store, std::span<job const> jobs,
         auto const made = try_group(store, some, purge_max);
         if (made.failure == 0) {
             if (made.freed_when_full) make_freed_pages_usable(store);
-            return {made.applied, made.committed, made.more_to_purge, 0};
+            return {made.applied, made.committed, made.more_to_purge, made.more_expired, 0};
         }
         if (!made.begun) {
             for (auto const& each : jobs) *each.answer = failed(made.failure);
             return {.done = jobs.size(), .failure = made.failure};
         }
         if (jobs.empty()) {
-            base::say(base::severity::failure,
-                      lmdb_error("posts of deleted users cannot be removed", made.failure).message);
+            base::say(
+                base::severity::failure,
+                lmdb_error("what is gone cannot be removed from the store", made.failure).message);
             return {.more_to_purge = true, .failure = made.failure};
         }
         if (purge_max != 0) {

@@ -1,4 +1,4 @@
-// Turning keys off and on, and noting when they were used.
+// Turning keys off and on.
 #include "store/audit_log.hpp"
 #include "store/giver.hpp"
 #include "store/key_record.hpp"
@@ -60,17 +60,6 @@ outcome run(transaction& in, reactivate_key const& what, command const& whole) {
     put_key(in, &before, after);
     note(in, whole, audit_action::key_reactivate, after, {"deactivated_at", "deactivation_reason"});
     return shown(in, std::move(after));
-}
-
-outcome run(transaction& in, note_key_uses const& what, command const&) {
-    if (auto const full = no_room(in, false)) return refused(*full);
-    in.weigh(what.last_used.size());
-    for (auto const& [id, at] : what.last_used) {
-        if (at <= last_use_of(in, id) || !in.has(table::index, key_key(id))) continue;
-        std::array<char, 8> value;
-        in.put(table::index, key_use_key(id), id_value(at, value));
-    }
-    return {};
 }
 
 }  // namespace latchkey::store

@@ -17,6 +17,7 @@
 //             21 SHA-256 (32)                       key id (8)
 //             22 epoch modulo 1,024 (2)             epoch (8), SHA-256 of the changed key (32)
 //             23 key id (8)                         when it was last used (8)
+//             24 granularity (1), start (8), id (8) model::encode(usage) of a key within that time
 //             25 key id (8)                         –, for keys that may manage keys
 //             26 project 00 environment (1), id     –, an entry for each list a key is in
 //             27 project 00 environment (1)         how many entries of 26 (8)
@@ -31,10 +32,12 @@
 // 14 is absent for a user without posts. Lists of keys: an empty project stands for all,
 // environment ff for all. 25 leaves out keys that are deactivated, not those that are expired.
 //
-// Reserved, so that what comes later has its place: 24 usage by key id, granularity and start;
-// 41 to 43 events by source and id,
-// by source and delivery, and secrets of sources. The records of events are long and appended only:
-// they get a database of their own, `events`, by id.
+// 24 has the time before the key: what is counted together is written together, and what has
+// expired stands in front.
+//
+// Reserved, so that what comes later has its place: 41 to 43 events by source and id, by source and
+// delivery, and secrets of sources. The records of events are long and appended only: they get a
+// database of their own, `events`, by id.
 //
 // `users` and `posts` are appended to in the order of their ids (MDB_APPEND), so their pages are
 // full. 12 names the user so that a list can leave out the posts of deleted users without reading
@@ -50,6 +53,7 @@
 #include "base/clock.hpp"
 #include "model/key.hpp"
 #include "model/post.hpp"
+#include "model/usage.hpp"
 
 namespace latchkey::store {
 
@@ -72,6 +76,7 @@ enum class tag : std::uint8_t {
     key_digest = 0x21,
     key_change = 0x22,
     key_use = 0x23,
+    key_usage = 0x24,
     key_admin = 0x25,
     key_list = 0x26,
     key_list_count = 0x27,
@@ -142,6 +147,9 @@ inline key_bytes key_change_key(std::uint64_t epoch) {
 }
 inline key_bytes key_use_key(model::id id) {
     return key_bytes{tag::key_use}.add(id);
+}
+inline key_bytes usage_in(model::granularity by, base::wall_ms start) {
+    return key_bytes{tag::key_usage}.add(static_cast<std::uint8_t>(by)).add(start);
 }
 inline key_bytes key_admin_key(model::id id) {
     return key_bytes{tag::key_admin}.add(id);

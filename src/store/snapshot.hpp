@@ -19,6 +19,7 @@
 #include "base/function_ref.hpp"
 #include "model/key.hpp"
 #include "model/post.hpp"
+#include "model/usage.hpp"
 #include "model/user.hpp"
 #include "store/audit.hpp"
 #include "store/command.hpp"
@@ -85,6 +86,12 @@ class snapshot {
     using key_sink = base::function_ref<void(model::key const&, base::wall_ms last_use)>;
     listed keys(key_filter const& filter, range const& part, key_sink each) const;
     base::wall_ms last_use(model::id key) const;  // 0: never, or not written yet
+
+    // How a key was used, step by step from the one that `from` is in to the last that begins
+    // before `to`; zeros where nothing was counted.
+    using usage_sink = base::function_ref<void(base::wall_ms start, model::usage const&)>;
+    void usage(model::id key, model::granularity by, base::wall_ms from, base::wall_ms to,
+               usage_sink each) const;
 
     // The audit log: all of it, or of the keys of one project.
     using audit_sink = base::function_ref<void(audit_entry const&)>;

@@ -81,6 +81,29 @@ std::optional<std::string> transaction::first_under(std::string_view prefix) {
     return found;
 }
 
+std::size_t transaction::erase_range(std::string_view begin, std::string_view end,
+                                     std::size_t most) {
+    MDB_cursor* cursor = nullptr;
+    if (failure_ != 0 || most == 0) return 0;
+    if (int const code = ::mdb_cursor_open(txn_, store_.dbi(table::index), &cursor); code != 0)
+        return fail(code), 0;
+    std::size_t gone = 0;
+    int code = 0;
+    while (gone < most) {
+        auto key = val_of(begin);
+        MDB_val value;
+        code = ::mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+        if (code != 0 || view_of(key) >= end) break;
+        code = ::mdb_cursor_del(cursor, 0);
+        if (code != 0) break;
+        wrote_ = true;
+        ++gone;
+    }
+    ::mdb_cursor_close(cursor);
+    if (code != 0 && code != MDB_NOTFOUND) fail(code);
+    return gone;
+}
+
 std::vector<model::id> transaction::ids_under(std::string_view prefix, std::size_t most) {
     std::vector<model::id> found;
     if (most == 0) return found;

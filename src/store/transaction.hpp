@@ -45,6 +45,8 @@ class transaction {
     bool erase(table where, std::string_view key);  // false: there was none
     // The first key of the index that begins with `prefix`.
     std::optional<std::string> first_under(std::string_view prefix);
+    // Removes the first `most` entries of the index from `begin` up to and without `end`; how many.
+    std::size_t erase_range(std::string_view begin, std::string_view end, std::size_t most);
     // The ids that end the first `most` keys of the index that begin with `prefix`.
     std::vector<model::id> ids_under(std::string_view prefix, std::size_t most);
     // Is there one of them that is accepted? In ascending order, until one is. Nothing may be

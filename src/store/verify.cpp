@@ -1,6 +1,7 @@
 #include "store/verify.hpp"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "base/check.hpp"
@@ -40,6 +41,8 @@ class inspection {
     void look_at_key_lists();
     void look_at_key_admins();
     void look_at_kept_outcomes();
+    void look_at_usage();
+    void look_at_usage_sums(model::granularity fine, model::granularity coarse);
     void look_for_strangers();
 
     void say(std::string sentence) {
@@ -91,6 +94,7 @@ std::vector<std::string> inspection::run() {
     look_at_key_lists();
     look_at_key_admins();
     look_at_kept_outcomes();
+    look_at_usage();
     look_for_strangers();
     return std::move(found_);
 }
@@ -377,6 +381,55 @@ void inspection::look_at_kept_outcomes() {
     compare("outcomes under Idempotency-Keys", ends, count);
 }
 
+void inspection::look_at_usage() {
+    auto const each = [&](std::string_view key, std::string_view value) {
+        base::reader from(key);
+        auto const by = from.integer<std::uint8_t>();
+        auto const start = from.integer<base::wall_ms>();
+        auto const id = from.integer<model::id>();
+        if (!from.done() || by >= model::granularities.size() ||
+            model::start_of(model::granularities[by], start) != start)
+            return say("an entry of usage has a key of another form");
+        if (!get(table::index, key_key(id)))
+            say("usage of " + name("key", id) + " is of no key");
+        else if (!model::decode_usage(value))
+            say("usage of " + name("key", id) + " cannot be read");
+    };
+    walk(table::index, key_bytes{tag::key_usage}, each);
+    look_at_usage_sums(model::granularity::minute, model::granularity::hour);
+    look_at_usage_sums(model::granularity::hour, model::granularity::day);
+}
+
+// As long as none of its minutes has expired an hour is their sum, afterwards it is no less; days
+// and their hours are alike.
+void inspection::look_at_usage_sums(model::granularity fine, model::granularity coarse) {
+    std::map<std::pair<base::wall_ms, model::id>, std::uint64_t> sums;
+    auto const all_of = [&](model::granularity by, auto const& each) {
+        auto const prefix = key_bytes{tag::key_usage}.add(static_cast<std::uint8_t>(by));
+        walk(table::index, prefix, [&](std::string_view key, std::string_view value) {
+            base::reader from(key);
+            auto const start = from.integer<base::wall_ms>();
+            auto const id = from.integer<model::id>();
+            auto const counted = model::decode_usage(value);
+            if (from.done() && counted) each(start, id, counted->requests());
+        });
+    };
+    all_of(fine, [&](base::wall_ms start, model::id id, std::uint64_t requests) {
+        sums[{model::start_of(coarse, start), id}] += requests;
+    });
+    auto const whole_since = heads_.written_at - model::kept_of(fine);
+    all_of(coarse, [&](base::wall_ms start, model::id id, std::uint64_t requests) {
+        auto const found = sums.extract({start, id});
+        auto const sum = found ? found.mapped() : 0;
+        if (start >= whole_since ? sum != requests : sum > requests)
+            say("usage of " + name("key", id) + " differs between " + std::string(name_of(fine)) +
+                " and " + std::string(name_of(coarse)));
+    });
+    for (auto const& [at, sum] : sums)
+        say("usage of " + name("key", at.second) + " stands by " + std::string(name_of(fine)) +
+            " and not by " + std::string(name_of(coarse)));
+}
+
 void inspection::look_for_strangers() {
     static constexpr tag known[] = {
         tag::schema,       tag::heads,          tag::email,
@@ -385,7 +438,8 @@ void inspection::look_for_strangers() {
         tag::key_digest,   tag::key_change,     tag::key_use,
         tag::key_admin,    tag::key_list,       tag::key_list_count,
         tag::key_start,    tag::audit_head,     tag::audit_by_project,
-        tag::audit_count,  tag::kept_outcome,   tag::kept_until};
+        tag::audit_count,  tag::key_usage,      tag::kept_outcome,
+        tag::kept_until};
     std::uint64_t strangers = 0;
     walk(table::index, {}, [&](std::string_view key, std::string_view) {
         if (key.empty() || std::ranges::find(known, static_cast<tag>(key[0])) == std::end(known))

@@ -19,6 +19,10 @@ namespace {
 // commands: about a millisecond's worth each.
 constexpr std::size_t purge_beside_commands = 256;
 
+bool more_to_remove(group_result const& after) {
+    return (after.more_to_purge || after.more_expired) && after.failure == 0;
+}
+
 }  // namespace
 
 struct writer::state {
@@ -60,7 +64,7 @@ void writer::state::run() {
             closed = true;
         } else if (purging) {
             auto const result = apply_group(store, {}, purge_posts_max);
-            purging = result.more_to_purge && result.failure == 0;
+            purging = more_to_remove(result);
             if (result.committed) ++commits;
         } else {
             purging = queue.sleep(stopping);  // the minute may have ended what was kept for a day
@@ -77,7 +81,7 @@ void writer::state::line_up(ticket_queue::line more) {
 void writer::state::commit_group() {
     gather();
     auto const result = apply_group(store, jobs, purge_beside_commands);
-    purging = result.more_to_purge && result.failure == 0;
+    purging = more_to_remove(result);
     if (result.committed) ++commits;
     answer(result.done);
 }

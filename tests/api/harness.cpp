@@ -161,6 +161,13 @@ model::id station::add_post(model::id user, model::post_status status, std::stri
     return std::get<model::post>(made.record).id;
 }
 
+void station::report_uses() {
+    while (!uses_.empty()) {
+        auto const done = apply({.what = store::note_key_uses{uses_.take(store::key_uses_max)}});
+        EXPECT_EQ(done.problem, base::problem::none);
+    }
+}
+
 void station::remove_user(model::id id) {
     EXPECT_EQ(apply({.what = store::delete_user{id}}).problem, base::problem::none);
 }

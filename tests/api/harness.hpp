@@ -68,6 +68,7 @@ class station {
     // Takes all tokens of the key that was added last.
     void exhaust();
     auth::uses& uses() { return uses_; }
+    void report_uses();  // to the store, as a worker does every few seconds
     model::id last_key() const { return last_key_.id; }
     model::id add_user(std::string name = "Ada", std::string email = {});
     model::id add_post(model::id user, model::post_status status = model::post_status::draft,

@@ -266,7 +266,7 @@ TEST_F(keys, remember_when_they_were_used) {
     as(key, "GET /api/v1/users");
     EXPECT_NE(at.ask("GET " + path(id)).at("/last_used_at"), "null");
     std::vector<model::id> used;
-    for (auto const& each : at.uses().take(100)) used.push_back(each.first);
+    for (auto const& each : at.uses().take(100)) used.push_back(each.key);
     std::sort(used.begin(), used.end());
     EXPECT_EQ(used, (std::vector<model::id>{1, id}));
     EXPECT_TRUE(at.uses().empty());

@@ -43,7 +43,7 @@ TEST_F(api_test, routes_need_their_scope) {
             continue;
         }
         if (!each.scope) {
-            EXPECT_NE(at.ask_bare(line, {}, {bearer(at.add_key({"usage:read"}))}).status, 403);
+            EXPECT_NE(at.ask_bare(line, {}, {bearer(at.add_key({"events:read"}))}).status, 403);
             continue;
         }
         std::string const scope(model::name_of(*each.scope));
@@ -51,7 +51,7 @@ TEST_F(api_test, routes_need_their_scope) {
         EXPECT_TRUE(scope.ends_with(reads ? ":read" : ":write") || scope == "keys:verify") << line;
         std::vector<std::string_view> others{"users:read",  "users:write", "posts:read",
                                              "posts:write", "keys:read",   "keys:write",
-                                             "keys:verify", "audit:read"};
+                                             "keys:verify", "usage:read",  "audit:read"};
         std::erase(others, scope);
         auto const made = at.ask_bare(line, "{}", {bearer(at.add_key(others))});
         EXPECT_EQ(made.code(), "insufficient_scope") << line;

@@ -109,6 +109,36 @@ test('Retry-After is never too early', async () => {
   client.close();
 });
 
+// A client that is its key's only one: it uses what it has, on more connections than there are workers, and then
+// comes back at the very moment that Retry-After names.
+async function obey(limits, rounds) {
+  const { key } = await server.makeKey({ name: 'obedient', limits });
+  const clients = Array.from({ length: 5 }, () => server.client(key));
+  let turn = 0;
+  const ask = () => clients[(turn += 1) % clients.length].get('/users?limit=1');
+  for (let round = 0; round < rounds; round += 1) {
+    let answer;
+    do answer = await ask(); while (answer.status === 200);
+    const refused = performance.now();
+    assertStatus(answer, 429, 'rate_limited');
+    const until = refused + Number(answer.headers.get('retry-after')) * 1000;
+    // Timers may fire a millisecond early.
+    while (performance.now() < until) await sleep(Math.max(until - performance.now() - 2, 0));
+    assertStatus(await ask(), 200);
+  }
+  clients.forEach((client) => client.close());
+}
+
+test('who obeys Retry-After to the second is not refused again at that moment', () => Promise.all([
+  obey(['second=5/1'], 16),
+  obey(['fraction=7/3'], 16),
+  obey(['slow=1/2'], 8),
+  obey(['burst=3/7'], 6),
+  obey(['many=31/2'], 10),
+  obey(['one=4/1', 'two=7/3'], 14),
+  obey(['one=3/2', 'two=5/4', 'three=50/60'], 10),
+]));
+
 test('all limits must admit, and when one refuses none is charged', async () => {
   const client = await limited('small=2/3600', 'large=50/3600');
   assert.equal(state(await client.get('/users')).large.r, 49);

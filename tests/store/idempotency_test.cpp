@@ -205,7 +205,8 @@ TEST_F(idempotent_commands, replay_every_kind_of_record) {
     auto record = key_number(9, {"users:*", "events:write:github"});
     for (int i = 0; i < 40; ++i) record.metadata["m" + std::to_string(i)] = std::string(300, 'v');
     EXPECT_EQ(made_key(first(3, new_key(record))).metadata.size(), 40u);
-    ASSERT_EQ(one(*store_, {.what = note_key_uses{{{2, 5}}}}).problem, problem::none);
+    ASSERT_EQ(one(*store_, {.what = note_key_uses{.uses = {{.key = 2, .last_used = 5}}}}).problem,
+              problem::none);
     EXPECT_EQ(first(4, {.what = deactivate_key{2}}).last_used_at, 5);
     first(5, {.what = delete_user{1}});
 }

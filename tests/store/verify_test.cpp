@@ -129,6 +129,34 @@ TEST_F(damages, of_kept_outcomes_are_found) {
     expect_damage("an outcome under an Idempotency-Key is of no key");
 }
 
+TEST_F(damages, of_usage_are_found) {
+    using model::granularity;
+    auto const minute = model::start_of(granularity::minute, base::read_clocks().wall);
+    auto const at = [&](granularity by, model::id key) {
+        return usage_in(by, model::start_of(by, minute)).add(key);
+    };
+    one(*store_,
+        {.what = note_key_uses{{{.key = 1, .minute = minute, .counted = {{3, 0, 0, 0}, 0}}}}});
+    expect_whole(*store_);
+    std::string counted;
+    encode(model::usage{{2, 0, 0, 0}, 0}, counted);
+    write(table::index, usage_in(granularity::minute, minute).add(model::id{1}), counted);
+    expect_damage("usage of key 1 differs between minute and hour");
+    write(table::index, at(granularity::day, 1), {});
+    expect_damage("usage of key 1 stands by hour and not by day");
+    write(table::index, at(granularity::day, 99), counted);
+    expect_damage("usage of key 99 is of no key");
+    write(table::index, at(granularity::hour, 1), "rubbish");
+    expect_damage("usage of key 1 cannot be read");
+    write(table::index, usage_in(granularity::hour, minute + 1).add(model::id{1}), counted);
+    expect_damage("an entry of usage has a key of another form");
+    seen_.renew();
+    std::size_t given = 0;
+    seen_.usage(1, granularity::hour, minute, minute + 1, [&](auto, auto const&) { ++given; });
+    EXPECT_EQ(given, 1u);
+    EXPECT_TRUE(seen_.damaged());
+}
+
 TEST_F(damages, of_counts_are_found) {
     std::string bytes;
     encode(tally{5, 0, 0}, bytes);
