@@ -251,7 +251,7 @@ TEST_F(idempotent_commands, are_forgotten_in_batches) {
     EXPECT_FALSE(apply_group(native, {}, 0).committed);
     EXPECT_EQ(still(), many);
     auto result = apply_group(native, {}, batch);
-    EXPECT_TRUE(result.more_to_purge);
+    EXPECT_TRUE(result.more_expired);
     EXPECT_EQ(still(), many - batch);
     expect_whole(*store_);
     // Beside many commands twice as many go, so that they never pile up.
@@ -265,7 +265,7 @@ TEST_F(idempotent_commands, are_forgotten_in_batches) {
     EXPECT_EQ(still(), many - 3 * batch);
     EXPECT_TRUE(is_there(1000));
     int rounds = 0;
-    while (apply_group(native, {}, batch).more_to_purge) ++rounds;
+    while (apply_group(native, {}, batch).more_expired) ++rounds;
     EXPECT_EQ(rounds, 3);
     EXPECT_EQ(still(), 0u);
     EXPECT_TRUE(is_there(1000));
