@@ -46,8 +46,8 @@ class worker_desk {
         snapshot_ = std::make_unique<store::snapshot>(*store_);
         snapshot_->renew();
         keys_.follow(*snapshot_);
-        desk = std::make_unique<api::desk>(
-            api::desk{rules_, *snapshot_, keys_, leases_, *failures_, random_, &uses_});
+        desk = std::make_unique<api::desk>(api::desk{rules_, *snapshot_, keys_, leases_, *failures_,
+                                                     cursors_, random_, running_, &uses_});
     }
     ~worker_desk() {
         snapshot_.reset();
@@ -69,7 +69,9 @@ class worker_desk {
     std::unique_ptr<limit::buckets> buckets_ = limit::buckets::make(1024).value();
     limit::leases leases_{*buckets_, {}};
     std::unique_ptr<limit::failures> failures_ = std::make_unique<limit::failures>(30, 1);
+    auth::seal cursors_{store_->derived_key("cursors").value()};
     std::uint64_t random_ = 42;
+    api::in_progress running_;
     auth::uses uses_;
 };
 

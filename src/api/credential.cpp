@@ -1,5 +1,6 @@
 #include "api/credential.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "api/query.hpp"
@@ -59,11 +60,18 @@ finding in_query(std::string_view query) {
     return found;
 }
 
-// Behind the closing quote of the string that begins at `at`. The text is JSON.
+constexpr std::string_view white_space = " \t\r\n";
+
+// Behind the closing quote of the string that begins at `at`, or the end of the text.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
-    for (++at; text[at] != '"'; ++at)
+    for (++at; at < text.size() && text[at] != '"'; ++at)
         if (text[at] == '\\') ++at;
-    return at + 1;
+    return std::min(at + 1, text.size());
+}
+
+bool is_name(std::string_view text, std::size_t end_of_string) {
+    auto const next = text.find_first_not_of(white_space, end_of_string);
+    return next != text.npos && text[next] == ':';
 }
 
 bool says(std::string_view quoted, std::string_view name) {
@@ -121,13 +129,40 @@ void wipe_member(std::string_view body, std::string_view name) {
         }
         auto const end = end_of_string(body, i);
         auto const quoted = body.substr(i, end - i);
-        bool const is_name = body[body.find_first_not_of(" \t\r\n", end)] == ':';
-        if (depth == 1 && is_name)
+        bool const named = is_name(body, end);
+        if (depth == 1 && named)
             is_next = says(quoted, name);
         else if (depth == 1 && is_next)
             wipe(quoted.substr(1, quoted.size() - 2));
         i = end;
     }
+}
+
+body_parts without_credential(std::string_view body) {
+    constexpr auto none = std::string_view::npos;
+    unsigned depth = 0;
+    std::size_t begin = none, comma = none;  // of the member, and before it
+    for (std::size_t i = 0; i < body.size(); ++i) {
+        char const byte = body[i];
+        bool const ends = depth == 1 && (byte == ',' || byte == '}');
+        if (ends && begin != none) {
+            auto const end = body.find_last_not_of(white_space, i - 1) + 1;
+            if (comma != none) return {body.substr(0, comma), body.substr(end)};
+            if (byte == '}') return {body.substr(0, begin), body.substr(end)};
+            auto const next = std::min(body.find_first_not_of(white_space, i + 1), body.size());
+            return {body.substr(0, begin), body.substr(next)};
+        }
+        if (ends) comma = i;
+        if (byte == '{' || byte == '[') ++depth;
+        if ((byte == '}' || byte == ']') && depth != 0) --depth;
+        if (byte != '"') continue;
+        auto const end = end_of_string(body, i);
+        if (depth == 1 && begin == none && is_name(body, end) &&
+            is_credential_name(body.substr(i, end - i)))
+            begin = i;
+        i = end - 1;
+    }
+    return {body, {}};
 }
 
 void wipe_credentials(http::request const& request) {

@@ -31,4 +31,11 @@ void wipe_credential(std::string_view body);
 void wipe_member(std::string_view body, std::string_view name);
 void wipe(std::string_view secret);
 
+// A body without its first top-level member api_key and the comma that goes with it: what stands
+// before and behind. All of it when there is none, or when it is no JSON.
+struct body_parts {
+    std::string_view before, behind;
+};
+body_parts without_credential(std::string_view body);
+
 }  // namespace latchkey::api

@@ -1,19 +1,60 @@
 // From a request that passed the checks to its handler, and from a committed outcome to its answer.
 #include "api/exchange_state.hpp"
 #include "api/handlers.hpp"
+#include "api/idempotency.hpp"
 #include "api/negotiate.hpp"
 #include "api/precondition.hpp"
 
 namespace latchkey::api {
+namespace {
 
 using base::problem;
+
+trouble invalid_idempotency_key() {
+    return {problem::idempotency_key_invalid,
+            {},
+            {{base::fault::place::header, "Idempotency-Key", base::field_code::invalid_format,
+              "must be there once, with 1 to 255 visible ASCII characters"}},
+            {}};
+}
+
+}  // namespace
 
 need exchange::run(desk& at, http::request const& request, base::instant now,
                    http::response& answer) {
     auto& s = *state_;
+    s.writing = std::get_if<write>(&s.where.chosen->run);
+    if (recall(at, request, now, answer)) return need::nothing;
+    auto const then = handle(at, request, now, answer);
+    if (then == need::nothing) s.claim = {};
+    return then;
+}
+
+// API §9, where an Idempotency-Key counts. True: it was answered.
+bool exchange::recall(desk& at, http::request const& request, base::instant now,
+                      http::response& answer) {
+    auto& s = *state_;
+    auto const value = request.find(http::field_name::idempotency_key);
+    if (!value || !takes_idempotency_key(*s.where.chosen)) return false;
+    auto const key = read_idempotency_key(*value);
+    if (!key || request.count(http::field_name::idempotency_key) > 1)
+        return refused(invalid_idempotency_key(), answer), true;
+    auto const path = s.canonical.empty() ? request.path : std::string_view(s.canonical);
+    s.once = {s.who->record().line(), auth::digest_of(*key),
+              fingerprint(request, path, s.writing->foreign)};
+    if (auto const earlier = at.snapshot.recall(*s.once, now.wall))
+        return this->answer(at, *earlier, answer), true;
+    s.claim = at.running.enter(s.once->lineage, s.once->key);
+    if (!s.claim) return refused(problem::idempotency_in_progress, answer), true;
+    return false;
+}
+
+need exchange::handle(desk& at, http::request const& request, base::instant now,
+                      http::response& answer) {
+    auto& s = *state_;
     auto const& route = *s.where.chosen;
     if (!s.path_id && route.pattern.find("{id}") != route.pattern.npos)
-        return refused(problem::not_found, answer);
+        return refused_unplanned({problem::not_found, {}, {}, {}}, answer);
     if (auto wrong = s.query.parse(request.query)) return refused(std::move(*wrong), answer);
     call const of(request, *s.who, s.quota, now, at.rules, s.query, s.path_id.value_or(0),
                   s.event_source, at, s.made);
@@ -29,17 +70,31 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
         if (at.snapshot.damaged()) return refused(problem::internal_error, answer);
         return wrong ? refused(std::move(*wrong), answer) : dressed(answer);
     }
-    s.writing = &std::get<write>(route.run);
     auto planned = s.writing->plan(of);
     if (at.snapshot.damaged()) return refused(problem::internal_error, answer);
-    if (!planned) return refused(planned.error(), answer);
-    s.command = std::move(*planned);
-    s.command.caller = s.who->record().id;
-    s.command.needs = route.scope;
-    s.command.from = s.client;
-    s.command.conditions =
+    if (!planned) return refused_unplanned(planned.error(), answer);
+    planned->conditions =
         take_conditions(request, at.rules.require_if_match && request.method != http::method::post);
+    return commit(std::move(*planned));
+}
+
+need exchange::commit(store::command command) {
+    auto& s = *state_;
+    s.command = std::move(command);
+    s.command.caller = s.who->record().id;
+    s.command.needs = s.where.chosen->scope;
+    s.command.from = s.client;
+    s.command.once = s.once;
     return need::commit;
+}
+
+// Under an Idempotency-Key a refusal is an outcome too, which the store keeps.
+need exchange::refused_unplanned(trouble what, http::response& answer) {
+    if (!state_->once || !store::is_kept(what.problem)) return refused(std::move(what), answer);
+    store::command command;
+    command.what = store::refuse{what.problem, std::move(what.detail)};
+    command.faults = std::move(what.faults);
+    return commit(std::move(command));
 }
 
 store::command exchange::take_command() {
@@ -48,20 +103,27 @@ store::command exchange::take_command() {
 
 void exchange::answer(desk& at, store::outcome const& outcome, http::response& answer) {
     auto& s = *state_;
+    render(at, outcome, answer);
+    s.made.reset();
+    s.claim = {};
+    if (outcome.replayed) answer.add("Idempotency-Replayed", "true");
+}
+
+void exchange::render(desk& at, store::outcome const& outcome, http::response& answer) {
+    auto& s = *state_;
     if (outcome.problem != problem::none) {
         auto const& needed = s.where.chosen->scope;
         auto const scope = outcome.problem == problem::insufficient_scope && needed
                                ? model::name_of(*needed)
                                : std::string_view();
-        s.made.reset();
         refused({outcome.problem, outcome.detail, outcome.faults, scope}, answer);
         return;
     }
     if (s.writing->show != nullptr)
-        s.writing->show(at.rules, outcome, s.made->text(), answer);
+        // A key is shown once, and a repeat is not the first time.
+        s.writing->show(at.rules, outcome, outcome.replayed ? "" : s.made->text(), answer);
     else
         s.writing->answer(at.rules, outcome, answer);
-    s.made.reset();
     // After a PUT it would say that what the client sent was kept as it was (RFC 9110 §9.3.4).
     if (s.method != http::method::put && answer.status != 204) add_tag(answer, outcome);
     dressed(answer);

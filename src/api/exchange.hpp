@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/in_progress.hpp"
 #include "api/settings.hpp"
 #include "api/trouble.hpp"
 #include "auth/cache.hpp"
@@ -50,7 +51,8 @@ struct desk {
     limit::leases& buckets;  // the worker's door to them
     limit::failures& failures;
     auth::seal const& cursors;
-    std::uint64_t& random;       // state of a small generator, for request ids; seeded by the OS
+    std::uint64_t& random;  // state of a small generator, for request ids; seeded by the OS
+    in_progress& running;
     auth::uses* uses = nullptr;  // what keys were used for; null: nobody wants to know
 };
 
@@ -120,6 +122,13 @@ class exchange {
                     http::response& response);
     bool takes_body() const;
     need run(desk& at, http::request const& request, base::instant now, http::response& response);
+    bool recall(desk& at, http::request const& request, base::instant now,
+                http::response& response);
+    need handle(desk& at, http::request const& request, base::instant now,
+                http::response& response);
+    need commit(store::command command);
+    void render(desk& at, store::outcome const& outcome, http::response& response);
+    need refused_unplanned(trouble what, http::response& response);
     need serve_open(http::request const& request, http::response& response);
     void answer_options(http::response& response);
     need refused(base::problem code, http::response& response);

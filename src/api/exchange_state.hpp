@@ -33,6 +33,8 @@ struct exchange::state {
     std::string canonical;            // the path, where it came without the prefix
     api::query query;
     store::command command;
+    std::optional<store::idempotency> once;
+    in_progress::claim claim;  // with `once`, until the answer is made
     write const* writing = nullptr;
     std::optional<auth::fresh_key> made;  // shown once, by the answer
     bool masks_limits = false;

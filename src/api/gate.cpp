@@ -66,6 +66,8 @@ void exchange::state::start(desk& at, http::request const& request, peer const& 
     failures_wait = 0;
     who.reset();
     writing = nullptr;
+    once.reset();
+    claim = {};
     canonical.clear();
     where = find_route(request.method, request.path);
     path_id = parse_id(where.last);

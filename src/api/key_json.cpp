@@ -51,10 +51,11 @@ void rate_limit(std::string& to, model::rate_limit const& limit) {
 }  // namespace
 
 void append_key(std::string& to, model::key const& record, base::wall_ms now,
-                std::string_view plain, base::wall_ms last_used_at, live_limits const* live) {
+                std::optional<std::string_view> plain, base::wall_ms last_used_at,
+                live_limits const* live) {
     to.append("{\"id\":");
     append_number(to, record.id);
-    if (!plain.empty()) text(to, "key", plain);
+    if (plain) text_or_null(to, "key", *plain);
     text(to, "name", record.name);
     text(to, "project", record.project);
     text(to, "environment", model::name_of(record.environment));

@@ -1,6 +1,7 @@
 // A key's record as JSON (API §4), for the HTTP interface and the command line alike.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,10 +16,10 @@ struct live_limits {
     limit::decision const& seen;
 };
 
-// The record as of `now`, and the key itself where it was just made (`plain` not empty): the only
-// time that it is shown. With `live` the limits say what is left of them.
+// The record as of `now`. Where the key was made, `plain` is it, the only time that it is shown, or
+// empty (null) when it was shown before. With `live` the limits say what is left of them.
 void append_key(std::string& to, model::key const& record, base::wall_ms now,
-                std::string_view plain, base::wall_ms last_used_at = 0,
+                std::optional<std::string_view> plain, base::wall_ms last_used_at = 0,
                 live_limits const* live = nullptr);
 
 // Single members, with the comma before them.

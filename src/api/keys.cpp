@@ -165,7 +165,7 @@ void answer_key(settings const&, store::outcome const& outcome, http::response& 
 void answer_key_made(settings const& rules, store::outcome const& outcome, std::string_view key,
                      http::response& answer) {
     auto const& record = std::get<model::key>(outcome.record);
-    answer.secret = true;
+    answer.secret = !key.empty();
     answer.body.reserve(secret_answer_bytes);  // growing would leave a copy behind
     append_key(answer.body, record, outcome.at, key);
     show_written(answer);

@@ -126,6 +126,7 @@ class document {
             for (auto const* const name : {"page", "limit", "cursor", "sort"}) add_one(name);
         for (auto const name : which.about.query)
             if (!name.empty()) add_one(name);
+        if (takes_idempotency_key(which)) add_one("Idempotency-Key");
         if (!has_conditions(which)) return all;
         add_one("If-None-Match");
         add_one("If-Match");
@@ -223,6 +224,7 @@ class document {
         if (kind == success::gateway)
             for (auto const* const name : {"X-Auth-Key-Id", "X-Auth-Project", "X-Auth-Scopes"})
                 add_header(all, name);
+        if (takes_idempotency_key(which)) add_header(all, "Idempotency-Replayed?");
         if (is_open(which)) return all;
         add_header(all, "Vary");
         add_header(all, "RateLimit-Policy?");
@@ -284,6 +286,8 @@ class document {
         if (!about.takes.empty())
             all.insert({invalid_json, body_too_large, unsupported_media_type, validation_failed});
         if (std::holds_alternative<write>(which.run)) all.insert(storage_full);
+        if (takes_idempotency_key(which))
+            all.insert({idempotency_key_invalid, idempotency_in_progress, idempotency_key_reused});
         if (std::holds_alternative<write>(which.run) && which.method != http::method::post)
             all.insert(precondition_required);
         return all;
@@ -318,10 +322,12 @@ class document {
             {"schema", object{{"allOf", json::array{schema::ref("Problem"), narrowed}}}},
             {"examples", std::move(examples)}};
         return {{"description", text},
-                {"headers", headers_of_refusal(status, masked)},
+                {"headers",
+                 headers_of_refusal(status, masked, std::ranges::any_of(codes, store::is_kept))},
                 {"content", object{{"application/problem+json", content}}}};
     }
-    object headers_of_refusal(std::uint16_t status, bool masked) {
+    // `kept`: a write that was refused so may be a repeat.
+    object headers_of_refusal(std::uint16_t status, bool masked, bool kept) {
         object all;
         common_headers(all);
         add_header(all, "Cache-Control");
@@ -332,6 +338,7 @@ class document {
         if (status == 429 || status == 503) add_header(all, "Retry-After");
         if (masked) add_header(all, "Retry-After?");
         if (masked) add_header(all, "X-Auth-Status?");
+        if (kept) add_header(all, "Idempotency-Replayed?");
         for (auto const* const name : {"Vary?", "Link?", "RateLimit-Policy?", "RateLimit?"})
             add_header(all, name);
         return all;

@@ -63,6 +63,13 @@ object granularity() {
 object request_id() {
     return matching("^[A-Za-z0-9_-]{8,64}$");
 }
+// Bare or quoted.
+object idempotency_key() {
+    return matching("^[!-~]+$");
+}
+object replayed() {
+    return one_of({"true"});
+}
 object traceparent() {
     return word();
 }
@@ -115,6 +122,10 @@ constexpr parameter parameters[] = {
     {"X-Request-Id", "header", request_id,
      "Comes back; one is made where it is absent or another "
      "form."},
+    {"Idempotency-Key", "header", idempotency_key,
+     "1 to 255 visible characters of your own, quoted or not, such as a random UUID: what has one "
+     "is "
+     "carried out once, and for 24 hours a repeat gets the same answer."},
     {"traceparent", "header", traceparent, "W3C trace context; logged."},
     {"If-Match", "header", word,
      "Entity tags, or `*`: 412 where the resource has none of these. `store.require_if_match` "
@@ -145,6 +156,8 @@ constexpr header headers[] = {
     {"RateLimit-Policy", word, "`\"minute\";q=600;w=60`; absent for a key without limits."},
     {"RateLimit", word, "`\"minute\";r=599;t=1`: what is left, seconds until full."},
     {"Retry-After", seconds, "In seconds."},
+    {"Idempotency-Replayed", replayed,
+     "The answer of an earlier request with this Idempotency-Key."},
     {"WWW-Authenticate", word, "RFC 6750."},
     {"Accept", word, "The media type that a body needs."},
     {"Accept-Patch", word, "The media types that a PATCH may have."},

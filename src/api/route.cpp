@@ -121,6 +121,11 @@ std::span<route const> routes() {
     return table;
 }
 
+bool takes_idempotency_key(route const& which) {
+    return std::holds_alternative<write>(which.run) &&
+           (which.method == method::post || which.method == method::patch);
+}
+
 match find_route(method verb, std::string_view path) {
     match found;
     bool const prefixed = path.starts_with(prefix);

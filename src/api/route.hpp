@@ -71,7 +71,7 @@ using read_fn = std::optional<trouble> (*)(call const&, store::snapshot const&, 
 using write_fn = or_trouble<store::command> (*)(call const&);
 // Renders a committed outcome without reading again.
 using answer_fn = void (*)(settings const&, store::outcome const&, http::response&);
-// The same, with the key that `make_key` made.
+// The same, with the key that `make_key` made; empty when it was shown before.
 using show_fn = void (*)(settings const&, store::outcome const&, std::string_view key,
                          http::response&);
 // Takes a body and answers at once.
@@ -118,6 +118,8 @@ struct route {
 };
 
 std::span<route const> routes();
+// A POST or PATCH that writes: an Idempotency-Key counts there (API §9).
+bool takes_idempotency_key(route const& which);
 
 // Which route a path belongs to, whatever the method.
 struct match {

@@ -96,7 +96,8 @@ void print_key(store::outcome const& made, std::string_view plain, bool json) {
     auto const& key = std::get<model::key>(made.record);
     if (json) {
         std::string document;
-        api::append_key(document, key, made.at, plain, made.last_used_at);
+        auto const shown = plain.empty() ? std::nullopt : std::optional(plain);
+        api::append_key(document, key, made.at, shown, made.last_used_at);
         std::printf("%s\n", document.c_str());
         return;
     }

@@ -8,7 +8,8 @@
 namespace latchkey::model {
 namespace {
 
-constexpr std::uint8_t key_version = 1;
+// Version 1 had no lineage.
+constexpr std::uint8_t key_version = 2;
 constexpr std::size_t environment_count = 3;
 constexpr std::size_t deactivation_count = 4;
 
@@ -186,11 +187,13 @@ void encode(key const& whole, std::string& to) {
     base::append(to, static_cast<std::uint8_t>(whole.metadata.size()));
     for (auto const& [name, value] : whole.metadata)
         base::append_text(to, name), base::append_text(to, value);
+    base::append(to, whole.lineage);
 }
 
 std::optional<key> decode_key(model::id id, std::string_view bytes) {
     base::reader from(bytes);
-    if (from.integer<std::uint8_t>() != key_version) return std::nullopt;
+    auto const version = from.integer<std::uint8_t>();
+    if (version == 0 || version > key_version) return std::nullopt;
     key whole;
     whole.id = id;
     std::ranges::copy(from.bytes(whole.digest.size()), whole.digest.begin());
@@ -207,7 +210,9 @@ std::optional<key> decode_key(model::id id, std::string_view bytes) {
     for (auto* const other : {&whole.created_by, &whole.replaces, &whole.replaced_by})
         *other = from.integer<model::id>();
     if (!take_limits(from, whole) || !take_allowlist(from, whole.ip_allowlist)) return std::nullopt;
-    if (!take_metadata(from, whole.metadata) || !from.done()) return std::nullopt;
+    if (!take_metadata(from, whole.metadata)) return std::nullopt;
+    whole.lineage = version == 1 ? whole.replaces : from.integer<model::id>();
+    if (!from.done()) return std::nullopt;
     if (environment_code >= environment_count || reason >= deactivation_count) return std::nullopt;
     whole.environment = static_cast<model::environment>(environment_code);
     whole.deactivation_reason = static_cast<deactivation>(reason);

@@ -60,12 +60,15 @@ struct key {
     model::id replaces = 0;
     model::id replaced_by = 0;
     base::wall_ms rotation_ends_at = 0;
+    model::id lineage = 0;  // the first of the line of keys whose latest this is; 0: itself
     std::vector<rate_limit> rate_limits = default_rate_limits();
     // Slot of each limit in the key's line of buckets; a limit keeps its slot by name.
     std::vector<std::uint8_t> limit_slots;
     std::vector<cidr> ip_allowlist;
     std::map<std::string, std::string> metadata;
 
+    // The same for a key and for all that rotations put in its place.
+    model::id line() const { return lineage != 0 ? lineage : id; }
     // deactivated (also by a rotation that has ended) beats expired, which beats scheduled.
     key_state state_at(base::wall_ms now) const;
     // Since when and why it is deactivated; `none` when it is not.

@@ -377,9 +377,9 @@ void worker::take_up_supplies() {
     if (tls_) tls_->use(given_.tickets);
     auto const& limits = rules()->configuration;
     held_bytes_max_ = static_cast<std::ptrdiff_t>(limits.overload_queued_mib << 20);
-    desk_ =
-        std::make_unique<api::desk>(api::desk{rules()->interface, *snapshot_, *keys_, *leases_,
-                                              shared_.failures, shared_.cursors, random_, &uses_});
+    desk_ = std::make_unique<api::desk>(api::desk{rules()->interface, *snapshot_, *keys_, *leases_,
+                                                  shared_.failures, shared_.cursors, random_,
+                                                  shared_.running, &uses_});
 }
 
 void worker::finish() {

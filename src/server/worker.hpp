@@ -49,6 +49,7 @@ struct common {
     address_counts& open_by_address;
     log_thread& log;
     tls::signing_thread& signer;
+    api::in_progress running;                       // under Idempotency-Keys
     std::atomic<bool> draining{false};              // answers carry `Connection: close`
     std::atomic<std::size_t> credential_bodies{0};  // bytes of bodies read for their credential
 };

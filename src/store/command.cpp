@@ -52,6 +52,9 @@ std::size_t bytes_of(reactivate_key const&) {
 std::size_t bytes_of(note_key_uses const& what) {
     return what.uses.size() * sizeof(key_use);
 }
+std::size_t bytes_of(refuse const& what) {
+    return what.detail.size();
+}
 
 std::size_t bytes_of(std::optional<tag_list> const& list) {
     return list ? list->tags.size() * sizeof list->tags[0] : 0;
@@ -70,6 +73,12 @@ std::size_t bytes_of(receive_event const& what) {
 
 bool tag_list::has(std::optional<model::entity_tag> const& tag) const {
     return any || (tag && std::ranges::find(tags, *tag) != tags.end());
+}
+
+bool is_kept(base::problem problem) {
+    if (problem == base::problem::none) return true;
+    auto const status = base::describe(problem).status;
+    return status == 404 || status == 409 || status == 412 || status == 422 || status == 428;
 }
 
 std::size_t command::bytes() const {

@@ -119,6 +119,26 @@ struct note_key_uses {
     std::vector<key_use> uses;
 };
 inline constexpr std::size_t key_uses_max = 256;  // of one command; each may write four entries
+// Was refused before it could become a command; `faults` go along. Here only so that the outcome is
+// kept under its Idempotency-Key.
+struct refuse {
+    base::problem problem = base::problem::none;
+    std::string detail;
+};
+
+// An Idempotency-Key (API §9): a command that has one is carried out once, and its outcome is kept
+// for 24 hours in the same transaction. A later command with the same key and the same request gets
+// that outcome, with another request it is refused as idempotency_key_reused.
+struct idempotency {
+    model::id lineage = 0;    // of the caller: model::key::line()
+    model::digest key{};      // SHA-256 of the Idempotency-Key
+    model::digest request{};  // SHA-256 of what is asked for, without credentials
+};
+inline constexpr base::wall_ms idempotency_ms = 24 * 3600 * 1000;
+// Whether an outcome is kept: success and what the request itself met (404, 409, 412, 422, 428),
+// but not what may be otherwise the next time (401, 403, 429, 5xx) nor what could not be read
+// (400).
+bool is_kept(base::problem problem);
 
 // The tags of an If-Match or If-None-Match (RFC 9110 §13.1).
 struct tag_list {
@@ -167,7 +187,7 @@ struct command {
     using kind =
         std::variant<create_user, change_user, delete_user, create_post, change_post, delete_post,
                      create_key, change_key, rotate_key, deactivate_key, reactivate_key,
-                     note_key_uses, receive_event, put_event_secret, delete_event_secret>;
+                     note_key_uses, receive_event, put_event_secret, delete_event_secret, refuse>;
     kind what;
     model::id caller = 0;  // the key it is done with, which must still be active; 0: the operator
     // What the caller must still be allowed; nullopt: it needs only be active.
@@ -175,6 +195,7 @@ struct command {
     std::optional<model::address> from;  // where the caller is, for the audit log
     std::vector<base::fault> faults;
     store::conditions conditions;
+    std::optional<idempotency> once;
 
     std::size_t bytes() const;  // about what it holds in memory
 };
@@ -188,6 +209,7 @@ struct outcome {
         record;                      // as stored
     base::wall_ms at = 0;            // the transaction's time
     base::wall_ms last_used_at = 0;  // of the key in `record`
+    bool replayed = false;           // decided earlier, under the same Idempotency-Key
 };
 
 }  // namespace latchkey::store

@@ -29,6 +29,7 @@ outcome run(transaction& in, note_key_uses const& what, command const& whole);
 outcome run(transaction& in, receive_event const& what, command const& whole);
 outcome run(transaction& in, put_event_secret const& what, command const& whole);
 outcome run(transaction& in, delete_event_secret const& what, command const& whole);
+outcome run(transaction& in, refuse const& what, command const& whole);
 
 // What they share. (decide.cpp)
 outcome refused(base::problem problem, std::string detail = {});
@@ -68,13 +69,24 @@ void purge_some(transaction& in, std::size_t most);
 // counts more); true: there are more. (event_record.cpp)
 bool expire_events(transaction& in, std::size_t most);
 
+// Outcomes under Idempotency-Keys. (idempotency.cpp)
+// What was decided under that key: the outcome of then, or the refusal of another request.
+std::optional<outcome> recall(transaction& in, idempotency const& once);
+// Unless the store is so full that only deletions go on; what they come to is the same again.
+void keep(transaction& in, idempotency const& once, outcome const& answer);
+bool has_expired(transaction& in);
+// Removes up to `most` outcomes whose time is over. True: there are more.
+bool forget_some(transaction& in, std::size_t most);
+
 // Removes up to `most` entries of usage that are not kept any longer; true: there may be more.
 // (usage.cpp)
 bool expire_usage(transaction& in, std::size_t most);
 
 // A group: applies as many jobs from the front as one transaction may hold (at least one), commits,
-// and answers them; then, in the same transaction, removes up to `purge_max` posts of deleted users
-// and as many expired events and entries of usage. With no jobs it only does that. (group.cpp)
+// and answers them; then, in the same transaction, removes up to `purge_max` posts of deleted
+// users, as many expired events and entries of usage, and as many outcomes that were kept long
+// enough (twice as many as it applied jobs, if that is more, so that it keeps up). With no jobs it
+// only does that. (group.cpp)
 struct job {
     command const* what;
     outcome* answer;
@@ -82,8 +94,8 @@ struct job {
 struct group_result {
     std::size_t done = 0;        // jobs that are answered
     bool committed = false;      // false: nothing had to be written
-    bool more_to_purge = false;  // posts of deleted users
-    bool more_expired = false;   // events or usage
+    bool more_to_purge = false;  // posts of deleted users, and there is room to do it
+    bool more_expired = false;   // events, usage, outcomes
     int failure = 0;             // of the whole store, not of one job: nothing could be begun
 };
 group_result apply_group(environment::state& store, std::span<job const> jobs,

@@ -45,8 +45,17 @@ bool differs(std::optional<std::optional<base::wall_ms>> const& sent, base::wall
 outcome decide(transaction& in, command const& whole) {
     if (auto const refusal = judge_caller(in, whole); refusal != base::problem::none)
         return refused(refusal);
+    if (whole.once)
+        if (auto earlier = recall(in, *whole.once)) return std::move(*earlier);
     auto answer = std::visit([&](auto const& what) { return run(in, what, whole); }, whole.what);
     answer.at = in.now();
+    if (whole.once && is_kept(answer.problem)) keep(in, *whole.once, answer);
+    return answer;
+}
+
+outcome run(transaction&, refuse const& what, command const& whole) {
+    auto answer = refused(what.problem, what.detail);
+    answer.faults = whole.faults;
     return answer;
 }
 

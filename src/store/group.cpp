@@ -24,6 +24,26 @@ std::size_t weight_max(transaction& in) {
     return in.wrote() ? in.space().weight_max : base::limits::commands_per_commit_max;
 }
 
+// What every group does for those before it, as far as there is room for that.
+void tidy_up(transaction& in, std::size_t purge_max, attempt& made) {
+    made.more_to_purge = in.heads().purges != 0;
+    if (purge_max == 0) return;
+    auto const at_most = [&](std::size_t count) {
+        auto const most = in.space().weight_max;
+        return std::min(count, most - std::min(most, in.weight()));
+    };
+    if (!in.space().write) {
+        made.more_to_purge = false;  // later commands look again
+        return;
+    }
+    if (in.heads().purges != 0) purge_some(in, at_most(purge_max));
+    made.more_to_purge = in.heads().purges != 0;
+    made.more_expired = expire_usage(in, at_most(purge_max));
+    made.more_expired |= expire_events(in, at_most(purge_max));
+    if (has_expired(in))
+        made.more_expired |= forget_some(in, at_most(std::max(purge_max, 2 * made.applied)));
+}
+
 attempt try_group(environment::state& store, std::span<job const> jobs, std::size_t purge_max) {
     transaction in(store);
     attempt made;
@@ -36,16 +56,7 @@ attempt try_group(environment::state& store, std::span<job const> jobs, std::siz
         made.failure = in.failure();
     }
     if (made.failure != 0) return made;
-    if (purge_max != 0 && in.space().write) {
-        auto const most = [&] {
-            auto const left = in.space().weight_max;
-            return std::min(purge_max, left - std::min(left, in.weight()));
-        };
-        if (in.heads().purges != 0) purge_some(in, most());
-        made.more_expired = expire_usage(in, most());
-        made.more_expired |= expire_events(in, most());
-    }
-    made.more_to_purge = in.heads().purges != 0;
+    tidy_up(in, purge_max, made);
     made.committed = in.wrote();
     made.freed_when_full = in.wrote() && !in.space().grow;
     made.failure = in.commit();

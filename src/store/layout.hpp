@@ -26,6 +26,9 @@
 //             29                                    the audit log's last id (8) and hash (32)
 //             2a project 00, entry id (8)           –, entries of the audit log by project
 //             2b project                            how many entries of 2a (8)
+//             30 key id (8), SHA-256 (32)           the outcome under an Idempotency-Key, see
+//                                                   kept_outcome.cpp; the id is a line's
+//             31 time (8), rest as in 30            –, when that outcome is to go
 //             40                                    the last event's id (8), how many there are (8)
 //             41 source 00, event id (8)            –
 //             42 source 00, mark (32)               event id (8), when it was received (8)
@@ -37,9 +40,6 @@
 //
 // 24 has the time before the key: what is counted together is written together, and what has
 // expired stands in front.
-//
-// Reserved, so that what comes later has its place: 30 and 31 idempotency by key id and hash, and
-// by time of expiry.
 //
 // An entry of 42 stays as long as its event and counts for 24 hours of that; a later event with the
 // same mark takes it over.
@@ -89,6 +89,8 @@ enum class tag : std::uint8_t {
     audit_head = 0x29,
     audit_by_project = 0x2a,
     audit_count = 0x2b,
+    kept_outcome = 0x30,
+    kept_until = 0x31,
     event_head = 0x40,
     event_by_source = 0x41,
     event_mark = 0x42,
@@ -191,6 +193,16 @@ inline key_bytes event_secret_key(std::string_view source) {
 }
 inline key_bytes event_count_key(std::string_view source) {
     return key_bytes{tag::event_count}.add(source);
+}
+
+// `lineage` and `key` of a store::idempotency.
+inline key_bytes kept_outcome_key(model::id lineage, model::digest const& key) {
+    return key_bytes{tag::kept_outcome}.add(lineage).add(
+        std::string_view(reinterpret_cast<char const*>(key.data()), key.size()));
+}
+// `place` is the key of the outcome without its tag.
+inline key_bytes kept_until_key(base::wall_ms time, std::string_view place) {
+    return key_bytes{tag::kept_until}.add(time).add(place);
 }
 
 // A value that is one id, one time or one count.

@@ -26,6 +26,7 @@ model::key successor_of(model::key const& old, rotate_key const& what, command c
     if (old.expires_at != 0)
         key.expires_at = in.now() + old.expires_at - std::max(old.created_at, old.not_before);
     key.replaces = old.id;
+    key.lineage = old.line();
     key.replaced_by = 0;
     key.rotation_ends_at = 0;
     return key;

@@ -23,6 +23,7 @@
 #include "model/usage.hpp"
 #include "model/user.hpp"
 #include "store/audit.hpp"
+#include "store/command.hpp"
 #include "store/environment.hpp"
 #include "store/event_secret.hpp"
 
@@ -106,6 +107,10 @@ class snapshot {
     // Those that sign at `now`; nullopt: none, or they cannot be read (`damaged`).
     std::optional<store::event_secrets> event_secrets(std::string_view source,
                                                       base::wall_ms now) const;
+
+    // What was decided under that Idempotency-Key, if it is still kept: the outcome of then, or the
+    // refusal of another request.
+    std::optional<outcome> recall(idempotency const& once, base::wall_ms now) const;
 
     bool has_imported_digests() const;  // is there a key whose text the service never made?
 

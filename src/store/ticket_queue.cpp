@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/limits.hpp"
 
 namespace latchkey::store {
@@ -55,12 +57,15 @@ void ticket_queue::forget(std::size_t commands, std::size_t bytes) {
     bytes_.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-void ticket_queue::sleep(std::atomic<bool> const& unless) {
+bool ticket_queue::sleep(std::atomic<bool> const& unless) {
+    constexpr timespec patience{.tv_sec = 60, .tv_nsec = 0};
+    bool late = false;
     asleep_.store(1);
-    timespec const longest{60, 0};
     if (newest_.load() == nullptr && !unless.load())
-        ::syscall(SYS_futex, &asleep_, FUTEX_WAIT_PRIVATE, 1, &longest, nullptr, 0);
+        late = ::syscall(SYS_futex, &asleep_, FUTEX_WAIT_PRIVATE, 1, &patience, nullptr, 0) != 0 &&
+               errno == ETIMEDOUT;
     asleep_.store(0);
+    return late;
 }
 
 void ticket_queue::wake() {

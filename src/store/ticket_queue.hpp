@@ -28,9 +28,9 @@ class ticket_queue {
     line take_and_close();
     // Makes room for as much as these were. Once for each ticket, before it is posted.
     void forget(std::size_t commands, std::size_t bytes);
-    // Until something was pushed, or `unless` is set and `wake` called, but a minute at most; may
-    // return early.
-    void sleep(std::atomic<bool> const& unless);
+    // Until something was pushed, or `unless` is set and `wake` called; may return early. True:
+    // nothing of that happened for a minute.
+    bool sleep(std::atomic<bool> const& unless);
 
     // Any thread.
     void wake();

@@ -65,6 +65,22 @@ bool transaction::erase(table where, std::string_view key) {
     return false;
 }
 
+std::optional<std::string> transaction::first_under(std::string_view prefix) {
+    MDB_cursor* cursor = nullptr;
+    if (failure_ != 0) return std::nullopt;
+    if (int const code = ::mdb_cursor_open(txn_, store_.dbi(table::index), &cursor); code != 0)
+        return fail(code), std::nullopt;
+    auto key = val_of(prefix);
+    MDB_val value;
+    int const code = ::mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    auto found = code == 0 && view_of(key).starts_with(prefix)
+                     ? std::optional<std::string>(view_of(key))
+                     : std::nullopt;
+    ::mdb_cursor_close(cursor);
+    if (code != 0 && code != MDB_NOTFOUND) fail(code);
+    return found;
+}
+
 std::size_t transaction::erase_range(std::string_view begin, std::string_view end,
                                      std::size_t most) {
     MDB_cursor* cursor = nullptr;

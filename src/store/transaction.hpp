@@ -44,6 +44,8 @@ class transaction {
         put(where, key, value, MDB_APPEND);
     }
     bool erase(table where, std::string_view key);  // false: there was none
+    // The first key of the index that begins with `prefix`.
+    std::optional<std::string> first_under(std::string_view prefix);
     // Removes the first `most` entries of the index from `begin` up to and without `end`; how many.
     std::size_t erase_range(std::string_view begin, std::string_view end, std::size_t most);
     // The first id of a table whose keys are ids.

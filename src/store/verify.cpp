@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "store/environment_state.hpp"
+#include "store/kept_outcome.hpp"
 #include "store/verify_events.hpp"
 
 namespace latchkey::store {
@@ -40,6 +41,7 @@ class inspection {
     void look_at_changes();
     void look_at_key_lists();
     void look_at_key_admins();
+    void look_at_kept_outcomes();
     void look_at_usage();
     void look_at_usage_sums(model::granularity fine, model::granularity coarse);
     void look_for_strangers();
@@ -92,6 +94,7 @@ std::vector<std::string> inspection::run() {
     look_at_changes();
     look_at_key_lists();
     look_at_key_admins();
+    look_at_kept_outcomes();
     look_at_usage();
     verify_events(store_, txn_, heads_, [&](std::string sentence) { say(std::move(sentence)); });
     look_for_strangers();
@@ -359,6 +362,27 @@ void inspection::look_at_key_admins() {
     compare("keys that may manage keys", there, count);
 }
 
+void inspection::look_at_kept_outcomes() {
+    std::uint64_t count = 0, ends = 0;
+    auto const each = [&](std::string_view place, std::string_view value) {
+        ++count;
+        base::reader from(place);
+        auto const line = from.integer<model::id>();
+        auto const kept = decode_kept_outcome(value);
+        if (!kept)
+            return say("an outcome under an Idempotency-Key of " + name("key", line) +
+                       " cannot be read");
+        if (from.rest().size() != sizeof(model::digest) || !get(table::index, key_key(line)))
+            say("an outcome under an Idempotency-Key is of no key");
+        if (!get(table::index, kept_until_key(kept->until, place)))
+            say("an outcome under an Idempotency-Key of " + name("key", line) +
+                " would be kept for ever");
+    };
+    walk(table::index, key_bytes{tag::kept_outcome}, each);
+    walk(table::index, key_bytes{tag::kept_until}, [&](auto, auto) { ++ends; });
+    compare("outcomes under Idempotency-Keys", ends, count);
+}
+
 void inspection::look_at_usage() {
     auto const each = [&](std::string_view key, std::string_view value) {
         base::reader from(key);
@@ -418,7 +442,7 @@ void inspection::look_for_strangers() {
         tag::key_start,    tag::audit_head,     tag::audit_by_project,
         tag::audit_count,  tag::event_head,     tag::event_by_source,
         tag::event_mark,   tag::event_secret,   tag::event_count,
-        tag::key_usage};
+        tag::key_usage,    tag::kept_outcome,   tag::kept_until};
     std::uint64_t strangers = 0;
     walk(table::index, {}, [&](std::string_view key, std::string_view) {
         if (key.empty() || std::ranges::find(known, static_cast<tag>(key[0])) == std::end(known))

@@ -15,7 +15,8 @@
 namespace latchkey::store {
 namespace {
 
-// Posts of deleted users that go with a group of commands: about a millisecond's worth.
+// Posts of deleted users, and outcomes that were kept long enough, that go with a group of
+// commands: about a millisecond's worth each.
 constexpr std::size_t purge_beside_commands = 256;
 
 bool more_to_remove(group_result const& after) {
@@ -47,7 +48,7 @@ struct writer::state {
     ticket* waiting = nullptr;  // taken from the queue, not answered yet; oldest first
     ticket* last = nullptr;     // of those
     bool closed = false;
-    bool purging = true;  // another process may have left some, so the first turn looks
+    bool purging = true;  // another process may have left something, so the first turn looks
     std::vector<job> jobs;
 };
 
@@ -67,8 +68,7 @@ void writer::state::run() {
             purging = more_to_remove(result);
             if (result.committed) ++commits;
         } else {
-            queue.sleep(stopping);
-            purging = true;  // something may have expired meanwhile
+            purging = queue.sleep(stopping);  // the minute may have ended what was kept for a day
         }
     }
 }

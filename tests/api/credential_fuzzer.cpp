@@ -1,7 +1,8 @@
 // Where a credential is, from any bytes. The first byte chooses: a head as the parser sees it, a
 // JSON body, or a key that is written in every equivalent way. Whatever is found must lie in memory
 // that was given (AddressSanitizer), equivalent ways must find the same, and afterwards the key
-// must be gone from where it lay while the message is still the same message.
+// must be gone from where it lay while the message is still the same message; and a body without
+// its member is the same object without it.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -64,6 +65,14 @@ void try_head(std::string bytes) {
 void try_body(std::string body) {
     auto const document = api::read_json(body);
     auto const found = api::find_credential(document);
+    auto const parts = api::without_credential(body);
+    want(body.starts_with(parts.before) && body.ends_with(parts.behind));
+    if (document.root && document.root->is_object()) {
+        auto rest = document.root->get_object();
+        rest.erase(api::credential_member);
+        auto const left = api::read_json(std::string(parts.before) + std::string(parts.behind));
+        want(left.root && left.root->is_object() && left.root->get_object() == rest);
+    }
     if (!document.root || !document.root->is_object()) {
         want(found.problem != problem::none);
         return;

@@ -43,7 +43,7 @@ std::string in_chunks(std::string_view line, lines const& fields, std::string_vi
 
 station::station()
     : buckets_(limit::buckets::make(1024).value()),
-      desk_{rules, snapshot_, keys_, leases_, *failures_, cursors_, random_, &uses_} {
+      desk_{rules, snapshot_, keys_, leases_, *failures_, cursors_, random_, running, &uses_} {
     static auto const documents = make_documents(rules);
     rules.documents = documents;
     key = add_key();

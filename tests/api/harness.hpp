@@ -86,6 +86,7 @@ class station {
     bool committed = false;  // the last request came as far as the store
     // What the store is to say to the next write, instead of being asked.
     std::optional<store::outcome> outcome_instead;
+    in_progress running;
     api::exchange exchange;
     api::desk& desk() { return desk_; }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr base::wall_ms now = 1'700'000'000'000;
 
-std::string text_of(model::key const& record, std::string_view plain = {}) {
+std::string text_of(model::key const& record, std::optional<std::string_view> plain = {}) {
     std::string text;
     append_key(text, record, now, plain);
     return text;

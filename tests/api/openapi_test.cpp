@@ -86,6 +86,22 @@ TEST(openapi, says_which_scope_an_operation_needs) {
     }
 }
 
+TEST(openapi, says_where_an_idempotency_key_counts) {
+    std::set<std::string_view> takers;
+    for (auto const& each : routes()) {
+        auto const& what =
+            document().at("paths").at(each.pattern).at(lower(http::name_of(each.method)));
+        auto const text = json::serialize(what);
+        bool const takes = text.find("parameters/Idempotency-Key") != text.npos;
+        EXPECT_EQ(takes, text.find("headers/Idempotency-Replayed") != text.npos) << each.about.id;
+        if (takes) takers.insert(each.about.id);
+    }
+    EXPECT_EQ(takers,
+              (std::set<std::string_view>{"createUser", "updateUser", "createPost", "updatePost",
+                                          "createKey", "updateKey", "rotateKey", "deactivateKey",
+                                          "reactivateKey", "deactivateCurrentKey"}));
+}
+
 TEST(openapi, refers_to_what_is_there_and_has_nothing_that_nobody_refers_to) {
     std::set<std::string> used;
     visit(document(), [&](json::object const& of) {

@@ -36,6 +36,8 @@ std::vector<problem_case> const cases{
     {problem::invalid_cursor, 400, [](auto& at) { return at.ask("GET /api/v1/posts?cursor=x"); }},
     {problem::duplicate_credentials, 400,
      [](auto& at) { return at.ask("GET /api/v1/users", {}, {bearer("x")}); }},
+    {problem::idempotency_key_invalid, 400,
+     [](auto& at) { return at.ask("POST /api/v1/users", user_text, {"Idempotency-Key: a b"}); }},
     {problem::key_missing, 401, [](auto& at) { return at.ask_bare("GET /api/v1/users"); }},
     {problem::key_invalid, 401,
      [](auto& at) { return at.ask_bare("GET /api/v1/users", {}, {bearer(auth::unknown_key())}); }},
@@ -76,6 +78,11 @@ std::vector<problem_case> const cases{
          auto const id = at.add_post(at.add_user(), model::post_status::archived);
          return at.ask("PATCH /api/v1/posts/" + std::to_string(id), R"({"status":"published"})");
      }},
+    {problem::idempotency_key_reused, 422,
+     [](auto& at) {
+         at.ask("POST /api/v1/users", user_text, {"Idempotency-Key: k"});
+         return at.ask("POST /api/v1/users", "{}", {"Idempotency-Key: k"});
+     }},
     {problem::body_too_large, 413,
      [](auto& at) { return at.ask_bare("POST /api/v1/users", std::string(128 * 1024 + 1, ' ')); }},
     {problem::unsupported_media_type, 415,
@@ -113,10 +120,8 @@ std::set<problem> const elsewhere{
     problem::draining,                 // the server's end
     problem::too_many_auth_failures,   // failures_test.cpp
     problem::signature_invalid,        // events
-    problem::idempotency_key_invalid,  // idempotency
-    problem::idempotency_in_progress,
-    problem::idempotency_key_reused,
-    problem::precondition_failed,  // If-Match
+    problem::idempotency_in_progress,  // idempotency_test.cpp
+    problem::precondition_failed,      // If-Match
     problem::precondition_required,
     problem::rotation_in_progress,  // administration of keys
     problem::key_not_active,

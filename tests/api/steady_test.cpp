@@ -79,7 +79,8 @@ class steady : public ::testing::Test {
     limit::leases leases_{*buckets_};
     auth::seal cursors_{shelf_.store().derived_key("cursors").value()};
     auth::uses uses_;
-    desk desk_{rules_, snapshot_, keys_, leases_, *failures_, cursors_, random_, &uses_};
+    in_progress running_;
+    desk desk_{rules_, snapshot_, keys_, leases_, *failures_, cursors_, random_, running_, &uses_};
     http::parser parser_{limits_};
     http::request request_;
     http::framing framing_;

@@ -20,7 +20,7 @@ key some_key() {
     whole.scopes.add("events:write:github");
     whole.not_before = 100, whole.expires_at = 200, whole.created_at = 50, whole.created_by = 3;
     whole.deactivated_at = 150, whole.deactivation_reason = deactivation::rotated;
-    whole.replaces = 4, whole.replaced_by = 11, whole.rotation_ends_at = 160;
+    whole.lineage = 2, whole.replaces = 4, whole.replaced_by = 11, whole.rotation_ends_at = 160;
     whole.rate_limits = {{"second", 10, 1, 20}, {"day", 1'000'000'000, 31'536'000, 0}};
     whole.limit_slots = {1, 0};
     whole.ip_allowlist = {*cidr::parse("10.0.0.0/8"), *cidr::parse("2001:db8::/32")};
@@ -58,6 +58,7 @@ TEST(keys, come_back_as_they_were_encoded) {
     auto const decoded = decode_key(9, bytes);
     ASSERT_TRUE(decoded);
     expect_same(*decoded, some_key());
+    EXPECT_EQ(decoded->lineage, 2);
 
     key bare;
     bare.id = 1;
@@ -101,8 +102,25 @@ TEST(keys, that_were_cut_or_changed_are_refused) {
                 EXPECT_LE(decoded->limit_slots.size(), rate_limits_max);
         }
     auto other_version = bytes;
-    other_version[0] = 2;
-    EXPECT_FALSE(decode_key(9, other_version));
+    for (char const version : {0, 3}) {
+        other_version[0] = version;
+        EXPECT_FALSE(decode_key(9, other_version));
+    }
+}
+
+// There the predecessor stands for the line.
+TEST(keys, of_version_1_have_no_lineage) {
+    std::string bytes;
+    encode(some_key(), bytes);
+    bytes[0] = 1;
+    EXPECT_FALSE(decode_key(9, bytes));
+    bytes.resize(bytes.size() - sizeof(id));
+    auto const old = decode_key(9, bytes);
+    ASSERT_TRUE(old);
+    EXPECT_EQ(old->line(), 4);
+    expect_same(*old, some_key());
+    EXPECT_EQ((key{.id = 9}.line()), 9);
+    EXPECT_EQ(some_key().line(), 2);
 }
 
 TEST(keys, with_two_limits_in_one_slot_are_refused) {

@@ -193,6 +193,28 @@ TEST(processes, that_died_leave_reader_slots_that_are_freed) {
     expect_whole(*store);
 }
 
+// Both ask for the same; whoever comes first does it, and the other is told the same.
+TEST(processes, carry_out_once_what_both_ask_for) {
+    constexpr unsigned count = 60;
+    temporary_directory const directory;
+    auto const store = open_store(directory.path());
+    made_key(one(*store, new_key(key_number(1))));
+    child other("once", directory.path(), count);
+    std::vector<model::id> mine, theirs;
+    for (unsigned i = 0; i < count; ++i)
+        mine.push_back(made_user(one(*store, new_user_once(i))).id);
+    std::istringstream lines(other.rest_of_output());
+    std::string kind;
+    for (model::id id = 0, nobody = 0; lines >> kind >> id >> nobody;) theirs.push_back(id);
+    EXPECT_EQ(other.wait(), 0);
+    EXPECT_EQ(mine, theirs);
+    snapshot seen(*store);
+    seen.renew();
+    EXPECT_EQ(seen.users({}, [](auto const&) {}).total, count);
+    seen.reset();
+    expect_whole(*store);
+}
+
 TEST(processes, purge_what_another_deleted) {
     temporary_directory const directory;
     auto const store = open_store(directory.path());

@@ -2,6 +2,7 @@
 //     store-child load DIRECTORY SEED     commands until it is killed; tells what was answered
 //     store-child apply DIRECTORY COUNT   that many users, 16 at a time
 //     store-child claim DIRECTORY         says why it cannot, or "claimed"
+//     store-child once DIRECTORY COUNT    that many users, each under an Idempotency-Key; their ids
 //     store-child doom DIRECTORY USER     deletes one
 //     store-child disk DIRECTORY          what happens on a full disk, a small one of its own there
 #include <fcntl.h>
@@ -133,6 +134,11 @@ int run(std::string const& what, std::string const& directory, std::uint64_t num
                        base::problem::none
                    ? 0
                    : 5;
+    if (what == "once") {
+        for (std::uint64_t i = 0; i < number; ++i)
+            tell('+', 'u', made_user(one(*store, new_user_once(static_cast<unsigned>(i)))).id);
+        return 0;
+    }
     if (what == "apply") {
         for (std::uint64_t i = 0; i < number;) {
             std::vector<command> group;

@@ -95,6 +95,14 @@ inline command new_key(model::key record) {
     return {.what = create_key{std::move(record)}};
 }
 
+// A user of that number, under an Idempotency-Key of that number and of key 1.
+inline command new_user_once(unsigned number) {
+    auto const name = "once" + std::to_string(number);
+    auto what = new_user(name, name + "@example.org");
+    what.once = {1, key_number(number).digest, key_number(number).digest};
+    return what;
+}
+
 // Waits for one ticket at a time.
 class waiter : public coro::executor {
   public:

@@ -108,6 +108,27 @@ TEST_F(damages, of_indexes_are_found) {
     expect_damage("entries of unknown kinds");
 }
 
+TEST_F(damages, of_kept_outcomes_are_found) {
+    auto what = new_user_once(5);
+    auto const made = one(*store_, what);
+    made_user(made);
+    expect_whole(*store_);
+    auto const at = kept_outcome_key(1, what.once->key);
+    auto const place = std::string_view(at).substr(1);
+    write(table::index, kept_until_key(made.at + idempotency_ms, place), {});
+    expect_damage("an outcome under an Idempotency-Key of key 1 would be kept for ever");
+    expect_damage("outcomes under Idempotency-Keys: 0 are recorded, 1 are there");
+    write(table::index, at, "rubbish");
+    expect_damage("an outcome under an Idempotency-Key of key 1 cannot be read");
+    EXPECT_EQ(one(*store_, what).problem, base::problem::internal_error);
+    seen_.renew();
+    EXPECT_EQ(seen_.recall(*what.once, 0)->problem, base::problem::internal_error);
+    EXPECT_TRUE(seen_.damaged());
+    what.once->lineage = 99;
+    EXPECT_EQ(one(*store_, what).problem, base::problem::email_taken);
+    expect_damage("an outcome under an Idempotency-Key is of no key");
+}
+
 TEST_F(damages, of_usage_are_found) {
     using model::granularity;
     auto const minute = model::start_of(granularity::minute, base::read_clocks().wall);

@@ -1,0 +1,383 @@
+// Idempotency-Key (API §9), and where it stands in the order of checks (§3).
+#include "api/idempotency.hpp"
+
+#include "harness.hpp"
+
+namespace latchkey::api {
+namespace {
+
+using faults = std::map<std::string, std::string>;
+
+constexpr std::string_view users = "POST /api/v1/users";
+constexpr std::string_view ada = R"({"name":"Ada","email":"ada@example.com"})";
+
+lines named(std::string_view key) {
+    return {"Idempotency-Key: " + std::string(key)};
+}
+
+class idempotency : public api_test {
+  protected:
+    reply once(std::string_view key, std::string_view line, std::string_view body = {}) {
+        return at.ask(line, body, named(key));
+    }
+    reply as(std::string_view credential, std::string_view line, std::string_view body,
+             lines fields) {
+        fields.push_back(bearer(credential));
+        return at.ask_bare(line, body, fields);
+    }
+    std::string total(std::string_view path = "/api/v1/users") {
+        return at.ask("GET " + std::string(path)).at("/pagination/total");
+    }
+};
+
+// The same answer, but for what belongs to a request of its own.
+void expect_replay(reply const& first, reply const& again) {
+    EXPECT_EQ(first.field("Idempotency-Replayed"), "");
+    EXPECT_EQ(again.fields("Idempotency-Replayed"), lines{"true"}) << again.body;
+    EXPECT_EQ(again.status, first.status);
+    EXPECT_NE(again.field("X-Request-Id"), first.field("X-Request-Id"));
+    auto body = again.body;
+    auto const id = again.field("X-Request-Id");
+    for (auto i = body.find(id); i != body.npos; i = body.find(id))
+        body.replace(i, id.size(), first.field("X-Request-Id"));
+    EXPECT_EQ(body, first.body);
+    for (auto const* const name : {"Location", "ETag", "Cache-Control", "Content-Type", "Vary"})
+        EXPECT_EQ(again.fields(name), first.fields(name)) << name;
+}
+
+TEST_F(idempotency, of_a_post_gives_the_same_answer_again) {
+    auto const first = once("k-1", users, ada);
+    ASSERT_EQ(first.status, 201);
+    EXPECT_TRUE(at.committed);
+    at.advance(60'000);
+    for (int i = 0; i < 3; ++i) {
+        expect_replay(first, once("k-1", users, ada));
+        EXPECT_FALSE(at.committed);
+    }
+    EXPECT_EQ(total(), "1");
+    EXPECT_EQ(at.ask(users, ada).code(), "email_taken");
+    EXPECT_EQ(once("k-2", users, ada).code(), "email_taken");
+}
+
+TEST_F(idempotency, of_a_patch_gives_the_answer_of_then) {
+    auto const id = at.add_user("Ada");
+    auto const path = "/api/v1/users/" + std::to_string(id);
+    auto const first = once("k", "PATCH " + path, R"({"name":"Grace"})");
+    EXPECT_EQ(first.at("/name"), "\"Grace\"");
+    EXPECT_EQ(at.ask("PATCH " + path, R"({"name":"Later"})").status, 200);
+    expect_replay(first, once("k", "PATCH " + path, R"({"name":"Grace"})"));
+    EXPECT_EQ(at.ask("GET " + path).at("/name"), "\"Later\"");
+    at.remove_user(id);
+    expect_replay(first, once("k", "PATCH " + path, R"({"name":"Grace"})"));
+}
+
+TEST_F(idempotency, works_on_every_route_that_writes) {
+    auto const user = std::to_string(at.add_user());
+    auto const post = std::to_string(at.add_post(std::stol(user)));
+    auto const other = at.ask("POST /api/v1/keys", R"({"name":"other"})");
+    auto const key = "/api/v1/keys/" + std::to_string(other.id());
+    std::vector<std::pair<std::string, std::string>> const rows{
+        {"POST /api/v1/posts", R"({"user_id":)" + user + R"(,"title":"t"})"},
+        {"PATCH /api/v1/posts/" + post, R"({"status":"published"})"},
+        {"PATCH " + key, R"({"metadata":{"a":"b"}})"},
+        {"POST " + key + "/deactivate", ""},
+        {"POST " + key + "/reactivate", ""},
+        {"POST " + key + "/deactivate", R"({"reason":"compromised"})"},
+    };
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        auto const name = "row-" + std::to_string(i);
+        auto const first = once(name, rows[i].first, rows[i].second);
+        EXPECT_LT(first.status, 300) << rows[i].first << first.body;
+        expect_replay(first, once(name, rows[i].first, rows[i].second));
+    }
+    EXPECT_EQ(total("/api/v1/posts"), "2");
+    // The first of them again, long after the key was turned off, on and off.
+    EXPECT_EQ(once("row-3", rows[3].first).at("/state"), "\"deactivated\"");
+    EXPECT_EQ(once("row-4", rows[4].first).at("/state"), "\"active\"");
+}
+
+TEST_F(idempotency, key_is_the_same_quoted_or_bare) {
+    auto const first = once("abc", users, ada);
+    expect_replay(first, once("\"abc\"", users, ada));
+    auto const odd = once(R"("a\"b\\c")", users, R"({"name":"B","email":"b@example.com"})");
+    expect_replay(odd, once(R"(a"b\c)", users, R"({"name":"B","email":"b@example.com"})"));
+    EXPECT_EQ(read_idempotency_key("ABC"), "ABC");
+    EXPECT_NE(once("ABC", users, ada).status, 201);
+    EXPECT_TRUE(read_idempotency_key(std::string(255, 'x')));
+    EXPECT_TRUE(read_idempotency_key('"' + std::string(255, 'x') + '"'));
+    EXPECT_TRUE(read_idempotency_key("!~"));
+}
+
+TEST_F(idempotency, key_that_is_none_is_refused) {
+    for (std::string const value :
+         {"", "\"\"", "\"", "\"a", "a b", "\"a b\"", "a\tb", "\"a\"b", "\"a\\b\"", "\"a\\\"",
+          "\"a\";x=1", "\"a\", \"b\"", "k\xc3\xa9y", "\x80"}) {
+        auto const made = once(value, users, ada);
+        EXPECT_EQ(made.status, 400) << value;
+        EXPECT_EQ(made.code(), "idempotency_key_invalid") << value;
+        EXPECT_EQ(made.faults(), (faults{{"Idempotency-Key", "invalid_format"}}));
+    }
+    EXPECT_EQ(once(std::string(256, 'x'), users, ada).code(), "idempotency_key_invalid");
+    EXPECT_EQ(once('"' + std::string(256, 'x') + '"', users, ada).code(),
+              "idempotency_key_invalid");
+    lines const twice{"Idempotency-Key: a", "idempotency-key: a"};
+    EXPECT_EQ(at.ask(users, ada, twice).code(), "idempotency_key_invalid");
+    EXPECT_EQ(total(), "0");
+}
+
+TEST_F(idempotency, is_ignored_where_nothing_is_repeated) {
+    at.add_user();
+    auto const body = R"({"name":"N","email":"n@example.com"})";
+    auto const asked = R"({"key":")" + at.add_key({"users:read"}) + "\"}";
+    for (int i = 0; i < 2; ++i) {
+        for (lines const& fields : {named("k"), named("not valid"), lines{"Idempotency-Key: "}}) {
+            for (auto const* const line : {"GET /api/v1/users", "HEAD /api/v1/users/1",
+                                           "OPTIONS /api/v1/users", "GET /healthz", "POST /auth"})
+                EXPECT_LT(at.ask(line, {}, fields).status, 300) << line;
+            EXPECT_EQ(at.ask("PUT /api/v1/users/1", body, fields).status, 200);
+            EXPECT_EQ(at.ask("DELETE /api/v1/users/9", {}, fields).code(), "not_found");
+            auto const verified = at.ask("POST /api/v1/keys/verify", asked, fields);
+            EXPECT_EQ(verified.at("/valid"), "true") << verified.body;
+            EXPECT_EQ(verified.field("Idempotency-Replayed"), "");
+        }
+    }
+}
+
+TEST_F(idempotency, key_of_another_request_is_refused) {
+    auto const first = once("k", users, ada);
+    for (auto const& [line, body] : std::initializer_list<std::pair<std::string, std::string>>{
+             {"POST /api/v1/users", R"({"name":"Bob","email":"bob@example.com"})"},
+             {"POST /api/v1/users", R"({"name": "Ada","email":"ada@example.com"})"},
+             {"POST /api/v1/posts", std::string(ada)},
+             {"PATCH /api/v1/users/1", std::string(ada)},
+             {"POST /api/v1/keys/1/rotate", ""},
+             // It is told before anything of the request is looked at, but after its head.
+             {"POST /api/v1/users", "{"},
+             {"POST /api/v1/users", "[]"},
+             {"POST /api/v1/users?what=1", std::string(ada)},
+             {"PATCH /api/v1/users/none", "{}"},
+             {"PATCH /api/v1/users/77", R"({"name":1})"}}) {
+        auto const made = once("k", line, body);
+        EXPECT_EQ(made.status, 422) << line << body;
+        EXPECT_EQ(made.code(), "idempotency_key_reused") << line << body;
+        EXPECT_EQ(made.field("Idempotency-Replayed"), "");
+    }
+    EXPECT_EQ(at.ask(users, ada, {"Content-Type: text/plain", named("k")[0]}).status, 415);
+    EXPECT_EQ(at.ask(users, ada, {"Accept: text/html", named("k")[0]}).status, 406);
+    EXPECT_EQ(once("k", "POST /api/v1/users/1", ada).status, 405);
+    expect_replay(first, once("k", users, ada));
+    EXPECT_EQ(total(), "1");
+}
+
+// By whichever way a request carries its key, and wherever in the body it stands.
+TEST_F(idempotency, request_is_the_same_with_the_key_anywhere) {
+    auto const first = once("k", users, R"({"name": "Ada", "email": "ada@example.com"})");
+    ASSERT_EQ(first.status, 201);
+    auto const key = at.key;
+    std::string const rest = R"("name": "Ada", "email": "ada@example.com")";
+    for (std::string const& body :
+         {R"({"api_key":")" + key + "\", " + rest + "}",
+          R"({"\u0061pi_key" : ")" + key + "\" ,  " + rest + "}",
+          "{" + rest + R"(, "api_key": ")" + key + "\"}",
+          R"({"name": "Ada", "api_key":")" + key + R"(", "email": "ada@example.com"})"})
+        expect_replay(first, at.ask_bare(users, body, named("k")));
+    expect_replay(
+        first, at.ask_bare(std::string(users) + "?api_key=" + key, "{" + rest + "}", named("k")));
+    expect_replay(first,
+                  at.ask_bare(users, "{" + rest + "}", {"X-API-Key: " + key, named("k")[0]}));
+    // A member that did not decide is left out too.
+    expect_replay(first, once("k", users, R"({"api_key":{"x":[1,"]"]}, )" + rest + "}"));
+    expect_replay(first, at.send(in_chunks(users, {bearer(key), named("k")[0]}, "{" + rest + "}")));
+    expect_replay(first, once("k", "POST /users", "{" + rest + "}"));
+    EXPECT_EQ(total(), "1");
+    // Only of a POST is it a credential.
+    auto const id = "PATCH /api/v1/users/" + std::to_string(first.id());
+    EXPECT_EQ(once("p", id, R"({"name":"B"})").status, 200);
+    EXPECT_EQ(once("p", id, R"({"api_key":"x","name":"B"})").code(), "idempotency_key_reused");
+}
+
+TEST_F(idempotency, fingerprints_differ_where_requests_do) {
+    std::map<model::digest, std::string> seen;
+    auto const add = [&](http::method method, std::string_view path, std::string_view query,
+                         std::string_view body) {
+        http::request request;
+        request.method = method, request.query = query, request.body = body;
+        auto const text = std::string(path) + "?" + std::string(query) + " " + std::string(body);
+        EXPECT_TRUE(seen.emplace(fingerprint(request, path), text).second) << text;
+    };
+    using enum http::method;
+    add(post, "/a", "", "");
+    add(patch, "/a", "", "");
+    add(post, "/a/b", "", "");
+    add(post, "/a", "b", "");
+    add(post, "/a", "", "b");
+    add(post, "/a", "b", "b");
+    add(post, "/a", "b&c", "");
+    add(post, "/a", "c&b", "");
+    add(post, "/a", "", "\n");
+    add(post, "/a", "", "{}");
+    add(post, "/a", "", "{ }");
+    add(post, "/a", "", R"({"a":1})");
+    add(post, "/a", "", R"({"a":{"api_key":1}})");
+    add(post, "/a", "", R"([{"api_key":1}])");
+    add(post, "/a", "", R"({"a":"api_key"})");
+    add(patch, "/a", "", R"({"api_key":1})");
+    // No JSON: as it is.
+    for (auto const* const body : {"{\"api_key", "{\"api_key\":\"x", "{\"api_key\":1",
+                                   "\"api_key\":1", "}{\"api_key\"", "{\"a\\"})
+        add(post, "/a", "", body);
+    http::request request;
+    request.method = post, request.body = R"({"api_key":1})";
+    EXPECT_EQ(seen[fingerprint(request, "/a")], "/a? {}");
+    request.body = R"({"a":1,"api_key":[1,{"b":"}"}]})";
+    EXPECT_EQ(seen[fingerprint(request, "/a")], R"(/a? {"a":1})");
+    request.body = R"({"api_key":"\"}","a":1})";
+    EXPECT_EQ(seen[fingerprint(request, "/a")], R"(/a? {"a":1})");
+    request.body = {}, request.query = "b&api_key=x&c&%61pi_key=y";
+    EXPECT_EQ(seen[fingerprint(request, "/a")], "/a?b&c ");
+}
+
+TEST_F(idempotency, keeps_refusals) {
+    auto const taken = at.add_user("Ada", "ada@example.com");
+    auto const post = std::to_string(at.add_post(taken, model::post_status::archived));
+    struct {
+        std::string line, body, code;
+    } const rows[] = {
+        {"POST /api/v1/users", std::string(ada), "email_taken"},
+        {"PATCH /api/v1/users/999", R"({"name":"x"})", "not_found"},
+        {"PATCH /api/v1/users/none", R"({"name":"x"})", "not_found"},
+        {"POST /api/v1/users", R"({"name":"","x":1})", "validation_failed"},
+        {"POST /api/v1/users", "[1]", "validation_failed"},
+        {"POST /api/v1/posts", R"({"user_id":999,"title":"t"})", "validation_failed"},
+        {"PATCH /api/v1/posts/" + post, R"({"status":"published"})", "invalid_state_transition"},
+        {"POST /api/v1/keys/1/deactivate", "", "last_admin_key"},
+        {"POST /api/v1/keys/999/rotate", "", "not_found"},
+    };
+    std::vector<reply> first;
+    for (auto const& row : rows) {
+        first.push_back(once("row-" + std::to_string(first.size()), row.line, row.body));
+        EXPECT_EQ(first.back().code(), row.code) << row.line;
+    }
+    // Even where the reason is gone.
+    at.remove_user(taken);
+    at.add_key({"*"});
+    for (std::size_t i = 0; i < std::size(rows); ++i) {
+        expect_replay(first[i], once("row-" + std::to_string(i), rows[i].line, rows[i].body));
+        EXPECT_EQ(once("row-" + std::to_string(i), rows[i].line, "{\"a\":1}").code(),
+                  "idempotency_key_reused");
+    }
+    EXPECT_EQ(total(), "0");
+}
+
+TEST_F(idempotency, does_not_keep_what_may_be_otherwise_the_next_time) {
+    auto const limited = at.add_key({"users:write"}, {.rate_limits = {{"minute", 2, 60, 0}}});
+    for (int i = 0; i < 4; ++i) as(limited, users, "{", named("k"));
+    EXPECT_EQ(as(limited, users, ada, named("k")).status, 429);
+    EXPECT_EQ(once("k", users, "{").code(), "invalid_json");
+    EXPECT_EQ(once("k", users, R"({"a":1,"a":2})").code(), "invalid_json");
+    EXPECT_EQ(once("k", std::string(users) + "?x=1", ada).code(), "invalid_parameter");
+    EXPECT_EQ(at.ask_bare(users, ada, named("k")).status, 401);
+    EXPECT_EQ(as(auth::unknown_key(), users, ada, named("k")).status, 401);
+    for (auto const code : {base::problem::storage_full, base::problem::internal_error,
+                            base::problem::overloaded, base::problem::key_deactivated}) {
+        at.outcome_instead = store::outcome{.problem = code};
+        EXPECT_EQ(once("k", users, ada).status, base::describe(code).status);
+    }
+    auto const first = once("k", users, ada);
+    EXPECT_EQ(first.status, 201);
+    expect_replay(first, once("k", users, ada));
+
+    auto const lesser = at.add_key({"keys:write", "users:read"});
+    auto const body = R"({"name":"n","scopes":["posts:read"]})";
+    EXPECT_EQ(as(lesser, "POST /api/v1/keys", body, named("s")).code(), "insufficient_scope");
+    auto const covered = R"({"name":"n","scopes":["users:read"]})";
+    EXPECT_EQ(as(lesser, "POST /api/v1/keys", covered, named("s")).status, 201);
+    EXPECT_EQ(as(lesser, "POST /api/v1/keys", body, named("s")).code(), "idempotency_key_reused");
+    EXPECT_EQ(as(lesser, "POST /api/v1/users", ada, named("s")).code(), "insufficient_scope");
+}
+
+TEST_F(idempotency, is_each_keys_own_but_for_its_successors) {
+    auto const first_key = at.ask("POST /api/v1/keys", R"({"name":"a","scopes":["users:*"]})");
+    auto const text = [](reply const& made) {
+        auto const quoted = made.at("/key");
+        return quoted.substr(1, quoted.size() - 2);
+    };
+    auto const rotate = [&](reply const& of) {
+        return at.ask("POST /api/v1/keys/" + std::to_string(of.id()) + "/rotate");
+    };
+    auto const first = as(text(first_key), users, ada, named("k"));
+    ASSERT_EQ(first.status, 201);
+    auto const second_key = rotate(first_key);
+    auto const third_key = rotate(second_key);
+    ASSERT_EQ(third_key.status, 201);
+    for (auto const& each : {first_key, second_key, third_key})
+        expect_replay(first, as(text(each), users, ada, named("k")));
+    EXPECT_EQ(as(text(third_key), users, "{}", named("k")).code(), "idempotency_key_reused");
+    EXPECT_EQ(once("k", users, ada).code(), "email_taken");
+    auto const other = at.add_key({"users:*"});
+    EXPECT_EQ(as(other, users, ada, named("k")).code(), "email_taken");
+}
+
+TEST_F(idempotency, shows_a_key_once) {
+    auto const made = once("k", "POST /api/v1/keys", R"({"name":"n"})");
+    ASSERT_EQ(made.status, 201);
+    auto const expected = [&](reply const& first, reply const& again) {
+        auto without = first.body;
+        auto const key = first.at("/key");
+        EXPECT_EQ(key.size(), 50u);
+        without.replace(without.find(key), key.size(), "null");
+        expect_replay({first.status, first.head, without}, again);
+        EXPECT_EQ(again.at("/key"), "null");
+        EXPECT_EQ(again.field("Cache-Control"), "no-store");
+    };
+    expected(made, once("k", "POST /api/v1/keys", R"({"name":"n"})"));
+    auto const line = "POST /api/v1/keys/" + std::to_string(made.id()) + "/rotate";
+    auto const next = once("r", line, R"({"overlap_seconds":60})");
+    expected(next, once("r", line, R"({"overlap_seconds":60})"));
+    EXPECT_EQ(total("/api/v1/keys"), "3");
+}
+
+TEST_F(idempotency, is_charged_each_time) {
+    auto const key = at.add_key({"users:write"}, {.rate_limits = {{"minute", 3, 60, 0}}});
+    auto const first = as(key, users, ada, named("k"));
+    EXPECT_EQ(first.field("RateLimit"), "\"minute\";r=2;t=20");
+    auto const again = as(key, users, ada, named("k"));
+    expect_replay(first, again);
+    EXPECT_EQ(again.field("RateLimit"), "\"minute\";r=1;t=40");
+    EXPECT_EQ(as(key, users, ada, named("k")).status, 201);
+    EXPECT_EQ(as(key, users, ada, named("k")).code(), "rate_limited");
+}
+
+// Another connection asks while the first request waits for its commit.
+TEST_F(idempotency, is_in_progress_until_the_first_was_answered) {
+    once("warm", users, "{");
+    class exchange first;
+    http::request request;
+    http::framing framing;
+    http::response answer;
+    auto bytes = request_text(users, {bearer(at.key), named("m")[0]}, ada);
+    auto const head = http::parser(at.http_limits).read_head(bytes, request, framing);
+    ASSERT_EQ(first.begin(at.desk(), request, framing, at.from, at.now, answer), need::body);
+    // While a body is still arriving nothing runs.
+    EXPECT_EQ(once("m", users, "{").code(), "invalid_json");
+    request.body = std::string_view(bytes).substr(head.consumed);
+    ASSERT_EQ(first.finish(at.desk(), request, at.now, answer), need::commit);
+
+    for (auto const* const body : {ada.data(), "{", "{}"}) {
+        auto const made = once("m", users, body);
+        EXPECT_EQ(made.status, 409);
+        EXPECT_EQ(made.code(), "idempotency_in_progress");
+        EXPECT_FALSE(at.committed);
+    }
+    EXPECT_EQ(as(at.add_key({"users:*"}), users, "{}", named("m")).code(), "validation_failed");
+    // It was not carried out, so whoever comes next is not told anything of it.
+    first.answer(at.desk(), {.problem = base::problem::overloaded}, answer);
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_EQ(once("m", users, ada).status, 201);
+    // Nor does a request hold its key that came to nothing.
+    EXPECT_EQ(once("n", users, "{").code(), "invalid_json");
+    EXPECT_EQ(once("n", users, "{").code(), "invalid_json");
+}
+
+}  // namespace
+}  // namespace latchkey::api
