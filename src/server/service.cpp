@@ -88,7 +88,7 @@ base::result<void> service::start() {
     if (!warning.empty()) base::say(base::severity::warning, warning);
 
     auto store = store::environment::open(
-        {.directory = config_.data, .map_bytes = config_.store_map_mib << 20});
+        {.directory = config_.data, .map_bytes = config_.store_map_mib << 20, .upgrade = true});
     if (!store) return store.error();
     store_ = std::move(*store);
     if (auto const mine = store_->claim_for_server(); !mine) return mine.error();

@@ -25,6 +25,8 @@
 //             29                                    the audit log's last id (8) and hash (32)
 //             2a project 00, entry id (8)           –, entries of the audit log by project
 //             2b project                            how many entries of 2a (8)
+//             50 load (8)                           how far a bulk load has come, see bulk_load.cpp
+//             51 load (8), user id of its source    the id it has here (8); 0: it was refused
 //
 // 14 is absent for a user without posts. Lists of keys: an empty project stands for all,
 // environment ff for all. 25 leaves out keys that are deactivated, not those that are expired.
@@ -82,6 +84,8 @@ enum class tag : std::uint8_t {
     audit_head = 0x29,
     audit_by_project = 0x2a,
     audit_count = 0x2b,
+    load = 0x50,
+    load_moved = 0x51,
 };
 
 inline constexpr std::uint64_t key_changes_max = 1024;
@@ -149,6 +153,13 @@ inline key_bytes usage_in(model::granularity by, base::wall_ms start) {
 }
 inline key_bytes key_admin_key(model::id id) {
     return key_bytes{tag::key_admin}.add(id);
+}
+// `load` is the identity of a bulk load.
+inline key_bytes load_key(std::uint64_t load) {
+    return key_bytes{tag::load}.add(load);
+}
+inline key_bytes load_moved_key(std::uint64_t load, model::id id) {
+    return key_bytes{tag::load_moved}.add(load).add(id);
 }
 // Which keys a list has: those of one project or (empty) of all, of one environment or of all.
 struct key_list {

@@ -31,7 +31,8 @@ class transaction {
     // The same for all of the transaction: the wall clock, but never before an earlier write.
     base::wall_ms now() const { return now_; }
     store::heads& heads() { return heads_; }  // written with the commit, if anything else was
-    room const& space();                      // found out when first asked for
+    // Found out when first asked for; `more` as for make_room.
+    room const& space(std::uint64_t more = 0);
 
     std::optional<std::string_view> get(table where, std::string_view key);
     bool has(table where, std::string_view key) { return get(where, key).has_value(); }
@@ -43,6 +44,7 @@ class transaction {
         put(where, key, value, MDB_APPEND);
     }
     bool erase(table where, std::string_view key);  // false: there was none
+    model::id last_id(table where);                 // of a table whose keys are ids; 0: it is empty
     // Removes the first `most` entries of the index from `begin` up to and without `end`; how many.
     std::size_t erase_range(std::string_view begin, std::string_view end, std::size_t most);
     // The ids that end the first `most` keys of the index that begin with `prefix`.

@@ -414,7 +414,8 @@ void inspection::look_for_strangers() {
         tag::key_digest,   tag::key_change,     tag::key_use,
         tag::key_admin,    tag::key_list,       tag::key_list_count,
         tag::key_start,    tag::audit_head,     tag::audit_by_project,
-        tag::audit_count,  tag::key_usage};
+        tag::audit_count,  tag::key_usage,      tag::load,
+        tag::load_moved};
     std::uint64_t strangers = 0;
     walk(table::index, {}, [&](std::string_view key, std::string_view) {
         if (key.empty() || std::ranges::find(known, static_cast<tag>(key[0])) == std::end(known))
