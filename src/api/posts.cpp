@@ -1,7 +1,7 @@
 #include "api/handlers.hpp"
 #include "api/precondition.hpp"
 #include "api/resource.hpp"
-#include "api/validate.hpp"
+#include "api/resource_body.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -9,28 +9,6 @@ namespace {
 using base::field_code;
 
 constexpr std::string_view posts_path = "/api/v1/posts";
-
-// The members of a post in a body that a client may set on every write.
-struct post_body {
-    std::optional<std::string> title, body;
-    std::optional<model::post_status> status;
-};
-
-post_body take_post(members& from, bool title_required, bool rest_required) {
-    post_body made;
-    made.title = from.text(
-        "title",
-        {.required = title_required, .points_min = 1, .points_max = model::post_title_points_max});
-    made.body = from.text(
-        "body",
-        {.required = rest_required, .bytes_max = model::post_body_bytes_max, .controls = true});
-    if (auto const name = from.word("status", rest_required)) {
-        made.status = model::find_post_status(*name);
-        if (!made.status)
-            from.fault("status", field_code::not_in_enum, "must be draft, published or archived");
-    }
-    return made;
-}
 
 or_trouble<store::command> plan_change_post(call const& of, bool whole) {
     auto const object = read_object(of.request);

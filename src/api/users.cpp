@@ -1,7 +1,7 @@
 #include "api/handlers.hpp"
 #include "api/precondition.hpp"
 #include "api/resource.hpp"
-#include "api/validate.hpp"
+#include "api/resource_body.hpp"
 #include "http/target.hpp"
 
 namespace latchkey::api {
@@ -10,26 +10,6 @@ namespace {
 using base::field_code;
 
 constexpr std::string_view users_path = "/api/v1/users";
-
-// The members of a user in a body; `required` for POST and PUT.
-struct user_body {
-    std::optional<std::string> name, email;
-};
-
-user_body take_user(members& body, bool required) {
-    user_body made;
-    made.name = body.text(
-        "name", {.required = required, .points_min = 1, .points_max = model::user_name_points_max});
-    made.email = body.text("email", {.required = required, .controls = true});
-    if (made.email && made.email->size() > model::email_bytes_max) {
-        body.fault("email", field_code::too_long, "must have at most 254 bytes");
-        made.email.reset();
-    } else if (made.email && !model::is_email(*made.email)) {
-        body.fault("email", field_code::invalid_format, "must be an email address");
-        made.email.reset();
-    }
-    return made;
-}
 
 or_trouble<store::command> plan_change_user(call const& of, bool whole) {
     auto const object = read_object(of.request);

@@ -89,6 +89,9 @@ void add_audit(CLI::App& program, int& code) {
     options->add_to(*command);
     command->add_flag("--verify", options->verify,
                       "Check that each entry carries the hash of the one before it");
+    command->footer(
+        "Oldest first; --json prints the document of GET /audit, all on one page.\n"
+        "Example: latchkey audit --verify --data /var/lib/latchkey");
     command->callback([options, &code] {
         auto const store = open_store(*options, code, true);
         if (store == nullptr) return;

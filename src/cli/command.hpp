@@ -14,5 +14,11 @@ void add_config(CLI::App& program, int& code);
 void add_keys(CLI::App& program, int& code);
 void add_audit(CLI::App& program, int& code);
 void add_events(CLI::App& program, int& code);
+void add_import(CLI::App& program, int& code);
+void add_export(CLI::App& program, int& code);
+void add_seed(CLI::App& program, int& code);
+void add_backup(CLI::App& program, int& code);
+void add_restore(CLI::App& program, int& code);
+void add_check(CLI::App& program, int& code);
 
 }  // namespace latchkey::cli

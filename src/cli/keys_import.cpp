@@ -110,7 +110,8 @@ void add_keys_import(CLI::App& keys, int& code) {
     command->footer(
         "A line: {\"sha256\": \"<64 hexadecimal digits>\", \"name\": \"shop\", \"scopes\": "
         "[\"users:read\"]}\nwith what else a body of POST /keys may have. Wrong lines are reported "
-        "and the others kept; the exit code is 1 then.");
+        "and the others kept; the exit code is 1 then.\n"
+        "Example: latchkey keys import digests.ndjson");
     command->callback([options, &code] { code = import(*options); });
 }
 

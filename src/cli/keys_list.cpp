@@ -125,6 +125,7 @@ void add_keys_list(CLI::App& keys, int& code) {
     all->add_option("--state", which->state, "Only scheduled, active, expired or deactivated");
     all->add_option("--environment", which->environment,
                     "Only of development, staging or production");
+    all->footer("Example: latchkey keys list --state active --json | jq '.data[].name'");
     all->callback([which, &code] { code = list(*which); });
 
     auto* const one = keys.add_subcommand("show", "Show one key, without its secret");
@@ -133,6 +134,7 @@ void add_keys_list(CLI::App& keys, int& code) {
     one->add_option("ID", key->id, "The key's id")
         ->required()
         ->check(CLI::Range(model::id{1}, base::limits::id_max));
+    one->footer("Example: latchkey keys show 17");
     one->callback([key, &code] { code = show(*key); });
 }
 

@@ -139,6 +139,9 @@ void add_keys_state(CLI::App& keys, int& code) {
     how->add_to(*rotated, {"keys.prefix"});
     rotated->add_option("--overlap", how->overlap, "How long both keys work, 0 to 48h")
         ->capture_default_str();
+    rotated->footer(
+        "Until the overlap ends both keys work, so that clients can change over.\n"
+        "Example: latchkey keys rotate 17 --overlap 24h");
     rotated->callback([how, &code] { code = rotate(*how); });
 
     auto* const off = keys.add_subcommand("deactivate", "Turn a key off, or all of a project");
@@ -147,11 +150,15 @@ void add_keys_state(CLI::App& keys, int& code) {
     off->add_option("--reason", which->reason, "manual or compromised (which is for ever)")
         ->capture_default_str();
     off->add_option("--project", which->project, "All keys of this project, instead of one");
+    off->footer(
+        "It holds for every request that begins after this command has ended.\n"
+        "Example: latchkey keys deactivate 17 --reason compromised");
     off->callback([which, &code] { code = deactivate(*which); });
 
     auto* const on = keys.add_subcommand("reactivate", "Turn a key on again");
     auto const again = begin(*on, true);
     again->add_to(*on);
+    on->footer("Example: latchkey keys reactivate 17");
     on->callback([again, &code] { code = change(*again, store::reactivate_key{again->id}); });
 }
 

@@ -13,12 +13,20 @@ int main(int argument_count, char** arguments) {
         "To begin:\n"
         "  latchkey keys create --name first --scope '*'     a key, shown once\n"
         "  latchkey serve                                    on https://127.0.0.1:8443\n"
+        "All but serve and restore work beside a running service; each has an example in its "
+        "--help.\n"
         "Exit codes: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration.");
     int code = latchkey::cli::done;
     latchkey::cli::add_serve(program, code);
     latchkey::cli::add_keys(program, code);
     latchkey::cli::add_audit(program, code);
     latchkey::cli::add_events(program, code);
+    latchkey::cli::add_import(program, code);
+    latchkey::cli::add_export(program, code);
+    latchkey::cli::add_seed(program, code);
+    latchkey::cli::add_backup(program, code);
+    latchkey::cli::add_restore(program, code);
+    latchkey::cli::add_check(program, code);
     latchkey::cli::add_config(program, code);
     try {
         program.parse(argument_count, arguments);

@@ -40,7 +40,8 @@ void add_serve(CLI::App& program, int& code) {
         "SIGTERM and SIGINT stop in order. SIGHUP reads the file and the certificate anew, over "
         "which\nthe flags still win, and reopens the access log; when anything is wrong, all stays "
         "as it was.\n"
-        "Defaults are in brackets; latchkey config show prints what a file and flags come to.");
+        "Defaults are in brackets; latchkey config show prints what a file and flags come to.\n"
+        "Example: latchkey serve --listen https://127.0.0.1:8443 --data /var/lib/latchkey");
     command->callback([flags, &code] {
         auto const settings = flags->resolve(code);
         if (!settings) return void(report(settings.error(), code));
@@ -61,6 +62,7 @@ void add_config(CLI::App& program, int& code) {
         command->add_subcommand("show", "Print every setting with its value, as a TOML file");
     auto const flags = std::make_shared<setting_flags>();
     flags->add_to(*shown);
+    shown->footer("Example: latchkey config show --workers 2 > latchkey.toml");
     shown->callback([flags, &code] {
         auto const settings = flags->resolve(code);
         settings ? show(*settings) : report(settings.error(), code);

@@ -59,6 +59,15 @@ struct read_only_members {
 void compare(expected_members const& sent, read_only_members const& record,
              std::vector<base::fault>& faults);
 
+// A new record, with everything that leads to it; the last id that was given out is the caller's to
+// move. `appended`: it goes behind all others. (user_commands.cpp, post_commands.cpp)
+void insert_user(transaction& in, model::user const& user, bool appended);
+void index_user(transaction& in, std::string_view folded_email, model::id id);
+void insert_post(transaction& in, model::post const& post, bool appended);
+void index_post(transaction& in, model::post const& post);
+// Counts of the store and of the user.
+void count_new_posts(transaction& in, model::id user, tally const& more);
+
 // Purging. (purge.cpp)
 void erase_post(transaction& in, model::post_view const& post);  // record and indexes, no counts
 std::size_t erase_posts_of(transaction& in, model::id user, std::size_t most);  // how many

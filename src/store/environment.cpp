@@ -1,20 +1,20 @@
 #include "store/environment.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <mutex>
 #include <set>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "store/claim.hpp"
 #include "store/environment_state.hpp"
 #include "store/master_key.hpp"
+#include "store/upgrade.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -77,8 +77,34 @@ base::result<void> open_file(environment::state& store, environment_options cons
     return {};
 }
 
+base::result<void> claim(environment::state& store) {
+    if (store.claim >= 0) return {};
+    auto const claimed = claim_directory(store.directory);
+    if (!claimed) return claimed.error();
+    store.claim = *claimed;
+    return {};
+}
+
+// A newer store is never touched; an older one is brought up to date by a server only, which is
+// alone then.
+base::result<void> agree_on_version(environment::state& store, MDB_txn* txn, std::uint32_t version,
+                                    bool may_upgrade) {
+    if (version == schema_version) return {};
+    auto const sentence = "the store in " + store.directory + " has schema version " +
+                          std::to_string(version) + ", this program knows version " +
+                          std::to_string(schema_version) + ": ";
+    if (version > schema_version)
+        return base::error{sentence + "use the latchkey that wrote it, or a newer one"};
+    if (!may_upgrade)
+        return base::error{sentence +
+                           "latchkey serve brings it up to date when it starts; make a backup "
+                           "before, with the latchkey that wrote it"};
+    if (auto const alone = claim(store); !alone) return alone;
+    return upgrade(store, txn, version, schema_version, upgrade_steps());
+}
+
 // Nothing there yet: an empty store is written. Something there: it must be ours.
-base::result<void> check_schema(environment::state& store, MDB_txn* txn) {
+base::result<void> check_schema(environment::state& store, MDB_txn* txn, bool may_upgrade) {
     auto const where = "the store in " + store.directory;
     auto const schema_holder = key_bytes{tag::schema};
     auto key = val_of(schema_holder);
@@ -90,11 +116,7 @@ base::result<void> check_schema(environment::state& store, MDB_txn* txn) {
         auto const version = from.integer<std::uint32_t>();
         if (!from.done() || magic != schema_magic)
             return base::error{where + " is not one of latchkey's"};
-        if (version != schema_version)
-            return base::error{where + " has schema version " + std::to_string(version) +
-                               ", this program knows version " + std::to_string(schema_version) +
-                               ": use the latchkey that wrote it, or a newer one"};
-        return {};
+        return agree_on_version(store, txn, version, may_upgrade);
     }
     if (code != MDB_NOTFOUND) return lmdb_error("cannot read " + where, code);
     if (store.read_only) return base::error{where + " is not one of latchkey's"};
@@ -113,7 +135,7 @@ base::result<void> check_schema(environment::state& store, MDB_txn* txn) {
 }
 
 // In one transaction, so that of two processes that come first one makes everything.
-base::result<void> open_tables(environment::state& store) {
+base::result<void> open_tables(environment::state& store, bool may_upgrade) {
     auto const what = "cannot open the tables of the store in " + store.directory;
     MDB_txn* txn = nullptr;
     unsigned const mode = store.read_only ? MDB_RDONLY : 0;
@@ -128,7 +150,8 @@ base::result<void> open_tables(environment::state& store) {
                                             &store.tables[i]);
             code != 0)
             return give_up(lmdb_error(what, code));
-    if (auto const ours = check_schema(store, txn); !ours) return give_up(ours.error());
+    if (auto const ours = check_schema(store, txn, may_upgrade); !ours)
+        return give_up(ours.error());
     auto const key = load_master_key(store.directory, store.read_only);
     if (!key) return give_up(key.error());
     store.has_master_key = key->has_value();
@@ -162,7 +185,8 @@ base::result<std::unique_ptr<environment>> environment::open(environment_options
     store->wall = options.wall != nullptr ? options.wall : [] { return base::read_clocks().wall; };
     if (auto const made = make_directory(*store); !made) return made.error();
     if (auto const opened = open_file(*store, options); !opened) return opened.error();
-    if (auto const opened = open_tables(*store); !opened) return opened.error();
+    if (auto const opened = open_tables(*store, options.upgrade && !options.read_only); !opened)
+        return opened.error();
     // LMDB does not sync the directory that its file is new in.
     if (auto const synced = sync_directory(store->directory); !synced && !options.read_only)
         return synced.error();
@@ -174,33 +198,12 @@ base::result<std::unique_ptr<environment>> environment::open(environment_options
 environment::environment(std::unique_ptr<state> opened) : state_(std::move(opened)) {}
 environment::~environment() = default;
 
+bool environment::has_server() const {
+    return is_claimed(state_->directory);
+}
+
 base::result<void> environment::claim_for_server() {
-    if (state_->claim >= 0) return {};
-    auto const path = state_->directory + "/server.lock";
-    int const descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (descriptor < 0) return base::errno_error("cannot open " + path, errno);
-    char text[24];
-    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-        int const failure = errno;
-        auto const size = ::pread(descriptor, text, sizeof text - 1, 0);
-        ::close(descriptor);
-        if (failure != EWOULDBLOCK) return base::errno_error("cannot lock " + path, failure);
-        std::string_view pid(text, size > 0 ? static_cast<std::size_t>(size) : 0);
-        pid = pid.substr(0, pid.find('\n'));
-        return base::error{"another server (process " + std::string(pid) + ") serves " +
-                           state_->directory + ": stop it first, or use another data directory"};
-    }
-    auto const end = std::to_chars(text, text + sizeof text - 1, ::getpid()).ptr;
-    *end = '\n';
-    auto const size = static_cast<std::size_t>(end + 1 - text);
-    if (::ftruncate(descriptor, 0) != 0 ||
-        ::pwrite(descriptor, text, size, 0) != static_cast<ssize_t>(size)) {
-        int const failure = errno;
-        ::close(descriptor);
-        return base::errno_error("cannot write " + path, failure);
-    }
-    state_->claim = descriptor;
-    return {};
+    return claim(*state_);
 }
 
 void environment::clear_stale_readers() {

@@ -26,7 +26,8 @@ struct environment_options {
     std::string directory;                  // made (0700) when absent; files are 0600
     std::uint64_t map_bytes = 64ull << 30;  // address space; the same in every process
     bool read_only = false;
-    bool sync = true;  // only the crash harness turns it off
+    bool upgrade = false;  // of an older schema; for a server, which is claimed for then
+    bool sync = true;      // only the crash harness turns it off
     // How long events are kept, by a writer; 0: for ever.
     std::int64_t event_retention_ms = 0;
     // The wall clock of write transactions; null: the machine's. A test moves its own.
@@ -43,6 +44,8 @@ class environment {
     // Claims the store for a server (flock on `server.lock`); fails with a sentence that names the
     // process that holds it. Held until this object goes.
     base::result<void> claim_for_server();
+    // Does a server, of whatever process, serve this store right now?
+    bool has_server() const;
     // Frees reader slots of processes that died; at start and every minute.
     void clear_stale_readers();
 

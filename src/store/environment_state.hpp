@@ -57,8 +57,9 @@ struct environment::state {
     ~state();
 
     MDB_dbi dbi(table which) const { return tables[static_cast<std::size_t>(which)]; }
-    // Called within a write transaction. Makes sure that the disk has blocks for what comes.
-    room make_room();
+    // Called within a write transaction. Makes sure that the disk has blocks for what comes; `more`
+    // is how many bytes of pages that is beyond what a group of commands takes.
+    room make_room(std::uint64_t more = 0);
 
   private:
     bool reserve_blocks(std::uint64_t end);

@@ -8,7 +8,9 @@
 namespace latchkey::store {
 namespace {
 
-constexpr std::uint8_t heads_version = 1;
+// A process that runs on after the schema has moved meets heads that it does not know, and writes
+// nothing.
+constexpr auto heads_version = static_cast<std::uint8_t>(schema_version);
 
 }  // namespace
 

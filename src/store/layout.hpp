@@ -34,6 +34,8 @@
 //             42 source 00, mark (32)               event id (8), when it was received (8)
 //             43 source                             its secrets, see event_secret_record.hpp
 //             44 source                             how many events it has (8)
+//             50 load (8)                           how far a bulk load has come, see bulk_load.cpp
+//             51 load (8), user id of its source    the id it has here (8); 0: it was refused
 //
 // 14 is absent for a user without posts. Lists of keys: an empty project stands for all,
 // environment ff for all. 25 leaves out keys that are deactivated, not those that are expired.
@@ -96,6 +98,8 @@ enum class tag : std::uint8_t {
     event_mark = 0x42,
     event_secret = 0x43,
     event_count = 0x44,
+    load = 0x50,
+    load_moved = 0x51,
 };
 
 inline constexpr std::uint64_t key_changes_max = 1024;
@@ -163,6 +167,13 @@ inline key_bytes usage_in(model::granularity by, base::wall_ms start) {
 }
 inline key_bytes key_admin_key(model::id id) {
     return key_bytes{tag::key_admin}.add(id);
+}
+// `load` is the identity of a bulk load.
+inline key_bytes load_key(std::uint64_t load) {
+    return key_bytes{tag::load}.add(load);
+}
+inline key_bytes load_moved_key(std::uint64_t load, model::id id) {
+    return key_bytes{tag::load_moved}.add(load).add(id);
 }
 // Which keys a list has: those of one project or (empty) of all, of one environment or of all.
 struct key_list {

@@ -65,6 +65,31 @@ base::fault at_user_id(base::field_code code, std::string detail) {
 
 }  // namespace
 
+void insert_post(transaction& in, model::post const& post, bool appended) {
+    encode(post, in.scratch);
+    if (appended)
+        in.append(table::posts, id_key(post.id), in.scratch);
+    else
+        in.put(table::posts, id_key(post.id), in.scratch);
+}
+
+void index_post(transaction& in, model::post const& post) {
+    in.put(table::index, posts_of_user(post.user_id).add(post.id), {});
+    put_status(in, post);
+}
+
+void count_new_posts(transaction& in, model::id user, tally const& more) {
+    auto const bytes = in.get(table::index, tally_key(user));
+    auto numbers = bytes ? decode_tally(*bytes) : tally{};
+    if (!numbers) return in.fail(MDB_CORRUPTED);
+    for (std::size_t i = 0; i < more.size(); ++i) {
+        (*numbers)[i] += more[i];
+        in.heads().posts[i] += more[i];
+    }
+    encode(*numbers, in.scratch);
+    in.put(table::index, tally_key(user), in.scratch);
+}
+
 outcome run(transaction& in, create_post const& what, command const& whole) {
     auto faults = whole.faults;
     if (what.user_id && !in.has(table::users, id_key(*what.user_id)))
@@ -86,10 +111,8 @@ outcome run(transaction& in, create_post const& what, command const& whole) {
                      .published_at = what.status == post_status::published ? in.now() : 0,
                      .created_at = in.now(),
                      .updated_at = in.now()};
-    encode(post, in.scratch);
-    in.append(table::posts, id_key(post.id), in.scratch);
-    in.put(table::index, posts_of_user(post.user_id).add(post.id), {});
-    put_status(in, post);
+    insert_post(in, post, true);
+    index_post(in, post);
     count(in, post.user_id, post.status, 1);
     in.heads().last_post = post.id;
     return {.record = std::move(post)};

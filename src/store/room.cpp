@@ -44,7 +44,7 @@ std::uint64_t oldest_seen(MDB_env* env) {
 
 }  // namespace
 
-room environment::state::make_room() {
+room environment::state::make_room(std::uint64_t more) {
     MDB_envinfo info;
     ::mdb_env_info(env, &info);
     auto const used = (info.me_last_pgno + 1) * page_bytes;
@@ -60,21 +60,22 @@ room environment::state::make_room() {
     // A map smaller than 512 MiB keeps an eighth.
     auto const kept = std::min(kept_for_deletions_bytes, map_bytes / 8);
     auto left = map_bytes - std::min(map_bytes, used);
-    if (left < 2 * kept) left += free_bytes();
-    found.grow = left >= kept;
+    if (left < 2 * kept + more) left += free_bytes();
+    found.grow = left >= kept + more;
     if (left < 2 * kept)
         found.weight_max = std::clamp<std::size_t>(kept / page_bytes / 8, 1, found.weight_max);
 
     auto const until = [&](std::uint64_t ahead) { return std::min(used + ahead, map_bytes); };
     // In steps, so that the call is made once in many transactions.
-    if (reserved >= until(ahead_bytes) || reserve_blocks(until(ahead_bytes + ahead_step_bytes)) ||
-        reserve_blocks(until(ahead_bytes)))
+    if (reserved >= until(ahead_bytes + more) ||
+        reserve_blocks(until(ahead_bytes + more + ahead_step_bytes)) ||
+        reserve_blocks(until(ahead_bytes + more)))
         return found;
     // The disk is full. What the file has of its own must do.
     if (reserved < until(ahead_for_deletions_bytes))
         reserve_blocks(until(ahead_for_deletions_bytes));
     auto const own = reserved - std::min<std::uint64_t>(reserved, used) + free_bytes();
-    found.grow = found.grow && own >= ahead_bytes;
+    found.grow = found.grow && own >= ahead_bytes + more;
     found.write = own >= ahead_for_deletions_bytes;
     return found;
 }

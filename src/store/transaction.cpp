@@ -32,8 +32,8 @@ void transaction::fail(int code) {
     if (failure_ == 0) failure_ = code;
 }
 
-room const& transaction::space() {
-    if (!space_) space_ = store_.make_room();
+room const& transaction::space(std::uint64_t more) {
+    if (!space_) space_ = store_.make_room(more);
     return *space_;
 }
 
@@ -79,6 +79,19 @@ std::optional<std::string> transaction::first_under(std::string_view prefix) {
     ::mdb_cursor_close(cursor);
     if (code != 0 && code != MDB_NOTFOUND) fail(code);
     return found;
+}
+
+model::id transaction::last_id(table where) {
+    MDB_cursor* cursor = nullptr;
+    if (failure_ != 0) return 0;
+    if (int const code = ::mdb_cursor_open(txn_, store_.dbi(where), &cursor); code != 0)
+        return fail(code), 0;
+    MDB_val key, value;
+    int const code = ::mdb_cursor_get(cursor, &key, &value, MDB_LAST);
+    auto const id = code == 0 ? read_id(view_of(key)).value_or(0) : 0;
+    ::mdb_cursor_close(cursor);
+    if (code != 0 && code != MDB_NOTFOUND) fail(code);
+    return id;
 }
 
 std::size_t transaction::erase_range(std::string_view begin, std::string_view end,

@@ -31,7 +31,8 @@ class transaction {
     // The same for all of the transaction: the wall clock, but never before an earlier write.
     base::wall_ms now() const { return now_; }
     store::heads& heads() { return heads_; }  // written with the commit, if anything else was
-    room const& space();                      // found out when first asked for
+    // Found out when first asked for; `more` as for make_room.
+    room const& space(std::uint64_t more = 0);
     environment::state const& store() const { return store_; }
 
     std::optional<std::string_view> get(table where, std::string_view key);
@@ -46,6 +47,7 @@ class transaction {
     bool erase(table where, std::string_view key);  // false: there was none
     // The first key of the index that begins with `prefix`.
     std::optional<std::string> first_under(std::string_view prefix);
+    model::id last_id(table where);  // of a table whose keys are ids; 0: it is empty
     // Removes the first `most` entries of the index from `begin` up to and without `end`; how many.
     std::size_t erase_range(std::string_view begin, std::string_view end, std::size_t most);
     // The first id of a table whose keys are ids.

@@ -15,17 +15,26 @@ outcome email_taken() {
                    "Another user has this e-mail address (upper and lower case do not count).");
 }
 
-void put_email(transaction& in, std::string_view folded, model::id id) {
-    std::array<char, 8> bytes;
-    in.put(table::index, email_key(folded), id_value(id, bytes));
-}
-
 // A record longer than that could not be indexed; handlers refuse it long before.
 bool can_be_kept(std::string_view name, std::string_view email) {
     return email.size() <= model::email_bytes_max && name.size() <= 4 * model::user_name_points_max;
 }
 
 }  // namespace
+
+void insert_user(transaction& in, model::user const& user, bool appended) {
+    encode(user, in.scratch);
+    if (appended)
+        in.append(table::users, id_key(user.id), in.scratch);
+    else
+        in.put(table::users, id_key(user.id), in.scratch);
+    ++in.heads().users;
+}
+
+void index_user(transaction& in, std::string_view folded_email, model::id id) {
+    std::array<char, 8> bytes;
+    in.put(table::index, email_key(folded_email), id_value(id, bytes));
+}
 
 outcome run(transaction& in, create_user const& what, command const& whole) {
     if (!whole.faults.empty()) return invalid(whole.faults);
@@ -37,11 +46,9 @@ outcome run(transaction& in, create_user const& what, command const& whole) {
     if (auto const full = no_room(in, true)) return refused(*full);
 
     model::user const user{in.heads().last_user + 1, what.name, what.email, in.now(), in.now()};
-    encode(user, in.scratch);
-    in.append(table::users, id_key(user.id), in.scratch);
-    put_email(in, folded, user.id);
+    insert_user(in, user, true);
+    index_user(in, folded, user.id);
     in.heads().last_user = user.id;
-    ++in.heads().users;
     return {.record = user};
 }
 
@@ -76,7 +83,7 @@ outcome run(transaction& in, change_user const& what, command const& whole) {
     in.put(table::users, id_key(user.id), in.scratch);
     if (folded != folded_before) {
         in.erase(table::index, email_key(folded_before));
-        put_email(in, folded, user.id);
+        index_user(in, folded, user.id);
     }
     return {.record = std::move(user)};
 }

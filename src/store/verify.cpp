@@ -442,7 +442,8 @@ void inspection::look_for_strangers() {
         tag::key_start,    tag::audit_head,     tag::audit_by_project,
         tag::audit_count,  tag::event_head,     tag::event_by_source,
         tag::event_mark,   tag::event_secret,   tag::event_count,
-        tag::key_usage,    tag::kept_outcome,   tag::kept_until};
+        tag::key_usage,    tag::kept_outcome,   tag::kept_until,
+        tag::load,         tag::load_moved};
     std::uint64_t strangers = 0;
     walk(table::index, {}, [&](std::string_view key, std::string_view) {
         if (key.empty() || std::ranges::find(known, static_cast<tag>(key[0])) == std::end(known))

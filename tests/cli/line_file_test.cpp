@@ -1,0 +1,93 @@
+#include "cli/line_file.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/progress.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+struct file {
+    std::string path = (std::filesystem::temp_directory_path() /
+                        ("lines-" + std::to_string(::getpid()) + ".ndjson"))
+                           .string();
+    explicit file(std::string const& text) { std::ofstream(path, std::ios::binary) << text; }
+    ~file() { std::filesystem::remove(path); }
+};
+
+std::vector<std::string> all_of(line_file& from) {
+    std::vector<std::string> lines;
+    while (auto const line = from.next())
+        lines.push_back(from.too_long() ? "too long" : std::string(*line));
+    EXPECT_FALSE(from.failure());
+    return lines;
+}
+
+TEST(line_files, give_line_by_line_from_anywhere) {
+    file const text("one\n\ntwo\r\nthree");
+    auto lines = line_file::open(text.path);
+    ASSERT_TRUE(lines);
+    EXPECT_EQ(all_of(*lines), (std::vector<std::string>{"one", "", "two\r", "three"}));
+    EXPECT_EQ(lines->offset(), lines->size());
+    ASSERT_TRUE(lines->go_to(4));
+    EXPECT_EQ(all_of(*lines), (std::vector<std::string>{"", "two\r", "three"}));
+    ASSERT_TRUE(lines->go_to(lines->size()));
+    EXPECT_TRUE(all_of(*lines).empty());
+}
+
+TEST(line_files, skip_what_no_line_can_be) {
+    std::string const long_line(line_file::line_bytes_max + 1, 'x');
+    std::string const endless(9 << 20, 'y');
+    file const text("a\n" + long_line + "\nb\n" + endless + "\nc\n" + endless);
+    auto lines = line_file::open(text.path);
+    ASSERT_TRUE(lines);
+    EXPECT_EQ(all_of(*lines),
+              (std::vector<std::string>{"a", "too long", "b", "too long", "c", "too long"}));
+    EXPECT_EQ(lines->offset(), lines->size());
+}
+
+TEST(line_files, are_told_apart_by_their_content_and_know_the_highest_id) {
+    std::string some;
+    for (int i = 1; i <= 300'000; ++i)
+        some += "{\"id\":" + std::to_string(i) + ",\"name\":\"a name\"}\n";
+    line_file::survey first, same, other;
+    {
+        file const text(some);
+        auto lines = line_file::open(text.path);
+        first = *lines->look_over();
+        same = *lines->look_over();
+        EXPECT_EQ(all_of(*lines).size(), 300'000u);
+    }
+    EXPECT_EQ(first.highest_id, 300'000);
+    EXPECT_EQ(first.hash, same.hash);
+    some[some.size() / 2] ^= 1;
+    file const text(some);
+    other = *line_file::open(text.path)->look_over();
+    EXPECT_NE(first.hash, other.hash);
+    EXPECT_FALSE(line_file::open("/nowhere/at/all"));
+    EXPECT_TRUE(line_file::open("/dev/null"));
+}
+
+TEST(ids_on_lines, are_numbers_behind_their_name) {
+    EXPECT_EQ(id_on(R"({"id":17,"name":"x"})"), 17);
+    EXPECT_EQ(id_on(R"({"name":"x" , "id" : 18})"), 18);
+    for (auto const* const line :
+         {"", "{}", R"({"id":"7"})", R"({"id":-7})", R"({"id")", R"("id":)", R"({"user_id":9})",
+          R"({"id":99999999999999999999})"})
+        EXPECT_EQ(id_on(line), 0) << line;
+}
+
+TEST(progress_lines, say_how_much_is_done_and_left) {
+    EXPECT_EQ(progress::line_of("users", 0.5, 1'234'567, 93'100.4, 63, true),
+              "users  [############............]  50 %  1,234,567  93,100/s  1:03 left");
+    EXPECT_EQ(progress::line_of("posts", 1, 999, 1000, 0, false), "posts  100 %  999  1,000/s");
+    EXPECT_EQ(with_commas(0), "0");
+    EXPECT_EQ(with_commas(1'000), "1,000");
+}
+
+}  // namespace
+}  // namespace latchkey::cli
