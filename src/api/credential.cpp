@@ -158,7 +158,7 @@ body_parts without_credential(std::string_view body) {
         if (byte != '"') continue;
         auto const end = end_of_string(body, i);
         if (depth == 1 && begin == none && is_name(body, end) &&
-            is_credential_name(body.substr(i, end - i)))
+            says(body.substr(i, end - i), credential_member))
             begin = i;
         i = end - 1;
     }

@@ -64,7 +64,7 @@ std::optional<bulk_load::state> find(transaction& in, std::uint64_t identity) {
 }
 
 // Some of the ids that were moved; false: none is left.
-bool forget_some(transaction& in, std::uint64_t identity) {
+bool forget_moved(transaction& in, std::uint64_t identity) {
     auto const prefix = key_bytes{tag::load_moved}.add(identity);
     auto const ids = in.ids_under(prefix, forgotten_per_step);
     for (auto const id : ids) in.erase(table::index, load_moved_key(identity, id));
@@ -101,7 +101,7 @@ base::result<bulk_load> bulk_load::begin(environment& store, options const& how)
             if (in.failure() != 0) return write_error(in.failure());
             return made;
         }
-        bool const more = found && forget_some(in, how.identity);
+        bool const more = found && forget_moved(in, how.identity);
         auto& heads = in.heads();
         auto const keep_up_to = [](model::id& last, model::id highest, std::uint64_t more_ids) {
             highest = std::max(highest, last + static_cast<model::id>(more_ids));
@@ -186,7 +186,7 @@ base::result<void> bulk_load::finish() {
     for (bool more = true; more && state_.finished_at == 0;) {
         leave_others_time();
         transaction in(store_->native());
-        more = forget_some(in, identity_);
+        more = forget_moved(in, identity_);
         auto after = state_;
         if (!more) after.finished_at = in.now();
         keep(in, identity_, after);
