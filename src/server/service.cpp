@@ -26,6 +26,7 @@ constexpr base::mono_ns second = 1'000'000'000;
 constexpr base::mono_ns never = INT64_MAX;
 constexpr base::mono_ns ticket_key_age = 12 * 3600 * second;
 constexpr base::mono_ns reader_check_age = 60 * second;
+constexpr std::int64_t day_ms = 24 * 3600 * 1000;
 
 class service {
   public:
@@ -88,7 +89,10 @@ base::result<void> service::start() {
     if (!warning.empty()) base::say(base::severity::warning, warning);
 
     auto store = store::environment::open(
-        {.directory = settings().data, .map_bytes = settings().store_map_mib << 20});
+        {.directory = settings().data,
+         .map_bytes = settings().store_map_mib << 20,
+         .event_retention_ms =
+             static_cast<std::int64_t>(settings().events_retention_days) * day_ms});
     if (!store) return store.error();
     store_ = std::move(*store);
     if (auto const mine = store_->claim_for_server(); !mine) return mine.error();
