@@ -26,6 +26,7 @@ need exchange::refused(trouble what, http::response& answer) {
     render_problem(what, *s.rules, s.id.text(), {violated.data(), count}, answer);
     switch (what.problem) {
         case problem::key_missing:
+        case problem::signature_invalid:
             answer.add("WWW-Authenticate", R"(Bearer realm="api")");
             break;
         case problem::key_invalid:
@@ -110,6 +111,7 @@ void refuse_unparsed(desk& at, peer const& from, base::problem code, std::string
 
 std::size_t exchange::body_bytes_max() const {
     auto const most = state_->rules->body_bytes_max;
+    if (state_->foreign()) return std::min(most, base::limits::event_bytes_max);
     return state_->credential_in_body ? std::min(most, base::limits::credential_body_bytes_max)
                                       : most;
 }

@@ -66,11 +66,10 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
     return at + 1;
 }
 
-bool is_credential_name(std::string_view quoted) {
-    if (quoted.find('\\') == quoted.npos)
-        return quoted.substr(1, quoted.size() - 2) == credential_member;
-    auto const name = read_json(quoted);
-    return name.root && name.root->is_string() && name.root->get_string() == credential_member;
+bool says(std::string_view quoted, std::string_view name) {
+    if (quoted.find('\\') == quoted.npos) return quoted.substr(1, quoted.size() - 2) == name;
+    auto const text = read_json(quoted);
+    return text.root && text.root->is_string() && text.root->get_string() == name;
 }
 
 }  // namespace
@@ -107,8 +106,12 @@ void wipe(std::string_view secret) {
 }
 
 void wipe_credential(std::string_view body) {
+    wipe_member(body, credential_member);
+}
+
+void wipe_member(std::string_view body, std::string_view name) {
     unsigned depth = 0;
-    bool is_key = false;  // the next string of depth 1 that is no name
+    bool is_next = false;  // the next string of depth 1 that is no name
     for (std::size_t i = 0; i < body.size();) {
         if (body[i] != '"') {
             if (body[i] == '{' || body[i] == '[') ++depth;
@@ -120,8 +123,8 @@ void wipe_credential(std::string_view body) {
         auto const quoted = body.substr(i, end - i);
         bool const is_name = body[body.find_first_not_of(" \t\r\n", end)] == ':';
         if (depth == 1 && is_name)
-            is_key = is_credential_name(quoted);
-        else if (depth == 1 && is_key)
+            is_next = says(quoted, name);
+        else if (depth == 1 && is_next)
             wipe(quoted.substr(1, quoted.size() - 2));
         i = end;
     }

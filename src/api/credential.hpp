@@ -25,9 +25,10 @@ credential find_credential(json_document const& body);
 // Overwrites the credential where it lies in the connection's buffer, by all of ways 1 to 3: the
 // bytes behind the request's views are the server's own, and nobody needs these again.
 void wipe_credentials(http::request const& request);
-// The same for way 4: overwrites the string that is the top-level member api_key. `body` must be a
-// JSON object.
+// The same for way 4: overwrites the string that is the top-level member api_key, or another one.
+// `body` must be a JSON object.
 void wipe_credential(std::string_view body);
+void wipe_member(std::string_view body, std::string_view name);
 void wipe(std::string_view secret);
 
 }  // namespace latchkey::api

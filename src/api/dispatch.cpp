@@ -11,13 +11,11 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
                    http::response& answer) {
     auto& s = *state_;
     auto const& route = *s.where.chosen;
-    model::id id = 0;
-    if (route.pattern.find("{id}") != route.pattern.npos) {
-        if (!s.path_id) return refused(problem::not_found, answer);
-        id = *s.path_id;
-    }
+    if (!s.path_id && route.pattern.find("{id}") != route.pattern.npos)
+        return refused(problem::not_found, answer);
     if (auto wrong = s.query.parse(request.query)) return refused(std::move(*wrong), answer);
-    call const of(request, *s.who, s.quota, now, at.rules, s.query, id, at, s.made);
+    call const of(request, *s.who, s.quota, now, at.rules, s.query, s.path_id.value_or(0),
+                  s.event_source, at, s.made);
     if (auto const* const reading = std::get_if<read>(&route.run)) {
         auto wrong = reading->run(of, at.snapshot, answer);
         // A record that cannot be read was left out: that is no answer.
@@ -31,6 +29,7 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
     }
     s.writing = &std::get<write>(route.run);
     auto planned = s.writing->plan(of);
+    if (at.snapshot.damaged()) return refused(problem::internal_error, answer);
     if (!planned) return refused(planned.error(), answer);
     s.command = std::move(*planned);
     s.command.caller = s.who->record().id;
@@ -40,7 +39,7 @@ need exchange::run(desk& at, http::request const& request, base::instant now,
 }
 
 store::command exchange::take_command() {
-    return std::move(state_->command);
+    return std::exchange(state_->command, {});  // what was moved from may still hold a secret
 }
 
 void exchange::answer(desk& at, store::outcome const& outcome, http::response& answer) {
@@ -66,13 +65,16 @@ need exchange::serve_gateway(desk& at, http::request const& request, base::insta
                              http::response& answer) {
     auto& s = *state_;
     if (auto wrong = s.query.parse(request.query)) return refused(std::move(*wrong), answer);
-    call const of(request, *s.who, s.quota, now, at.rules, s.query, 0, at, s.made);
+    call const of(request, *s.who, s.quota, now, at.rules, s.query, 0, {}, at, s.made);
     auto wrong = std::get<gateway>(s.where.chosen->run).run(of, answer);
     return wrong ? refused(std::move(*wrong), answer) : dressed(answer);
 }
 
 std::string_view call::make_key() const {
     return made_.emplace(rules.key_prefix).text();
+}
+std::optional<store::event_secrets> call::event_secrets() const {
+    return at_.snapshot.event_secrets(event_source, now.wall);
 }
 base::wall_ms call::last_use(model::id key) const {
     return at_.uses == nullptr ? 0 : at_.uses->last(key);

@@ -16,6 +16,7 @@ struct exchange::state {
     std::optional<model::address> client;
     match where;  // its `last` is only looked at while the head is there
     std::optional<model::id> path_id;
+    std::string event_source;  // where the path names one
     http::method method = http::method::get;
     bool tls = false;
     bool credential_in_body = false;
@@ -36,6 +37,7 @@ struct exchange::state {
     std::optional<auth::fresh_key> made;  // shown once, by the answer
     bool masks_limits = false;
 
+    bool foreign() const;  // write::foreign of the route
     void start(desk& at, http::request const& request, peer const& from);
 };
 

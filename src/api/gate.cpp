@@ -40,6 +40,14 @@ std::optional<model::address> forwarded_client(settings const& rules,
     return std::nullopt;
 }
 
+// Where keys by query are switched off, those that can do nothing but send the events of certain
+// sources may still come so. One that nobody knows is refused for that.
+bool may_come_by_query(settings const& rules, auth::verdict const& verdict) {
+    if (rules.allow_query || !verdict.who) return true;
+    auto const& scopes = verdict.who->record().scopes;
+    return scopes.bits() == 0 && !scopes.sources().empty();
+}
+
 }  // namespace
 
 exchange::exchange() : state_(std::make_unique<state>()) {}
@@ -61,8 +69,15 @@ void exchange::state::start(desk& at, http::request const& request, peer const& 
     canonical.clear();
     where = find_route(request.method, request.path);
     path_id = parse_id(where.last);
+    event_source.assign(model::is_event_source(where.last) ? where.last : std::string_view());
     made.reset();
     masks_limits = where.gateway && api::masks_limits(request.query);
+}
+
+bool exchange::state::foreign() const {
+    auto const* const takes =
+        where.chosen == nullptr ? nullptr : std::get_if<write>(&where.chosen->run);
+    return takes != nullptr && takes->foreign;
 }
 
 need exchange::begin(desk& at, http::request const& request, http::framing const& framing,
@@ -75,7 +90,8 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
     if (s.where.open) return serve_open(request, answer);
 
     s.by_key = true;
-    auto const found = find_credential(request, at.rules.allow_query, s.decoded);
+    bool const by_query = at.rules.allow_query || s.foreign();
+    auto const found = find_credential(request, by_query, s.decoded);
     if (found.source == key_source::none) {
         wipe_credentials(request);  // two of one way, or a way that is switched off
         if (found.problem != problem::none) return refused(found.problem, answer);
@@ -87,6 +103,8 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
         at.keys.authenticate(found.key, s.client ? &*s.client : nullptr, at.snapshot, now);
     wipe_credentials(request);
     wipe(s.decoded);
+    if (found.source == key_source::query && !may_come_by_query(at.rules, verdict))
+        return refused({problem::key_missing, "keys are not taken from the query", {}, {}}, answer);
     if (!accept_key(at, verdict, now, answer)) return need::nothing;
     if (!admit(at, now, answer)) return need::nothing;
     if (s.where.gateway) return serve_gateway(at, request, now, answer);
@@ -146,7 +164,8 @@ bool exchange::is_secure(http::request const& request, peer const& from) {
 // None of the ways that need no body: a POST may carry its key in its body (API §2, way 4).
 need exchange::seek_in_body(http::framing const& framing, http::response& answer) {
     auto& s = *state_;
-    if (!s.rules->allow_body || s.method != http::method::post || framing.body == body_kind::none)
+    if (!s.rules->allow_body || s.foreign() || s.method != http::method::post ||
+        framing.body == body_kind::none)
         return refused(problem::key_missing, answer);
     s.credential_in_body = true;
     if (framing.body == body_kind::sized && framing.content_length > body_bytes_max())
@@ -195,7 +214,10 @@ bool exchange::find_handler(http::request const& request, http::response& answer
     if (s.where.chosen == nullptr) return refused(problem::method_not_allowed, answer), false;
     auto const& route = *s.where.chosen;
     auto const lacks = [&](model::scope scope) {
-        if (s.who->may(scope)) return false;
+        bool const may = scope == model::scope::events_write
+                             ? s.who->record().scopes.allows_events_of(s.event_source)
+                             : s.who->may(scope);
+        if (may) return false;
         refused({problem::insufficient_scope,
                  "the key lacks the scope " + std::string(model::name_of(scope)),
                  {},

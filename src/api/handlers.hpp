@@ -46,6 +46,17 @@ std::optional<trouble> verify_key(call const&, desk&, http::response&);
 std::optional<trouble> get_usage(call const&, store::snapshot const&, http::response&);
 std::optional<trouble> list_audit(call const&, store::snapshot const&, http::response&);
 
+// ---- events (events.cpp)
+std::optional<trouble> list_events(call const&, store::snapshot const&, http::response&);
+std::optional<trouble> get_event(call const&, store::snapshot const&, http::response&);
+or_trouble<store::command> plan_receive_event(call const&);
+void answer_event_received(settings const&, store::outcome const&, http::response&);
+// The secrets of their sources. (event_secrets.cpp)
+std::optional<trouble> get_event_secret(call const&, store::snapshot const&, http::response&);
+or_trouble<store::command> plan_put_event_secret(call const&);
+or_trouble<store::command> plan_delete_event_secret(call const&);
+void answer_event_secret(settings const&, store::outcome const&, http::response&);
+
 // /auth. (gateway.cpp)
 std::optional<trouble> answer_gateway(call const&, http::response&);
 bool masks_limits(std::string_view raw_query);  // ?limit_status=403

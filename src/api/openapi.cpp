@@ -40,6 +40,7 @@ class document {
     object make() {
         schemas_ = resource_schemas();
         for (auto& [name, schema] : key_schemas()) schemas_[name] = std::move(schema);
+        for (auto& [name, schema] : event_schemas()) schemas_[name] = std::move(schema);
         object paths;
         for (auto const& route : routes()) add(route, paths);
         return {{"openapi", "3.1.0"},
@@ -134,7 +135,9 @@ class document {
         auto name = which.about.takes;
         bool const optional = name.ends_with('?');
         if (optional) name.remove_suffix(1);
-        if (which.method == http::method::post && rules_.allow_body)
+        auto const* const writing = std::get_if<write>(&which.run);
+        bool const foreign = writing != nullptr && writing->foreign;
+        if (which.method == http::method::post && rules_.allow_body && !foreign)
             properties_of(name)["api_key"] =
                 object{{"type", "string"},
                        {"writeOnly", true},
@@ -169,6 +172,8 @@ class document {
         switch (kind) {
             case success::created:
                 return {"201", "Created"};
+            case success::accepted:
+                return {"202", "Accepted"};
             case success::deleted:
                 return {"204", "Done"};
             default:

@@ -66,6 +66,9 @@ object request_id() {
 object traceparent() {
     return word();
 }
+object event_source() {
+    return matching("^[a-z][a-z0-9-]{0,31}$");
+}
 object code() {
     return word();
 }
@@ -84,6 +87,8 @@ struct parameter {
 
 constexpr parameter parameters[] = {
     {"id", "path", id, "An integer from 1."},
+    {"id_or_source", "path", word, "Of a GET an event's id, of a POST its source."},
+    {"event_source", "path", event_source, "A source of events."},
     {"code", "path", code, "A code of a problem, such as `not_found`."},
     {"page", "query", page_number,
      "From 1. Page times limit reaches to 100000; `cursor` goes further. Not together with it."},
@@ -100,6 +105,7 @@ constexpr parameter parameters[] = {
     {"environment", "query", environment, "Keys of this environment."},
     {"start", "query", key_start, "The first 8 characters of a key."},
     {"unused_since", "query", time, "Keys that were not used at or after that time."},
+    {"source", "query", event_source, "Events of this source."},
     {"scope", "query", scope, "That the key must cover."},
     {"limit_status", "query", limit_status,
      "With 403, a request beyond its limits is answered 403 with `X-Auth-Status: 429`."},
@@ -148,6 +154,7 @@ constexpr std::pair<std::string_view, std::string_view> groups[] = {
     {"Users", "Who writes posts."},
     {"Posts", "What users write."},
     {"Keys", "API keys: shown once, kept as hashes."},
+    {"Events", "What external services send."},
     {"Audit", "Who changed which key or secret."},
     {"Gateway", "For proxies that ask whether a request may pass."},
     {"Service", "Needs no key."},

@@ -19,6 +19,7 @@ enum class success : std::uint8_t {
     list,      // 200 with `pagination` and Link; brings page, limit, cursor and sort
     done,      // 200 of a write or a question, not to be stored
     created,   // 201 with Location
+    accepted,  // 202
     deleted,   // 204
     gateway,   // 200 without content, the answer is in X-Auth-*
     document,  // 200, the same for everyone, may be stored by anyone
@@ -45,6 +46,8 @@ extern operation const list_posts, create_post, get_post, replace_post, patch_po
 extern operation const list_keys, create_key, get_current_key, deactivate_current_key, verify_key,
     get_key, patch_key, delete_key, rotate_key, deactivate_key, reactivate_key, get_usage;
 extern operation const list_audit;
+extern operation const list_events, get_event, receive_event, get_event_secret, put_event_secret,
+    delete_event_secret;
 extern operation const authorize, get_health, get_openapi, get_docs, get_problem;
 
 }  // namespace operations

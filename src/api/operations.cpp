@@ -204,6 +204,55 @@ constexpr operation get_usage{
         "begins before `to`, at most 1440; what is not kept any longer (24 hours of minutes, 31 "
         "days of hours, 400 days) is left out. Answers are counted within 5 seconds."};
 
+// ---- events
+
+constexpr operation list_events{.id = "listEvents",
+                                .group = "Events",
+                                .summary = "List events from outside",
+                                .answers = list,
+                                .shows = "EventList",
+                                .query = {"source"}};
+constexpr operation get_event{.id = "getEvent",
+                              .group = "Events",
+                              .summary = "Get an event",
+                              .answers = report,
+                              .shows = "Event",
+                              .problems = {not_found}};
+constexpr operation receive_event{
+    .id = "receiveEvent",
+    .group = "Events",
+    .summary = "Take what an external service sends",
+    .answers = accepted,
+    .shows = "EventReceipt",
+    .takes = "EventPayload",
+    .problems = {not_found, signature_invalid},
+    .details =
+        "Where the source has a secret, the request must be signed with it. A delivery that came "
+        "within 24 hours before is answered as it was then and kept once. The scope "
+        "`events:write:SOURCE` is enough for that source, and a key that has nothing else may "
+        "always come by query."};
+constexpr operation get_event_secret{.id = "getEventSecret",
+                                     .group = "Events",
+                                     .summary = "Get how a source signs",
+                                     .answers = report,
+                                     .shows = "EventSecret",
+                                     .problems = {not_found}};
+constexpr operation put_event_secret{
+    .id = "putEventSecret",
+    .group = "Events",
+    .summary = "Set or replace the secret of a source",
+    .answers = created,
+    .shows = "SetEventSecret",
+    .takes = "NewEventSecret?",
+    .problems = {not_found},
+    .details = "From then on the events of the source must be signed."};
+constexpr operation delete_event_secret{.id = "deleteEventSecret",
+                                        .group = "Events",
+                                        .summary = "Remove the secret of a source",
+                                        .answers = deleted,
+                                        .problems = {not_found},
+                                        .details = "From then on its events need no signature."};
+
 // ---- the rest
 
 constexpr operation list_audit{

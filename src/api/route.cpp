@@ -65,6 +65,19 @@ constexpr route table[] = {
      read{get_usage}},
     {method::get, "/api/v1/audit", operations::list_audit, scope::audit_read, read{list_audit}},
 
+    {method::get, "/api/v1/events", operations::list_events, scope::events_read, read{list_events}},
+    // One pattern, since OpenAPI knows no two that differ in nothing but a name.
+    {method::get, "/api/v1/events/{id_or_source}", operations::get_event, scope::events_read,
+     read{get_event}},
+    {method::post, "/api/v1/events/{id_or_source}", operations::receive_event, scope::events_write,
+     write{.plan = plan_receive_event, .answer = answer_event_received, .foreign = true}},
+    {method::get, "/api/v1/events/{event_source}/secret", operations::get_event_secret,
+     scope::keys_read, read{get_event_secret}},
+    {method::put, "/api/v1/events/{event_source}/secret", operations::put_event_secret,
+     scope::keys_write, write{plan_put_event_secret, answer_event_secret}},
+    {method::delete_, "/api/v1/events/{event_source}/secret", operations::delete_event_secret,
+     scope::keys_write, write{plan_delete_event_secret, answer_deleted, false}},
+
     {method::get, "/auth", operations::authorize, std::nullopt, gateway{answer_gateway}},
     {method::get, "/healthz", operations::get_health, scope::any, open{show_health, true}},
     {method::get, "/openapi.json", operations::get_openapi, scope::any, open{show_openapi, true}},

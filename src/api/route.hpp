@@ -32,20 +32,32 @@ class call {
     limit::decision const& quota;
     base::instant now;
     settings const& rules;
-    api::query& query;  // parsed; the credential is taken out
-    model::id id;       // of the path, 0 where its pattern has none
+    api::query& query;              // parsed; the credential is taken out
+    model::id id;                   // of the path, 0 where its pattern has none
+    std::string_view event_source;  // of the path, empty where it names none
 
     // A new key, which `show_fn` gets when the command was committed; then it is wiped.
     std::string_view make_key() const;
+    // Those of `event_source` that sign now; where they cannot be read the gate answers.
+    std::optional<store::event_secrets> event_secrets() const;
     // When this worker last saw that key; 0: not of late.
     base::wall_ms last_use(model::id key) const;
 
   private:
     friend class exchange;
     call(http::request const& r, auth::principal const& p, limit::decision const& d,
-         base::instant n, settings const& s, api::query& q, model::id i, desk& a,
-         std::optional<auth::fresh_key>& m)
-        : request(r), who(p), quota(d), now(n), rules(s), query(q), id(i), at_(a), made_(m) {}
+         base::instant n, settings const& s, api::query& q, model::id i, std::string_view e,
+         desk& a, std::optional<auth::fresh_key>& m)
+        : request(r),
+          who(p),
+          quota(d),
+          now(n),
+          rules(s),
+          query(q),
+          id(i),
+          event_source(e),
+          at_(a),
+          made_(m) {}
 
     desk& at_;
     std::optional<auth::fresh_key>& made_;
@@ -77,6 +89,9 @@ struct write {
     answer_fn answer;
     bool body = true;        // takes a JSON body
     show_fn show = nullptr;  // instead of `answer`, where a key was made
+    // An external service sends it: its body is kept as it came, so no credential is looked for
+    // there, and a key of that one source may come by query though others may not (API §12).
+    bool foreign = false;
 };
 struct ask {
     ask_fn run;

@@ -42,10 +42,11 @@ object sent(members list, boost::json::value example);
 
 namespace latchkey::api {
 
-// Schemas by their names: users, posts, lists of them, problems; and keys with what belongs to
-// them.
+// Schemas by their names: users, posts, lists of them, problems; keys with what belongs to them;
+// events and the secrets of their sources.
 boost::json::object resource_schemas();
 boost::json::object key_schemas();
+boost::json::object event_schemas();
 boost::json::object list_schema(std::string_view element);
 
 }  // namespace latchkey::api

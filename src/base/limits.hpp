@@ -30,6 +30,9 @@ inline constexpr std::size_t credential_body_bytes_max = 128 * kib;
 inline constexpr std::size_t credential_bodies_bytes_max = 16 * mib;
 inline constexpr std::size_t credential_bytes_max = 256;
 
+// Events from outside (API §12): a payload.
+inline constexpr std::size_t event_bytes_max = 256 * kib;
+
 // A connection.
 inline constexpr std::size_t receive_buffer_bytes = 4 * kib;
 inline constexpr std::size_t unparsed_bytes_max = 64 * kib;
@@ -63,6 +66,7 @@ inline constexpr std::int64_t id_max = (std::int64_t{1} << 53) - 1;
 static_assert(request_line_bytes_max + header_bytes_max < unparsed_bytes_max,
               "a whole head must fit into what a connection may keep unparsed");
 static_assert(credential_body_bytes_max <= body_bytes_max);
+static_assert(event_bytes_max <= body_bytes_max);
 static_assert(page_limit_max <= page_reach_max);
 
 }  // namespace latchkey::base::limits

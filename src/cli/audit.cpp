@@ -38,11 +38,14 @@ void print_entry(store::audit_entry const& entry) {
     for (auto const& each : entry.fields) fields += (fields.empty() ? "" : ",") + each;
     auto const actor =
         entry.actor == 0 ? std::string("the command line") : "key " + std::to_string(entry.actor);
-    std::printf(
-        "%lld  %s  %-14s  key %lld in %s  by %s%s%s  %s\n", static_cast<long long>(entry.id),
-        shown_time(entry.at, "-").c_str(), std::string(store::name_of(entry.action)).c_str(),
-        static_cast<long long>(entry.key), entry.project.c_str(), actor.c_str(),
-        entry.from ? " from " : "", entry.from ? entry.from->text().c_str() : "", fields.c_str());
+    auto const what = entry.source.empty()
+                          ? "key " + std::to_string(entry.key) + " in " + entry.project
+                          : "source " + entry.source;
+    std::printf("%lld  %s  %-14s  %s  by %s%s%s  %s\n", static_cast<long long>(entry.id),
+                shown_time(entry.at, "-").c_str(),
+                std::string(store::name_of(entry.action)).c_str(), what.c_str(), actor.c_str(),
+                entry.from ? " from " : "", entry.from ? entry.from->text().c_str() : "",
+                fields.c_str());
 }
 
 // In parts, so that no old page is held while somebody reads. With --json the document is that of
@@ -81,7 +84,7 @@ void print_all(store::environment& store, bool json) {
 
 void add_audit(CLI::App& program, int& code) {
     auto* const command =
-        program.add_subcommand("audit", "Show who changed which key, and check that log");
+        program.add_subcommand("audit", "Show who changed which key or secret, and check that log");
     auto const options = std::make_shared<audit_options>();
     options->add_to(*command);
     command->add_flag("--verify", options->verify,

@@ -13,5 +13,6 @@ void add_serve(CLI::App& program, int& code);
 void add_config(CLI::App& program, int& code);
 void add_keys(CLI::App& program, int& code);
 void add_audit(CLI::App& program, int& code);
+void add_events(CLI::App& program, int& code);
 
 }  // namespace latchkey::cli

@@ -18,6 +18,7 @@ int main(int argument_count, char** arguments) {
     latchkey::cli::add_serve(program, code);
     latchkey::cli::add_keys(program, code);
     latchkey::cli::add_audit(program, code);
+    latchkey::cli::add_events(program, code);
     latchkey::cli::add_config(program, code);
     try {
         program.parse(argument_count, arguments);

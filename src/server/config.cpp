@@ -41,6 +41,8 @@ constexpr setting table[] = {
     {"keys.prefix", &config::keys_prefix, "the four characters that new keys begin with"},
     {"keys.default_ttl", &config::keys_default_ttl,
      "lifetime of keys that are made over HTTP without an expiry, such as 90d; empty: none"},
+    {"events.retention_days", &config::events_retention_days,
+     "how many days events from outside are kept", 1, 36'500},
     {"http.request_line_bytes", &config::http_request_line_bytes,
      "length of a request line at most", 256, 32 * 1024},
     {"http.header_bytes", &config::http_header_bytes, "size of a header section at most", 1024,

@@ -36,6 +36,8 @@ struct config {
     std::string keys_prefix = "lkey";
     std::string keys_default_ttl;  // empty: none
 
+    std::uint64_t events_retention_days = 30;
+
     std::uint64_t http_request_line_bytes = base::limits::request_line_bytes_max;
     std::uint64_t http_header_bytes = base::limits::header_bytes_max;
     std::uint64_t http_body_bytes = base::limits::body_bytes_max;

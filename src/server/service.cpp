@@ -19,6 +19,7 @@ namespace {
 constexpr base::mono_ns second = 1'000'000'000;
 constexpr base::mono_ns ticket_key_age = 12 * 3600 * second;
 constexpr base::mono_ns reader_check_age = 60 * second;
+constexpr std::int64_t day_ms = 24 * 3600 * 1000;
 
 sigset_t obeyed_signals() {
     sigset_t set;
@@ -88,7 +89,9 @@ base::result<void> service::start() {
     if (!warning.empty()) base::say(base::severity::warning, warning);
 
     auto store = store::environment::open(
-        {.directory = config_.data, .map_bytes = config_.store_map_mib << 20});
+        {.directory = config_.data,
+         .map_bytes = config_.store_map_mib << 20,
+         .event_retention_ms = static_cast<std::int64_t>(config_.events_retention_days) * day_ms});
     if (!store) return store.error();
     store_ = std::move(*store);
     if (auto const mine = store_->claim_for_server(); !mine) return mine.error();

@@ -60,6 +60,24 @@ void add_to_project(transaction& in, std::string_view project, model::id entry) 
     in.put(table::index, audit_count_key(project), id_value(count, value));
 }
 
+// Who did it and from where, and the link to the entry before, are added here.
+void append_entry(transaction& in, command const& whole, audit_entry entry) {
+    auto const bytes = in.get(table::index, key_bytes{tag::audit_head});
+    auto const head = bytes ? decode_audit_head(*bytes) : audit_head{};
+    if (!head) return in.fail(MDB_CORRUPTED);
+    entry.id = head->last + 1;
+    entry.at = in.now();
+    entry.actor = whole.caller;
+    entry.from = whole.from;
+    entry.previous = head->hash;
+    encode(entry, in.scratch);
+    auto const hash = hash_of(entry.id, in.scratch);
+    in.append(table::audit, id_key(entry.id), in.scratch);
+    encode(audit_head{entry.id, hash}, in.scratch);
+    in.put(table::index, key_bytes{tag::audit_head}, in.scratch);
+    add_to_project(in, entry.project, entry.id);
+}
+
 // A snapshot of its own, walked from end to end.
 class chain {
   public:
@@ -139,25 +157,21 @@ std::string_view name_of(audit_action action) {
 
 void note(transaction& in, command const& whole, audit_action action, model::key const& key,
           std::vector<std::string> fields) {
-    auto const bytes = in.get(table::index, key_bytes{tag::audit_head});
-    auto const head = bytes ? decode_audit_head(*bytes) : audit_head{};
-    if (!head) return in.fail(MDB_CORRUPTED);
-    audit_entry const entry{.id = head->last + 1,
-                            .at = in.now(),
-                            .actor = whole.caller,
-                            .from = whole.from,
-                            .action = action,
-                            .key = key.id,
-                            .project = key.project,
-                            .source = {},
-                            .fields = std::move(fields),
-                            .previous = head->hash};
-    encode(entry, in.scratch);
-    auto const hash = hash_of(entry.id, in.scratch);
-    in.append(table::audit, id_key(entry.id), in.scratch);
-    encode(audit_head{entry.id, hash}, in.scratch);
-    in.put(table::index, key_bytes{tag::audit_head}, in.scratch);
-    add_to_project(in, entry.project, entry.id);
+    append_entry(in, whole,
+                 {.action = action,
+                  .key = key.id,
+                  .project = key.project,
+                  .source = {},
+                  .fields = std::move(fields)});
+}
+
+void note(transaction& in, command const& whole, audit_action action, std::string_view source,
+          std::vector<std::string> fields) {
+    append_entry(in, whole,
+                 {.action = action,
+                  .project = {},
+                  .source = std::string(source),
+                  .fields = std::move(fields)});
 }
 
 std::optional<audit_entry> decode_audit(model::id id, std::string_view bytes) {

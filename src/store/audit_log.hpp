@@ -6,8 +6,11 @@
 
 namespace latchkey::store {
 
-// Appends one entry to the log. `whole` says who did it and from where.
+// Appends one entry to the log: about a key, or about the secret of a source of events. `whole`
+// says who did it and from where.
 void note(transaction& in, command const& whole, audit_action action, model::key const& key,
+          std::vector<std::string> fields);
+void note(transaction& in, command const& whole, audit_action action, std::string_view source,
           std::vector<std::string> fields);
 
 // nullopt: not an entry of a version we know. Its hash is that of these bytes.

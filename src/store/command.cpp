@@ -50,6 +50,15 @@ std::size_t bytes_of(reactivate_key const&) {
 std::size_t bytes_of(note_key_uses const& what) {
     return what.uses.size() * sizeof(key_use);
 }
+std::size_t bytes_of(put_event_secret const& what) {
+    return what.source.size();
+}
+std::size_t bytes_of(delete_event_secret const& what) {
+    return what.source.size();
+}
+std::size_t bytes_of(receive_event const& what) {
+    return what.payload.size() + what.delivery_id.size() + sizeof(model::event_mark);
+}
 
 }  // namespace
 

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "base/problem.hpp"
+#include "base/secret.hpp"
+#include "model/event.hpp"
 #include "model/key.hpp"
 #include "model/post.hpp"
 #include "model/usage.hpp"
@@ -116,11 +118,42 @@ struct note_key_uses {
     std::vector<key_use> uses;
 };
 inline constexpr std::size_t key_uses_max = 256;  // of one command; each may write four entries
+// Keeps what an external service sent. When one of its marks came from that source within the last
+// 24 hours, nothing is written and the outcome is that of the event that has it.
+struct receive_event {
+    std::string source;
+    std::string delivery_id;  // empty: none
+    bool verified = false;
+    std::vector<model::event_mark> marks;  // at most event_marks_max
+    std::string payload;                   // a JSON object
+};
+// What came of it.
+struct received_event {
+    model::id id = 0;
+};
+// Sets or replaces the secret of a source of events; the one that it replaces signs on until the
+// overlap ends.
+struct put_event_secret {
+    std::string source;
+    model::event_format format = model::event_format::standard;
+    base::secret secret;
+    bool shown = false;  // the outcome is to have it: it was made for this
+    std::int64_t overlap_ms = 0;
+};
+struct delete_event_secret {
+    std::string source;
+};
+struct kept_secret {
+    std::string source;
+    model::event_format format = model::event_format::standard;
+    base::secret shown;  // empty: not to be
+};
 
 struct command {
-    using kind = std::variant<create_user, change_user, delete_user, create_post, change_post,
-                              delete_post, create_key, change_key, rotate_key, deactivate_key,
-                              reactivate_key, note_key_uses>;
+    using kind =
+        std::variant<create_user, change_user, delete_user, create_post, change_post, delete_post,
+                     create_key, change_key, rotate_key, deactivate_key, reactivate_key,
+                     note_key_uses, receive_event, put_event_secret, delete_event_secret>;
     kind what;
     model::id caller = 0;  // the key it is done with, which must still be active; 0: the operator
     // What the caller must still be allowed; nullopt: it needs only be active.
@@ -136,7 +169,8 @@ struct outcome {
     base::problem problem = base::problem::none;
     std::vector<base::fault> faults;  // with validation_failed
     std::string detail;               // a sentence for people, may be empty
-    std::variant<std::monostate, model::user, model::post, model::key> record;  // as stored
+    std::variant<std::monostate, model::user, model::post, model::key, received_event, kept_secret>
+        record;                      // as stored
     base::wall_ms at = 0;            // the transaction's time
     base::wall_ms last_used_at = 0;  // of the key in `record`
 };

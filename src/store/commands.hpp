@@ -26,6 +26,9 @@ outcome run(transaction& in, rotate_key const& what, command const& whole);
 outcome run(transaction& in, deactivate_key const& what, command const& whole);
 outcome run(transaction& in, reactivate_key const& what, command const& whole);
 outcome run(transaction& in, note_key_uses const& what, command const& whole);
+outcome run(transaction& in, receive_event const& what, command const& whole);
+outcome run(transaction& in, put_event_secret const& what, command const& whole);
+outcome run(transaction& in, delete_event_secret const& what, command const& whole);
 
 // What they share. (decide.cpp)
 outcome refused(base::problem problem, std::string detail = {});
@@ -52,6 +55,9 @@ std::size_t erase_posts_of(transaction& in, model::id user, std::size_t most);  
 bool is_doomed(transaction& in, model::id user);
 // Removes up to `most` posts of deleted users.
 void purge_some(transaction& in, std::size_t most);
+// Removes events that are older than they are kept, up to about `most` in weight (a large one
+// counts more); true: there are more. (event_record.cpp)
+bool expire_events(transaction& in, std::size_t most);
 
 // Removes up to `most` entries of usage that are not kept any longer; true: there may be more.
 // (usage.cpp)
@@ -59,17 +65,17 @@ bool expire_usage(transaction& in, std::size_t most);
 
 // A group: applies as many jobs from the front as one transaction may hold (at least one), commits,
 // and answers them; then, in the same transaction, removes up to `purge_max` posts of deleted users
-// and as many expired entries of usage. With no jobs it only does that. (group.cpp)
+// and as many expired events and entries of usage. With no jobs it only does that. (group.cpp)
 struct job {
     command const* what;
     outcome* answer;
 };
 struct group_result {
-    std::size_t done = 0;    // jobs that are answered
-    bool committed = false;  // false: nothing had to be written
-    bool more_to_purge = false;
-    bool more_expired = false;
-    int failure = 0;  // of the whole store, not of one job: nothing could be begun
+    std::size_t done = 0;        // jobs that are answered
+    bool committed = false;      // false: nothing had to be written
+    bool more_to_purge = false;  // posts of deleted users
+    bool more_expired = false;   // events, usage
+    int failure = 0;             // of the whole store, not of one job: nothing could be begun
 };
 group_result apply_group(environment::state& store, std::span<job const> jobs,
                          std::size_t purge_max);

@@ -4,6 +4,13 @@
 namespace latchkey::store {
 namespace {
 
+// A key may be allowed to send the events of one source alone.
+bool is_allowed(model::key const& caller, command const& whole) {
+    if (auto const* const event = std::get_if<receive_event>(&whole.what))
+        return caller.scopes.allows_events_of(event->source);
+    return !whole.needs || caller.scopes.allows(*whole.needs);
+}
+
 // The key may have been turned off, or have lost the scope, since the worker looked at it.
 base::problem judge_caller(transaction& in, command const& whole) {
     using enum base::problem;
@@ -15,8 +22,9 @@ base::problem judge_caller(transaction& in, command const& whole) {
     if (!caller) return internal_error;
     if (auto const refusal = model::refusal_of(caller->state_at(in.now())); refusal != none)
         return refusal;
-    if (whole.needs && !caller->scopes.allows(*whole.needs)) return insufficient_scope;
-    in.vouched = {whole.caller, whole.needs};
+    if (!is_allowed(*caller, whole)) return insufficient_scope;
+    if (!whole.needs || caller->scopes.allows(*whole.needs))
+        in.vouched = {whole.caller, whole.needs};
     return none;
 }
 

@@ -20,7 +20,7 @@ namespace latchkey::store {
 namespace {
 
 constexpr unsigned readers_max = 512;
-constexpr char const* table_names[table_count] = {"users", "posts", "index", "audit"};
+constexpr char const* table_names[table_count] = {"users", "posts", "index", "audit", "events"};
 
 // Directories that this process has open. Two environments over one file would release each
 // other's file locks.
@@ -158,6 +158,7 @@ base::result<std::unique_ptr<environment>> environment::open(environment_options
     while (store->directory.size() > 1 && store->directory.back() == '/')
         store->directory.pop_back();
     store->read_only = options.read_only;
+    store->event_retention_ms = options.event_retention_ms;
     store->wall = options.wall != nullptr ? options.wall : [] { return base::read_clocks().wall; };
     if (auto const made = make_directory(*store); !made) return made.error();
     if (auto const opened = open_file(*store, options); !opened) return opened.error();

@@ -27,6 +27,8 @@ struct environment_options {
     std::uint64_t map_bytes = 64ull << 30;  // address space; the same in every process
     bool read_only = false;
     bool sync = true;  // only the crash harness turns it off
+    // How long events are kept, by a writer; 0: for ever.
+    std::int64_t event_retention_ms = 0;
     // The wall clock of write transactions; null: the machine's. A test moves its own.
     std::int64_t (*wall)() = nullptr;
 };

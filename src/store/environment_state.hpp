@@ -38,6 +38,7 @@ struct environment::state {
     std::string directory;
     bool read_only = false;
     base::wall_ms (*wall)() = nullptr;
+    std::int64_t event_retention_ms = 0;  // 0: for ever
     MDB_env* env = nullptr;
     std::array<MDB_dbi, table_count> tables{};
     std::uint64_t map_bytes = 0;

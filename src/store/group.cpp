@@ -43,6 +43,7 @@ attempt try_group(environment::state& store, std::span<job const> jobs, std::siz
         };
         if (in.heads().purges != 0) purge_some(in, most());
         made.more_expired = expire_usage(in, most());
+        made.more_expired |= expire_events(in, most());
     }
     made.more_to_purge = in.heads().purges != 0;
     made.committed = in.wrote();

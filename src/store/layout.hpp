@@ -5,6 +5,7 @@
 //   users     id (8)                                model::encode(user)
 //   posts     id (8)                                model::encode(post)
 //   audit     id (8)                                an entry of the audit log, see audit.cpp
+//   events    id (8)                                model::encode(event)
 //   index     01                                    "latchkey", schema version (4)
 //             02                                    heads, see below
 //             10 e-mail, folded                     user id (8)
@@ -25,6 +26,11 @@
 //             29                                    the audit log's last id (8) and hash (32)
 //             2a project 00, entry id (8)           –, entries of the audit log by project
 //             2b project                            how many entries of 2a (8)
+//             40                                    the last event's id (8), how many there are (8)
+//             41 source 00, event id (8)            –
+//             42 source 00, mark (32)               event id (8), when it was received (8)
+//             43 source                             its secrets, see event_secret_record.hpp
+//             44 source                             how many events it has (8)
 //
 // 14 is absent for a user without posts. Lists of keys: an empty project stands for all,
 // environment ff for all. 25 leaves out keys that are deactivated, not those that are expired.
@@ -33,13 +39,14 @@
 // expired stands in front.
 //
 // Reserved, so that what comes later has its place: 30 and 31 idempotency by key id and hash, and
-// by time of expiry; 41 to 43 events by source and id, by source and delivery, and secrets of
-// sources. The records of events are long and appended only: they get a database of their own,
-// `events`, by id.
+// by time of expiry.
 //
-// `users` and `posts` are appended to in the order of their ids (MDB_APPEND), so their pages are
-// full. 12 names the user so that a list can leave out the posts of deleted users without reading
-// them.
+// An entry of 42 stays as long as its event and counts for 24 hours of that; a later event with the
+// same mark takes it over.
+//
+// `users`, `posts` and `events` are appended to in the order of their ids (MDB_APPEND), so their
+// pages are full. 12 names the user so that a list can leave out the posts of deleted users without
+// reading them.
 #pragma once
 
 #include <array>
@@ -58,8 +65,8 @@ namespace latchkey::store {
 inline constexpr std::uint32_t schema_version = 1;
 inline constexpr std::string_view schema_magic = "latchkey";
 
-enum class table : std::uint8_t { users, posts, index, audit };
-inline constexpr std::size_t table_count = 4;
+enum class table : std::uint8_t { users, posts, index, audit, events };
+inline constexpr std::size_t table_count = 5;
 
 enum class tag : std::uint8_t {
     schema = 0x01,
@@ -82,6 +89,11 @@ enum class tag : std::uint8_t {
     audit_head = 0x29,
     audit_by_project = 0x2a,
     audit_count = 0x2b,
+    event_head = 0x40,
+    event_by_source = 0x41,
+    event_mark = 0x42,
+    event_secret = 0x43,
+    event_count = 0x44,
 };
 
 inline constexpr std::uint64_t key_changes_max = 1024;
@@ -166,6 +178,19 @@ inline key_bytes audit_of_project(std::string_view project) {
 }
 inline key_bytes audit_count_key(std::string_view project) {
     return key_bytes{tag::audit_count}.add(project);
+}
+// A source is at most 32 bytes.
+inline key_bytes events_of(std::string_view source) {
+    return key_bytes{tag::event_by_source}.add(source).add(std::uint8_t{0});
+}
+inline key_bytes event_mark_key(std::string_view source, std::string_view mark) {
+    return key_bytes{tag::event_mark}.add(source).add(std::uint8_t{0}).add(mark);
+}
+inline key_bytes event_secret_key(std::string_view source) {
+    return key_bytes{tag::event_secret}.add(source);
+}
+inline key_bytes event_count_key(std::string_view source) {
+    return key_bytes{tag::event_count}.add(source);
 }
 
 // A value that is one id, one time or one count.

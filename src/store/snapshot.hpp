@@ -17,12 +17,14 @@
 #include <vector>
 
 #include "base/function_ref.hpp"
+#include "model/event.hpp"
 #include "model/key.hpp"
 #include "model/post.hpp"
 #include "model/usage.hpp"
 #include "model/user.hpp"
 #include "store/audit.hpp"
 #include "store/environment.hpp"
+#include "store/event_secret.hpp"
 
 namespace latchkey::store {
 
@@ -95,6 +97,15 @@ class snapshot {
     // The audit log: all of it, or of the keys of one project.
     using audit_sink = base::function_ref<void(audit_entry const&)>;
     listed audit(std::optional<std::string_view> project, range const& part, audit_sink each) const;
+
+    // Events from outside; with `source` those of that one.
+    std::optional<model::event_view> event(model::id id) const;
+    using event_sink = base::function_ref<void(model::event_view const&)>;
+    listed events(std::optional<std::string_view> source, range const& part, event_sink each) const;
+
+    // Those that sign at `now`; nullopt: none, or they cannot be read (`damaged`).
+    std::optional<store::event_secrets> event_secrets(std::string_view source,
+                                                      base::wall_ms now) const;
 
     bool has_imported_digests() const;  // is there a key whose text the service never made?
 

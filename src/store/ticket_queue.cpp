@@ -2,6 +2,7 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/limits.hpp"
@@ -56,8 +57,9 @@ void ticket_queue::forget(std::size_t commands, std::size_t bytes) {
 
 void ticket_queue::sleep(std::atomic<bool> const& unless) {
     asleep_.store(1);
+    timespec const longest{60, 0};
     if (newest_.load() == nullptr && !unless.load())
-        ::syscall(SYS_futex, &asleep_, FUTEX_WAIT_PRIVATE, 1, nullptr, nullptr, 0);
+        ::syscall(SYS_futex, &asleep_, FUTEX_WAIT_PRIVATE, 1, &longest, nullptr, 0);
     asleep_.store(0);
 }
 

@@ -28,7 +28,8 @@ class ticket_queue {
     line take_and_close();
     // Makes room for as much as these were. Once for each ticket, before it is posted.
     void forget(std::size_t commands, std::size_t bytes);
-    // Until something was pushed, or `unless` is set and `wake` called; may return early.
+    // Until something was pushed, or `unless` is set and `wake` called, but a minute at most; may
+    // return early.
     void sleep(std::atomic<bool> const& unless);
 
     // Any thread.

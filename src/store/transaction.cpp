@@ -65,6 +65,19 @@ bool transaction::erase(table where, std::string_view key) {
     return false;
 }
 
+std::optional<model::id> transaction::first_id(table where) {
+    MDB_cursor* cursor = nullptr;
+    if (failure_ != 0) return std::nullopt;
+    if (int const code = ::mdb_cursor_open(txn_, store_.dbi(where), &cursor); code != 0)
+        return fail(code), std::nullopt;
+    MDB_val key, value;
+    int const code = ::mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
+    auto const id = code == 0 ? read_id(view_of(key)) : std::nullopt;
+    ::mdb_cursor_close(cursor);
+    if (code != 0 && code != MDB_NOTFOUND) fail(code);
+    return id;
+}
+
 std::size_t transaction::erase_range(std::string_view begin, std::string_view end,
                                      std::size_t most) {
     MDB_cursor* cursor = nullptr;

@@ -32,6 +32,7 @@ class transaction {
     base::wall_ms now() const { return now_; }
     store::heads& heads() { return heads_; }  // written with the commit, if anything else was
     room const& space();                      // found out when first asked for
+    environment::state const& store() const { return store_; }
 
     std::optional<std::string_view> get(table where, std::string_view key);
     bool has(table where, std::string_view key) { return get(where, key).has_value(); }
@@ -43,6 +44,8 @@ class transaction {
         put(where, key, value, MDB_APPEND);
     }
     bool erase(table where, std::string_view key);  // false: there was none
+    // The first id of a table whose keys are ids.
+    std::optional<model::id> first_id(table where);
     // Removes the first `most` entries of the index from `begin` up to and without `end`; how many.
     std::size_t erase_range(std::string_view begin, std::string_view end, std::size_t most);
     // The ids that end the first `most` keys of the index that begin with `prefix`.

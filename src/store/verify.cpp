@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "store/environment_state.hpp"
+#include "store/verify_events.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -92,6 +93,7 @@ std::vector<std::string> inspection::run() {
     look_at_key_lists();
     look_at_key_admins();
     look_at_usage();
+    verify_events(store_, txn_, heads_, [&](std::string sentence) { say(std::move(sentence)); });
     look_for_strangers();
     return std::move(found_);
 }
@@ -408,13 +410,15 @@ void inspection::look_at_usage_sums(model::granularity fine, model::granularity 
 
 void inspection::look_for_strangers() {
     static constexpr tag known[] = {
-        tag::schema,       tag::heads,          tag::email,
-        tag::post_by_user, tag::post_by_status, tag::post_by_user_status,
-        tag::tally,        tag::purge,          tag::key,
-        tag::key_digest,   tag::key_change,     tag::key_use,
-        tag::key_admin,    tag::key_list,       tag::key_list_count,
-        tag::key_start,    tag::audit_head,     tag::audit_by_project,
-        tag::audit_count,  tag::key_usage};
+        tag::schema,          tag::heads,          tag::email,
+        tag::post_by_user,    tag::post_by_status, tag::post_by_user_status,
+        tag::tally,           tag::purge,          tag::key,
+        tag::key_digest,      tag::key_change,     tag::key_use,
+        tag::key_admin,       tag::key_list,       tag::key_list_count,
+        tag::key_start,       tag::audit_head,     tag::audit_by_project,
+        tag::audit_count,     tag::key_usage,      tag::event_head,
+        tag::event_by_source, tag::event_mark,     tag::event_secret,
+        tag::event_count};
     std::uint64_t strangers = 0;
     walk(table::index, {}, [&](std::string_view key, std::string_view) {
         if (key.empty() || std::ranges::find(known, static_cast<tag>(key[0])) == std::end(known))

@@ -67,6 +67,7 @@ void writer::state::run() {
             if (result.committed) ++commits;
         } else {
             queue.sleep(stopping);
+            purging = true;  // something may have expired meanwhile
         }
     }
 }

@@ -10,6 +10,8 @@ std::string one_of(std::string_view pattern, std::string_view id) {
     std::string path(pattern);
     if (auto const i = path.find("{id}"); i != path.npos) path.replace(i, 4, id);
     if (auto const i = path.find("{code}"); i != path.npos) path.replace(i, 6, "not_found");
+    if (auto const i = path.find("{event_source}"); i != path.npos) path.replace(i, 14, "shop");
+    if (auto const i = path.find("{id_or_source}"); i != path.npos) path.replace(i, 14, "shop");
     return path;
 }
 
@@ -49,9 +51,9 @@ TEST_F(api_test, routes_need_their_scope) {
         std::string const scope(model::name_of(*each.scope));
         bool const reads = each.method == http::method::get;
         EXPECT_TRUE(scope.ends_with(reads ? ":read" : ":write") || scope == "keys:verify") << line;
-        std::vector<std::string_view> others{"users:read",  "users:write", "posts:read",
-                                             "posts:write", "keys:read",   "keys:write",
-                                             "keys:verify", "usage:read",  "audit:read"};
+        std::vector<std::string_view> others{
+            "users:read",  "users:write", "posts:read", "posts:write", "keys:read",   "keys:write",
+            "keys:verify", "usage:read",  "audit:read", "events:read", "events:write"};
         std::erase(others, scope);
         auto const made = at.ask_bare(line, "{}", {bearer(at.add_key(others))});
         EXPECT_EQ(made.code(), "insufficient_scope") << line;
