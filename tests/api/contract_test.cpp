@@ -86,6 +86,13 @@ std::vector<row> const contract{
     {"POST /api/v1/keys/verify", 200, R"({"key":"k"})"},
     {"GET /auth", 200},
 
+    {"POST /api/v1/events/{id_or_source}", 202, R"({"type":"paid"})"},
+    {"GET /api/v1/events", 200},
+    {"GET /api/v1/events/{id_or_source}", 200},
+    {"PUT /api/v1/events/{event_source}/secret", 201},
+    {"GET /api/v1/events/{event_source}/secret", 200},
+    {"DELETE /api/v1/events/{event_source}/secret", 204},
+
     {"GET /api/v1/audit", 200},
     {"GET /healthz", 200},
     {"GET /openapi.json", 200},
@@ -123,12 +130,17 @@ struct scene {
         replace("{id}", line.find("/keys/") != line.npos    ? at.last_key()
                         : line.find("/posts/") != line.npos ? post
                                                             : user);
-        if (auto const i = line.find("{code}"); i != line.npos) line.replace(i, 6, "not_found");
+        replace("{code}", "not_found");
+        if (line.find("/secret") != line.npos) at.ask("PUT /api/v1/events/shop/secret", "{}");
+        replace("{event_source}", "shop");
+        if (line.starts_with("GET /api/v1/events/{"))
+            replace("{id_or_source}", at.ask("POST /api/v1/events/shop", "{}").id());
+        replace("{id_or_source}", "shop");
     }
-    void replace(std::string_view what, model::id id) {
-        if (auto const i = line.find(what); i != line.npos)
-            line.replace(i, what.size(), std::to_string(id));
+    void replace(std::string_view what, std::string_view by) {
+        if (auto const i = line.find(what); i != line.npos) line.replace(i, what.size(), by);
     }
+    void replace(std::string_view what, model::id id) { replace(what, std::to_string(id)); }
     reply ask(std::string_view body, lines fields = {}) {
         return std::holds_alternative<open>(about.run) ? at.ask_bare(line, body, fields)
                                                        : at.ask(line, body, std::move(fields));
@@ -156,6 +168,9 @@ reply missing(scene& of) {
         return of.at.ask_bare("GET /problems/nothing");
     of.line = of.which.line;
     of.replace("{id}", 999'999);
+    bool const reads = of.line.starts_with("GET") || of.line.starts_with("DELETE");
+    of.replace("{event_source}", reads ? "other" : "NONE");
+    of.replace("{id_or_source}", reads ? "999999" : "NONE");
     return of.ask(of.which.body);
 }
 
@@ -205,7 +220,8 @@ reply ask_for(int status, scene& of) {
         case 417:
             return of.ask(body, {"Expect: a-miracle"});
         case 422:
-            return of.ask(R"({"nobody knows":1})");
+            return of.ask(of.line.starts_with("POST /api/v1/events") ? "[]"
+                                                                     : R"({"nobody knows":1})");
         case 429:
             return over_the_limit(of);
         case 431:
