@@ -73,8 +73,10 @@ need exchange::handle(desk& at, http::request const& request, base::instant now,
     auto planned = s.writing->plan(of);
     if (at.snapshot.damaged()) return refused(problem::internal_error, answer);
     if (!planned) return refused_unplanned(planned.error(), answer);
-    planned->conditions =
-        take_conditions(request, at.rules.require_if_match && request.method != http::method::post);
+    // What has no id has no tag either that one could ask for.
+    bool const required =
+        at.rules.require_if_match && request.method != http::method::post && s.path_id.has_value();
+    planned->conditions = take_conditions(request, required);
     return commit(std::move(*planned));
 }
 

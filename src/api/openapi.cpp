@@ -288,7 +288,9 @@ class document {
         if (std::holds_alternative<write>(which.run)) all.insert(storage_full);
         if (takes_idempotency_key(which))
             all.insert({idempotency_key_invalid, idempotency_in_progress, idempotency_key_reused});
-        if (std::holds_alternative<write>(which.run) && which.method != http::method::post)
+        bool const has_tag = which.pattern.find("{id}") != which.pattern.npos;
+        if (std::holds_alternative<write>(which.run) && which.method != http::method::post &&
+            has_tag)
             all.insert(precondition_required);
         return all;
     }

@@ -1,6 +1,7 @@
 // What needs no key: the health of the process, and the pages that explain problems to people.
 #include "api/handlers.hpp"
 #include "api/page.hpp"
+#include "api/precondition.hpp"
 #include "api/problem.hpp"
 
 namespace latchkey::api {
@@ -28,6 +29,7 @@ std::optional<trouble> show_problem(std::string_view code, settings const&,
         append_marked(to, advice_for(entry.code));
         to.append("\n<p><a href=\"/docs\">All operations and codes</a></p>\n");
         end_page(to);
+        add_weak_tag(answer);
         return std::nullopt;
     }
     return trouble{base::problem::route_not_found, "there is no such problem", {}, {}};

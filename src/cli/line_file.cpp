@@ -103,7 +103,11 @@ bool line_file::fill() {
 std::optional<std::string_view> line_file::next() {
     auto const find_end = [&] { return std::find(&buffer_[from_], buffer_.data() + to_, '\n'); };
     auto end = from_ == to_ ? buffer_.data() + to_ : find_end();
-    if (end == buffer_.data() + to_ && fill()) end = find_end();
+    // Also without more, since what there is moved to the front.
+    if (end == buffer_.data() + to_) {
+        fill();
+        end = find_end();
+    }
     if (failure_ || from_ == to_) return std::nullopt;
     std::string_view const line(&buffer_[from_], end);
     // The last line needs no end.

@@ -34,6 +34,7 @@ bool can_be_kept(receive_event const& what) {
 outcome run(transaction& in, receive_event const& what, command const& whole) {
     if (!whole.faults.empty()) return invalid(whole.faults);
     if (!can_be_kept(what)) return refused(problem::internal_error);
+    if (auto no = unmet(whole)) return std::move(*no);
     if (auto const before = seen_before(in, what)) return {.record = received_event{*before}};
     auto const head = decode_event_head(in.get(table::index, key_bytes{tag::event_head}));
     if (!head) return refused(problem::internal_error);

@@ -14,6 +14,7 @@ outcome run(transaction& in, put_event_secret const& what, command const& whole)
     if (!whole.faults.empty()) return invalid(whole.faults);
     if (!model::is_event_source(what.source) || what.secret.empty())
         return refused(problem::internal_error);
+    if (auto no = unmet(whole)) return std::move(*no);
     if (auto const full = no_room(in, true)) return refused(*full);
 
     // One that cannot be read is replaced like one that is not there.
@@ -32,8 +33,8 @@ outcome run(transaction& in, put_event_secret const& what, command const& whole)
     encode(all, in.scratch);
     in.put(table::index, at, in.scratch);
     note(in, whole, audit_action::secret_put, what.source, std::move(fields));
-    return {.record = kept_secret{what.source, what.format,
-                                  what.shown ? what.secret : base::secret()}};
+    return {.record =
+                kept_secret{what.source, what.format, what.shown ? what.secret : base::secret()}};
 }
 
 outcome run(transaction& in, delete_event_secret const& what, command const& whole) {
@@ -41,6 +42,7 @@ outcome run(transaction& in, delete_event_secret const& what, command const& who
     if (!model::is_event_source(what.source) || !in.has(table::index, at))
         return missing(whole, "The source " + what.source + " has no secret.");
     if (!whole.faults.empty()) return invalid(whole.faults);
+    if (auto no = unmet(whole)) return std::move(*no);
     if (auto const full = no_room(in, false)) return refused(*full);
     in.erase(table::index, at);
     note(in, whole, audit_action::secret_delete, what.source, {});

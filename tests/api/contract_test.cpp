@@ -222,6 +222,13 @@ reply ask_for(int status, scene& of) {
         case 422:
             return of.ask(of.line.starts_with("POST /api/v1/events") ? "[]"
                                                                      : R"({"nobody knows":1})");
+        case 304:
+            return of.ask(body, {"If-None-Match: *"});
+        case 412:
+            return of.ask(body, {"If-Match: \"of another version\""});
+        case 428:
+            of.at.rules.require_if_match = true;
+            return of.ask(body);
         case 429:
             return over_the_limit(of);
         case 431:
