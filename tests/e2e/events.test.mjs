@@ -19,7 +19,7 @@ try {
 }
 
 const server = await startServer({ args: ['--auth-allow-query', 'false'] });
-const sender = await startFetch(server.certificateFile);
+const sender = await startFetch(server);
 after(async () => {
   sender.stop();
   await server.stop();

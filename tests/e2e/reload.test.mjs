@@ -39,7 +39,7 @@ describe('SIGHUP', () => {
       return old.response();
     };
     assertStatus(await ask(`/api/v1/users?api_key=${key}`), 200);
-    const again = async () => { server.contract = await server.described(); };
+    const again = async () => { old.contract = server.contract = await server.described(); };
     const said = await reload(server, `base_url = "https://api.example.org"
 deprecated = ["GET /api/v1/users since=2026-01-01T00:00:00Z sunset=2027-01-01T00:00:00Z link=https://example.org/why"]
 [auth]
