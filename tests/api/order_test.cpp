@@ -126,6 +126,67 @@ TEST_F(order, existence_before_conflicts) {
     EXPECT_EQ(at.ask("PATCH /api/v1/posts/9", R"({"status":"published"})").code(), "not_found");
 }
 
+// Framing and size stand before it, body and query behind.
+TEST_F(order, idempotency_between_framing_and_body) {
+    lines const bad{"Idempotency-Key: two words"};
+    at.rules.body_bytes_max = 1000;
+    for (std::string const line : {"POST /api/v1/users?no=1", "PATCH /api/v1/users/9?no=1"}) {
+        EXPECT_EQ(at.ask(line, std::string(1001, '{'), bad).code(), "body_too_large");
+        for (auto const* const body : {"{", R"({"no":1})", "{}"})
+            EXPECT_EQ(at.ask(line, body, bad).code(), "idempotency_key_invalid") << line << body;
+    }
+    lines const used{"Idempotency-Key: used"};
+    ASSERT_EQ(at.ask("POST /api/v1/users", R"({"name":"A","email":"a@b.c"})", used).status, 201);
+    for (auto const* const body : {"{", R"({"no":1})"})
+        EXPECT_EQ(at.ask("POST /api/v1/users?no=1", body, used).code(), "idempotency_key_reused");
+}
+
+TEST_F(order, existence_before_preconditions_before_conflicts) {
+    lines const old{"If-Match: \"of another version\""};
+    auto const user = at.add_user("Ada", "ada@example.com");
+    auto const other = std::to_string(at.add_user());
+    auto const post = std::to_string(at.add_post(user, model::post_status::archived));
+    at.add_key({"keys:write"});
+    auto const key = std::to_string(at.last_key());
+    at.ask("POST /api/v1/keys/" + key + "/deactivate", R"({"reason":"compromised"})");
+    struct row {
+        std::string line, missing, body, conflict;
+    };
+    row const rows[] = {
+        {"PATCH /api/v1/users/" + other, "PATCH /api/v1/users/99", R"({"email":"ada@example.com"})",
+         "email_taken"},
+        {"PATCH /api/v1/posts/" + post, "PATCH /api/v1/posts/99", R"({"status":"published"})",
+         "invalid_state_transition"},
+        {"POST /api/v1/keys/" + key + "/rotate", "POST /api/v1/keys/99/rotate", "{}",
+         "key_not_active"},
+        {"POST /api/v1/keys/" + key + "/reactivate", "POST /api/v1/keys/99/reactivate", "{}",
+         "key_not_reactivatable"},
+    };
+    for (auto const& each : rows) {
+        EXPECT_EQ(at.ask(each.missing, each.body, old).code(), "not_found") << each.line;
+        EXPECT_EQ(at.ask(each.missing, each.body).code(), "not_found") << each.line;
+        EXPECT_EQ(at.ask(each.line, each.body, old).code(), "precondition_failed") << each.line;
+        EXPECT_EQ(at.ask(each.line, each.body).code(), each.conflict) << each.line;
+    }
+    at.rules.require_if_match = true;
+    EXPECT_EQ(at.ask("DELETE /api/v1/users/99").code(), "not_found");
+    EXPECT_EQ(at.ask(rows[0].line, rows[0].body).code(), "precondition_required");
+    EXPECT_EQ(at.ask(rows[1].line, rows[1].body).code(), "precondition_required");
+}
+
+// A key that is not there, a precondition, and the last key that can manage keys.
+TEST_F(order, existence_and_preconditions_before_the_last_admin_key) {
+    auto const own = std::to_string(at.ask("GET /api/v1/keys/current").id());
+    lines const old{"If-Match: \"of another version\""};
+    for (std::string const action : {"DELETE ", "POST "}) {
+        auto const tail = action == "POST " ? "/deactivate" : "";
+        auto const path = action + "/api/v1/keys/";
+        EXPECT_EQ(at.ask(path + "99" + tail).code(), "not_found");
+        EXPECT_EQ(at.ask(path + own + tail, {}, old).code(), "precondition_failed");
+        EXPECT_EQ(at.ask(path + own + tail).code(), "last_admin_key");
+    }
+}
+
 TEST_F(order, body_before_conflicts) {
     auto const one = at.add_user("Ada", "ada@example.com");
     auto const two = std::to_string(at.add_user());
