@@ -304,6 +304,13 @@ void driver::open(std::size_t at) {
         ::setsockopt(on.descriptor, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
         on.due = now_;
     }
+    if (how_.from.s_addr != 0) {
+        sockaddr_in own{};
+        own.sin_family = AF_INET;
+        own.sin_addr = how_.from;
+        if (::bind(on.descriptor, reinterpret_cast<sockaddr*>(&own), sizeof own) != 0)
+            throw std::runtime_error("bind: " + std::string(::strerror(errno)));
+    }
     on.up = on.ended = false;
     on.flight.clear();
     on.in.clear(), on.plain.clear(), on.waiting.clear();

@@ -22,6 +22,7 @@ enum class reconnect : std::uint8_t { never, full, resumed };
 
 struct options {
     sockaddr_in server{};
+    in_addr from{};  // that connections come from; 0: any
     bool tls = false;
     std::uint16_t tls_version_max = 0x0304;
     unsigned connections = 64;  // of this thread

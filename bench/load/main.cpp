@@ -16,7 +16,7 @@
 namespace {
 
 struct arguments {
-    std::string url = "https://127.0.0.1:8443", keys_file, length, again = "never";
+    std::string url = "https://127.0.0.1:8443", keys_file, length, again = "never", from;
     std::vector<std::string> requests, headers;
     std::vector<unsigned> statuses;
     std::vector<int> cores;
@@ -51,6 +51,7 @@ void describe(CLI::App& app, arguments& given) {
         ->check(CLI::Range(1, 60000));
     app.add_option("--threads", given.threads)->capture_default_str()->check(CLI::Range(1, 64));
     app.add_option("--cores", given.cores, "Core for each thread, e.g. 1 or 1,2")->delimiter(',');
+    app.add_option("--from", given.from, "Address to connect from, e.g. 127.0.0.2");
     app.add_option("--pipeline", given.pipeline, "Requests in flight on each connection")
         ->capture_default_str()
         ->check(CLI::Range(1, 64));
@@ -93,6 +94,8 @@ load::options options_of(arguments const& given) {
     url.remove_prefix(how.tls ? 8 : 7);
     how.server = resolve(url.substr(0, url.find('/')));
     how.tls_version_max = given.tls12 ? 0x0303 : 0x0304;
+    if (!given.from.empty() && ::inet_pton(AF_INET, given.from.c_str(), &how.from) != 1)
+        throw std::invalid_argument("--from needs an IPv4 address");
     how.pipeline = given.pipeline;
     how.rate = given.rate / given.threads;
     how.warmup_seconds = given.warmup, how.seconds = given.seconds;
