@@ -56,6 +56,7 @@ std::uint64_t uses::put_back(std::vector<store::key_use> const& refused) {
     std::uint64_t forgotten = 0;
     for (auto const& each : refused) {
         if (each.last_used != 0) note(each.key, each.last_used);
+        if (each.counted.requests() == 0) continue;
         if (past_.size() < past_max)
             past_.push_back({.key = each.key, .minute = each.minute, .counted = each.counted});
         else

@@ -14,6 +14,7 @@
 namespace latchkey::server {
 namespace {
 
+constexpr base::mono_ns accept_pause_ns = 100'000'000;
 constexpr base::mono_ns second = 1'000'000'000;
 constexpr base::mono_ns idle_ns = 120 * second;  // longer than the time between two scrapes
 constexpr base::mono_ns head_ns = 10 * second;   // from the first byte of a head to its last
@@ -63,6 +64,7 @@ base::mono_ns management::next() const {
     base::mono_ns soonest = 0;
     for (auto const& each : clients_)
         if (soonest == 0 || each->deadline < soonest) soonest = each->deadline;
+    if (accepts_again_ != 0 && (soonest == 0 || accepts_again_ < soonest)) soonest = accepts_again_;
     return soonest;
 }
 
@@ -80,6 +82,10 @@ void management::run(base::instant now) {
             read(*which, now);
     }
     std::erase_if(clients_, [&](auto const& each) { return each->deadline <= now.mono; });
+    if (accepts_again_ != 0 && accepts_again_ <= now.mono) {
+        accepts_again_ = 0;
+        watch(epoll_, EPOLL_CTL_MOD, socket_.descriptor_of(0), EPOLLIN, nullptr);
+    }
     // Last, since it may end those that `ready` speaks of.
     if (callers) accept_all(now);
 }
@@ -88,6 +94,11 @@ void management::accept_all(base::instant now) {
     for (;;) {
         int const fd =
             ::accept4(socket_.descriptor_of(0), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+            // The caller stays in the queue; asking at once again would only burn the core.
+            accepts_again_ = now.mono + accept_pause_ns;
+            watch(epoll_, EPOLL_CTL_MOD, socket_.descriptor_of(0), 0, nullptr);
+        }
         if (fd < 0) return;
         if (clients_.size() == clients_max)
             clients_.erase(std::min_element(

@@ -56,6 +56,7 @@ class management {
     listening socket_;
     page show_;
     int epoll_ = -1;
+    base::mono_ns accepts_again_ = 0;  // no descriptor was left; 0: accepting
     http::request request_;
     std::vector<std::unique_ptr<client>> clients_;
 };

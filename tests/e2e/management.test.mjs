@@ -42,6 +42,20 @@ async function metrics(server) {
 }
 
 describe('the management listener', () => {
+  test('counts a commit every few seconds, not one for each request, while there are only reads', async () => {
+    const server = await managed();
+    const { key } = await server.makeKey();
+    const client = server.client(key);
+    const before = (await metrics(server)).latchkey_commits_total;
+    const until = Date.now() + 7000;
+    let asked = 0;
+    for (; Date.now() < until; asked += 1) assertStatus(await client.get('/users?limit=1'), 200);
+    const commits = (await metrics(server)).latchkey_commits_total - before;
+    assert.ok(asked > 100 && commits >= 1 && commits <= 8, `${commits} commits for ${asked} requests`);
+    client.close();
+    await server.stop();
+  });
+
   test('tells that the process lives and whether it takes requests', async () => {
     const server = await managed();
     const live = await look(server, '/livez');
