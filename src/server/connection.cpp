@@ -117,6 +117,7 @@ void connection::follow_rules() {
         return;
     rules_ = on_.rules();
     parser_.use(rules_->parsing);
+    parser_.next();  // a head that is half there is judged anew, from its first byte
 }
 
 // An idle connection may wait long; a head that has begun must be complete in time, however slowly

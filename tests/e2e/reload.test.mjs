@@ -133,6 +133,16 @@ header_bytes = 2048
     assert.deepEqual(ids(path.join(server.data, 'access.log')), ['request-2']);
   });
 
+  test('judges a head that is half there by the new limits, and lives on', () => withServer('', async (server) => {
+    const wire = await server.connect();
+    await wire.send(`POST /api/v1/users?x=${'A'.repeat(6000)} HTTP/1.1\r\nHost: a\r\n`);
+    await sleep(100);
+    await reload(server, '[http]\nrequest_line_bytes = 1024\n');
+    await wire.send('Content-Type: application/json\r\nContent-Length: 20\r\n\r\n');
+    assertStatus(await wire.response({ check: false }), 414);
+    assertStatus(await server.ask('GET', '/healthz'), 200);
+  }));
+
   test('under load no request fails, whatever is exchanged how often', () => withServer('', async (server, key) => {
     let stop = false;
     let done = 0;
