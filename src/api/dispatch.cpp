@@ -23,6 +23,7 @@ trouble invalid_idempotency_key() {
 need exchange::run(desk& at, http::request const& request, base::instant now,
                    http::response& answer) {
     auto& s = *state_;
+    at.snapshot.forget_damage();  // what another request of this turn met is not this one's
     s.writing = std::get_if<write>(&s.where.chosen->run);
     if (recall(at, request, now, answer)) return need::nothing;
     auto const then = handle(at, request, now, answer);
@@ -40,10 +41,14 @@ bool exchange::recall(desk& at, http::request const& request, base::instant now,
     if (!key || request.count(http::field_name::idempotency_key) > 1)
         return refused(invalid_idempotency_key(), answer), true;
     auto const path = s.canonical.empty() ? request.path : std::string_view(s.canonical);
-    s.once = {s.who->record().line(), auth::digest_of(*key),
-              fingerprint(request, path, s.writing->foreign)};
-    if (auto const earlier = at.snapshot.recall(*s.once, now.wall))
-        return this->answer(at, *earlier, answer), true;
+    // A path that means the caller itself means another key for each of a line of rotations.
+    auto const& caller = s.who->record();
+    auto const whose = s.where.chosen->scope ? caller.line() : caller.id;
+    s.once = {whose, auth::digest_of(*key), fingerprint(request, path, s.writing->foreign)};
+    // Who sends events from outside must sign each of them; the store looks after that was judged.
+    if (!s.writing->foreign)
+        if (auto const earlier = at.snapshot.recall(*s.once, now.wall))
+            return this->answer(at, *earlier, answer), true;
     s.claim = at.running.enter(s.once->lineage, s.once->key);
     if (!s.claim) return refused(problem::idempotency_in_progress, answer), true;
     return false;

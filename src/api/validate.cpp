@@ -10,8 +10,16 @@ namespace {
 
 using base::field_code;
 
-// A member's name as a JSON pointer (RFC 6901 §3).
+constexpr std::size_t pointer_name_bytes_max = 200;
+
+// A member's name as a JSON pointer (RFC 6901 §3). A long one is cut at a code point's end: it
+// comes back in the answer, and is kept with it under an Idempotency-Key.
 std::string pointer_to(std::string_view name) {
+    if (name.size() > pointer_name_bytes_max) {
+        auto end = pointer_name_bytes_max;
+        while (end != 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
+        name = name.substr(0, end);
+    }
     std::string pointer = "/";
     for (char const byte : name) {
         if (byte == '~')

@@ -21,6 +21,7 @@ outcome run(transaction& in, put_event_secret const& what, command const& whole)
     auto const at = event_secret_key(what.source);
     auto const bytes = in.get(table::index, at);
     auto before = bytes ? decode_event_secrets(*bytes) : std::nullopt;
+    if (before && !unseal(in.store(), before->front().sealed, what.source)) before.reset();
     std::vector<std::string> fields;
     if (!before || before->front().format != what.format) fields.emplace_back("format");
     fields.emplace_back("secret");

@@ -30,7 +30,9 @@ void tidy_up(transaction& in, std::size_t purge_max, attempt& made) {
     if (purge_max == 0) return;
     auto const at_most = [&](std::size_t count) {
         auto const most = in.space().weight_max;
-        return std::min(count, most - std::min(most, in.weight()));
+        // Groups that are always full must not keep from going what is old.
+        auto const least = most == base::limits::commands_per_commit_max ? most / 4 : 0;
+        return std::min(count, std::max(most - std::min(most, in.weight()), least));
     };
     if (!in.space().write) {
         made.more_to_purge = false;  // later commands look again

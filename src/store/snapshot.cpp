@@ -33,6 +33,9 @@ std::uint64_t snapshot::version() const {
 bool snapshot::damaged() const {
     return state_->damaged;
 }
+void snapshot::forget_damage() {
+    state_->damaged = false;
+}
 
 std::optional<model::user_view> snapshot::user(model::id id) const {
     auto const bytes = state_->get(table::users, id_key(id));

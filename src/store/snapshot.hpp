@@ -67,9 +67,12 @@ class snapshot {
     void reset();
     // Number of the commit that is seen; grows.
     std::uint64_t version() const;
-    // True when an answer since the last renew left out a record that is there but cannot be read
-    // (a bug or a damaged disk): then it is no answer, and the client is to get internal_error.
+    // True when an answer since the last renew or `forget_damage` left out a record that is there
+    // but cannot be read (a bug or a damaged disk): then it is no answer, and the client is to get
+    // internal_error.
     bool damaged() const;
+    // Judged anew from here on.
+    void forget_damage();
 
     std::optional<model::user_view> user(model::id id) const;
     std::optional<model::post_view> post(model::id id) const;

@@ -379,5 +379,41 @@ TEST_F(idempotency, is_in_progress_until_the_first_was_answered) {
     EXPECT_EQ(once("n", users, "{").code(), "invalid_json");
 }
 
+// /keys/current is another key for each of a line of rotations.
+TEST_F(idempotency, of_turning_oneself_off_is_not_a_successors) {
+    auto const old = at.add_key({"users:read"});
+    auto const made =
+        at.ask("POST /api/v1/keys/" + std::to_string(at.last_key()) + "/rotate", "{}");
+    auto const quoted = made.at("/key");
+    auto const fresh = quoted.substr(1, quoted.size() - 2);
+    constexpr std::string_view off = "POST /api/v1/keys/current/deactivate";
+    EXPECT_EQ(as(old, off, "{}", named("off")).at("/state"), "\"deactivated\"");
+    auto const second = as(fresh, off, "{}", named("off"));
+    EXPECT_EQ(second.field("Idempotency-Replayed"), "");
+    EXPECT_EQ(second.at("/id"), made.at("/id"));
+    EXPECT_EQ(as(fresh, "GET /api/v1/keys/current", {}, {}).code(), "key_deactivated");
+}
+
+// The signature is judged each time, before it is told whether it was here already.
+TEST_F(idempotency, of_an_event_takes_the_place_of_no_signature) {
+    constexpr std::string_view line = "POST /api/v1/events/shop";
+    auto const first = once("e-1", line, "{}");
+    ASSERT_EQ(first.status, 202);
+    expect_replay(first, once("e-1", line, "{}"));
+    ASSERT_EQ(at.ask("PUT /api/v1/events/shop/secret", "{}").status, 201);
+    EXPECT_EQ(once("e-1", line, "{}").code(), "signature_invalid");
+}
+
+// What is kept of a refusal is small, whatever was sent.
+TEST_F(idempotency, keeps_no_long_names_of_members) {
+    auto const body = "{\"" + std::string(100'000, 'n') + "\":1}";
+    auto const first = once("long", users, body);
+    EXPECT_EQ(first.code(), "validation_failed");
+    EXPECT_LT(first.body.size(), 2000u);
+    expect_replay(first, once("long", users, body));
+    auto const wide = "{\"" + std::string(199, 'n') + "\u00e4\":1}";
+    EXPECT_EQ(at.ask(users, wide).faults().count("/" + std::string(199, 'n')), 1u);
+}
+
 }  // namespace
 }  // namespace latchkey::api
