@@ -32,11 +32,11 @@ std::string document_of(std::string const& file, std::uint64_t line, std::string
 
 }  // namespace
 
-base::result<bad_lines> bad_lines::begin(std::string const& report, bool say_them) {
+base::result<bad_lines> bad_lines::begin(std::string const& report, bool say_them, bool goes_on) {
     bad_lines made;
     made.say_them_ = say_them;
     if (report.empty()) return made;
-    made.report_.reset(std::fopen(report.c_str(), "wx"));
+    made.report_.reset(std::fopen(report.c_str(), goes_on ? "a" : "wx"));
     if (made.report_ == nullptr) return base::errno_error("cannot make " + report, errno);
     return made;
 }
@@ -44,7 +44,10 @@ base::result<bad_lines> bad_lines::begin(std::string const& report, bool say_the
 void bad_lines::add(std::string const& file, std::uint64_t line, std::string const& detail,
                     std::vector<base::fault> const& faults, progress& shown) {
     auto const document = document_of(file, line, detail, faults);
-    if (report_ != nullptr) std::fprintf(report_.get(), "%s\n", document.c_str());
+    if (report_ != nullptr) {
+        std::fprintf(report_.get(), "%s\n", document.c_str());
+        std::fflush(report_.get());  // the lines behind it may be committed before the next
+    }
     if (count_++ >= told_max) return;
     json_.append(json_.empty() ? "" : ",").append(document);
     if (!say_them_) return;

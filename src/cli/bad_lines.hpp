@@ -15,8 +15,8 @@ namespace latchkey::cli {
 
 class bad_lines {
   public:
-    // `report` empty: no file. It must not exist yet.
-    static base::result<bad_lines> begin(std::string const& report, bool say_them);
+    // `report` empty: no file. It must not exist yet, unless an import goes on that began it.
+    static base::result<bad_lines> begin(std::string const& report, bool say_them, bool goes_on);
 
     // `detail` where there are no faults. The bar makes room for the line.
     void add(std::string const& file, std::uint64_t line, std::string const& detail,

@@ -163,16 +163,19 @@ void add_events(CLI::App& program, int& code) {
         ->add_option("--overlap", how->overlap,
                      "How long the secret that is replaced still signs, 0 to 48h")
         ->capture_default_str();
+    setting->footer("Example: latchkey events secret set github --format github --secret-file -");
     setting->callback([how, &code] { code = set(*how); });
 
     auto* const showing = secret->add_subcommand("show", "Show a source's format, not its secret");
     auto const which = std::make_shared<secret_options>();
     which->add_to(*showing);
+    showing->footer("Example: latchkey events secret show github");
     showing->callback([which, &code] { code = show(*which); });
 
     auto* const removing = secret->add_subcommand("delete", "Remove a source's secret");
     auto const whose = std::make_shared<secret_options>();
     whose->add_to(*removing);
+    removing->footer("Example: latchkey events secret delete github");
     removing->callback([whose, &code] { code = remove(*whose); });
 }
 

@@ -19,14 +19,11 @@ struct import_options : key_command {
 
 class importer {
   public:
-    importer(import_options const& options, line_file users, std::optional<line_file> posts,
-             bad_lines told)
-        : options_(options),
-          users_(std::move(users)),
-          posts_(std::move(posts)),
-          told_(std::move(told)) {}
+    importer(import_options const& options, line_file users, std::optional<line_file> posts)
+        : options_(options), users_(std::move(users)), posts_(std::move(posts)) {}
 
     base::result<store::bulk_load> begin(store::environment& store);
+    void tell(bad_lines where) { told_ = std::move(where); }
     base::result<void> run(store::bulk_load& load);
     void summarise(store::bulk_load const& load);
 
@@ -126,14 +123,18 @@ int import(import_options const& options) {
         if (!opened) return say_failed(opened.error().message);
         posts.emplace(std::move(*opened));
     }
-    auto told = bad_lines::begin(options.report, !options.json);
-    if (!told) return say_failed(told.error().message);
     int code = done;
     auto const store = open_store(options, code);
     if (store == nullptr) return code;
-    importer all(options, std::move(*users), std::move(posts), std::move(*told));
+    importer all(options, std::move(*users), std::move(posts));
     auto load = all.begin(*store);
     if (!load) return say_failed(load.error().message);
+    bool const goes_on = load->was_begun_before() && load->finished_at() == 0;
+    if (load->finished_at() == 0) {
+        auto told = bad_lines::begin(options.report, !options.json, goes_on);
+        if (!told) return say_failed(told.error().message);
+        all.tell(std::move(*told));
+    }
     if (load->finished_at() != 0)
         base::say("these files were imported " + shown_time(load->finished_at(), "") +
                   "; --again imports them once more");
@@ -159,7 +160,9 @@ void add_import(CLI::App& program, int& code) {
     command->add_option("USERS", options->users, "A user on each line, as JSON; /dev/null for none")
         ->required();
     command->add_option("POSTS", options->posts, "A post on each line, as JSON");
-    command->add_option("--report", options->report, "Write every refused line's faults here")
+    command
+        ->add_option("--report", options->report,
+                     "Write every refused line's faults here; an import that goes on adds to it")
         ->type_name("FILE");
     command->add_flag("--again", options->again, "Also if these very files were imported before");
     command->add_flag("--quiet", options->quiet, "Show no progress");

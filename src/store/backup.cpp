@@ -118,6 +118,11 @@ base::result<replaced> replace(std::string const& directory, std::string const& 
     std::filesystem::create_directories(std::filesystem::path(directory).parent_path(), ignored);
     if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
         return base::errno_error("cannot make the data directory " + directory, errno);
+    // What root makes here, a service that runs as the directory's owner could not open.
+    struct stat owned{};
+    if (::stat(directory.c_str(), &owned) == 0 && owned.st_uid != ::geteuid())
+        return base::error{directory +
+                           " belongs to another user: run this as that user (sudo -u …)"};
     auto const claimed = claim_directory(directory);
     if (!claimed) return claimed.error();
     open_file const claim(*claimed);

@@ -53,6 +53,8 @@ base::result<void> make_directory(environment::state& store) {
     return {};
 }
 
+constexpr std::uint64_t server_map_bytes_min = 64ull << 30;
+
 base::result<void> open_file(environment::state& store, environment_options const& options) {
     auto const path = store.directory + "/store.mdb";
     auto const what = "cannot open the store " + path;
@@ -60,7 +62,10 @@ base::result<void> open_file(environment::state& store, environment_options cons
     ::mdb_env_set_maxreaders(store.env, readers_max);
     ::mdb_env_set_maxdbs(store.env, 16);
     auto const page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    auto const map_bytes = (options.map_bytes + page - 1) / page * page;
+    auto const bound = (options.map_bytes + page - 1) / page * page;
+    // A server must be able to read what a command with a larger bound of its own has written
+    // beside it; LMDB only reads what is mapped. Address space costs nothing.
+    auto const map_bytes = options.upgrade ? std::max(bound, server_map_bytes_min) : bound;
     if (int const code = ::mdb_env_set_mapsize(store.env, map_bytes); code != 0)
         return lmdb_error(what, code);
     unsigned flags = MDB_NOSUBDIR | MDB_NOTLS;
@@ -72,7 +77,8 @@ base::result<void> open_file(environment::state& store, environment_options cons
     MDB_stat stat;
     ::mdb_env_info(store.env, &info);
     ::mdb_env_stat(store.env, &stat);
-    store.map_bytes = info.me_mapsize;
+    // What is in use already may be more than the bound.
+    store.map_bytes = options.upgrade ? bound : info.me_mapsize;
     store.page_bytes = stat.ms_psize;
     return {};
 }

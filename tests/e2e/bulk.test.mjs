@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { assertStatus, binary, command, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, binary, command, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
 
 const lines = (...records) => records.map((r) => `${typeof r === 'string' ? r : JSON.stringify(r)}\n`).join('');
 
@@ -240,4 +240,16 @@ describe('seed', () => {
     assert.deepEqual([more.code, more.document.users.created, more.document.users.refused], [0, 500, 0]);
     await whole(a.data);
   });
+});
+
+test('a load may outgrow the map that the server was given, and the server goes on', async () => {
+  const server = await startServer({ args: ['--store-map-mib', '16'] });
+  const api = server.client(await server.makeKey());
+  const seeded = await command('seed', '--data', server.data, '--users', '120000', '--posts', '0', '--json');
+  assert.equal(seeded.code, 0, seeded.stderr);
+  assertStatus(await api.get('/users/100000'), 200);
+  assert.ok(fs.statSync(path.join(server.data, 'store.mdb')).size > 16 << 20, 'it has outgrown it');
+  assert.ok([201, 507].includes((await api.post('/users', newUser())).status), 'as there is room');
+  api.close();
+  await server.stop();
 });
