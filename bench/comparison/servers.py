@@ -25,7 +25,11 @@ class Server:
         command = (["taskset", "-c", work.server_cores] if work.server_cores else []) + self.command(work)
         with open(os.path.join(self.folder, "errors"), "w") as errors:
             self.process = subprocess.Popen(command, stdout=errors, stderr=errors)
-        machine.wait_for(self.port, self.process)
+        try:
+            machine.wait_for(self.port, self.process)
+        except RuntimeError as wrong:
+            with open(os.path.join(self.folder, "errors")) as errors:
+                raise RuntimeError(f"{self.name}: {wrong}\n{errors.read()}") from None
         if work.tls:
             machine.wait_for(self.tls_port, self.process)
 
@@ -43,7 +47,7 @@ class Server:
             text = file.read()
         for name, value in {"FOLDER": self.folder, "PORT": self.port, "TLS_PORT": self.tls_port,
                             "CERTIFICATE": self.bench.certificate, "KEY": self.bench.certificate_key,
-                            "ACCESS_LOG": self.access_log}.items():
+                            "ACCESS_LOG": self.access_log, "USER": self.bench.user_name}.items():
             text = text.replace(f"@{name}@", str(value))
         path = os.path.join(self.folder, template)
         with open(path, "w") as file:
@@ -111,7 +115,7 @@ class Haproxy(Server):
     def command(self, work):
         self.write_user()
         self.write_keys("keys.haproxy", "{key} client{n}\n")
-        return ["haproxy", "-q", "-f", self.fill("haproxy.cfg")]
+        return ["haproxy", "-f", self.fill("haproxy.cfg")]
 
 
 class Go(Server):

@@ -11,7 +11,7 @@ from comparison import machine
 users = {"data": 1_000_000, "small": 10_000, "large": 10_000_000}
 key_count = 1000
 limits = [{"name": "minute", "limit": 1_000_000_000, "window_seconds": 60},
-          {"name": "hour", "limit": 60_000_000_000, "window_seconds": 3600}]
+          {"name": "hour", "limit": 1_000_000_000, "window_seconds": 3600}]
 
 
 class Stores:
