@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { assertPost, assertUser, run, startServer, temporaryFolder } from './harness.mjs';
+import { Headers } from './wire.mjs';
 
 const server = await startServer();
 after(() => server.stop());
@@ -27,16 +28,20 @@ async function curl(...words) {
   const bodyFile = path.join(folder, 'body');
   fs.rmSync(bodyFile, { force: true });
   const { stdout } = await run('curl', ['-q', '-sS', '--max-time', '20', '--noproxy', '*', '--cacert', server.certificateFile, '-D', headFile, '-o', bodyFile,
-    '-w', '%{http_code} %{http_version} %{num_connects} %{size_upload}', ...words]);
-  const [status, version, connects, uploaded] = stdout.split(' ').map(Number);
+    '-w', '%{http_code} %{http_version} %{num_connects} %{size_upload} %{method} %{url_effective}', ...words]);
+  const [status, version, connects, uploaded] = stdout.split(' ', 4).map(Number);
+  const [method, target] = stdout.split(' ').slice(4);
   const text = fs.existsSync(bodyFile) ? fs.readFileSync(bodyFile, 'utf8') : '';
+  const head = fs.readFileSync(headFile, 'latin1');
+  const last = head.split('\r\n\r\n').at(-2).split('\r\n').slice(1).map((line) => line.split(/: (.*)/s, 2));
+  server.contract.check({ method, target }, { status, method, headers: new Headers(last), body: Buffer.from(text) });
   let json;
   try {
     json = JSON.parse(text);
   } catch {
     json = undefined;
   }
-  return { status, version, connects, uploaded, head: fs.readFileSync(headFile, 'latin1'), text, json };
+  return { status, version, connects, uploaded, head, text, json };
 }
 
 const withKey = (...words) => curl('--config', config, ...words);

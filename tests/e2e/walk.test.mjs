@@ -6,6 +6,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { assertStatus, command, startServer, temporaryFolder } from './harness.mjs';
+import { Headers } from './wire.mjs';
 
 const count = Number(process.env.E2E_ROUNDS ?? 0) >= 1000 ? 1_000_000 : 30_000;
 const data = path.join(temporaryFolder(), 'data');
@@ -21,7 +22,7 @@ after(async () => {
   await server.stop();
 });
 
-// Not through the wire of the other tests, which judges each of the million posts by its schema.
+// On one connection of Node's own; each page is judged by the contract like other answers.
 function page(target) {
   const { host, port } = server.urls.find(({ scheme }) => scheme === 'http');
   return new Promise((resolve, reject) => {
@@ -29,8 +30,15 @@ function page(target) {
       const parts = [];
       answer.on('data', (part) => parts.push(part));
       answer.on('end', () => {
-        assert.equal(answer.statusCode, 200);
-        resolve(JSON.parse(Buffer.concat(parts)));
+        try {
+          const body = Buffer.concat(parts);
+          const said = { status: answer.statusCode, method: 'GET', headers: new Headers(Object.entries(answer.headers)), body };
+          server.contract.check({ method: 'GET', target: `/api/v1${target}` }, said);
+          assert.equal(answer.statusCode, 200);
+          resolve(JSON.parse(body));
+        } catch (wrong) {
+          reject(wrong);
+        }
       });
     }).on('error', reject);
   });

@@ -1,5 +1,6 @@
 // Secrets of the sources of events: sealed at rest, two for a while, audited.
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 
 #include "store/audit.hpp"
@@ -149,6 +150,35 @@ TEST_F(event_secrets_of_sources, sealed_for_one_are_none_of_another) {
     base::secret const longest(std::string(base::secret::bytes_max, 'x'));
     EXPECT_EQ(unseal(native, seal(native, longest, "shop"), "shop").value().text(), longest.text());
     EXPECT_FALSE(unseal(native, std::string(1000, 'x'), "shop"));
+}
+
+// Carried along in an overlap, it would keep the new one from being read.
+TEST_F(event_secrets_of_sources, that_cannot_be_read_are_replaced_whatever_the_overlap) {
+    ASSERT_EQ(put("shop", "the-first-of-the-shop").problem, problem::none);
+    store_.reset();
+    std::filesystem::remove(directory_.path() + "/master.key");
+    store_ = open();
+    EXPECT_EQ(signing("shop"), texts{});
+    EXPECT_TRUE(damaged_);
+    ASSERT_EQ(put("shop", "the-second-of-the-shop", 60'000).problem, problem::none);
+    EXPECT_EQ(signing("shop"), texts{"the-second-of-the-shop"});
+    EXPECT_FALSE(damaged_);
+}
+
+// A worker judges each request of a turn by itself.
+TEST_F(event_secrets_of_sources, that_cannot_be_read_are_forgotten_by_the_next_request) {
+    ASSERT_EQ(put("shop", "the-first-of-the-shop").problem, problem::none);
+    store_.reset();
+    std::filesystem::remove(directory_.path() + "/master.key");
+    store_ = open();
+    snapshot seen(*store_);
+    seen.renew();
+    EXPECT_FALSE(seen.event_secrets("shop", wall));
+    EXPECT_TRUE(seen.damaged());
+    seen.forget_damage();
+    EXPECT_FALSE(seen.damaged());
+    EXPECT_FALSE(seen.user(1));
+    EXPECT_FALSE(seen.damaged());
 }
 
 }  // namespace
