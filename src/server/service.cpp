@@ -92,7 +92,7 @@ base::result<void> service::start() {
     auto store = store::environment::open(
         {.directory = settings().data,
          .map_bytes = settings().store_map_mib << 20,
-         .upgrade = true,
+         .for_server = true,
          .event_retention_ms =
              static_cast<std::int64_t>(settings().events_retention_days) * day_ms});
     if (!store) return store.error();

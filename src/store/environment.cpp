@@ -65,7 +65,7 @@ base::result<void> open_file(environment::state& store, environment_options cons
     auto const bound = (options.map_bytes + page - 1) / page * page;
     // A server must be able to read what a command with a larger bound of its own has written
     // beside it; LMDB only reads what is mapped. Address space costs nothing.
-    auto const map_bytes = options.upgrade ? std::max(bound, server_map_bytes_min) : bound;
+    auto const map_bytes = options.for_server ? std::max(bound, server_map_bytes_min) : bound;
     if (int const code = ::mdb_env_set_mapsize(store.env, map_bytes); code != 0)
         return lmdb_error(what, code);
     unsigned flags = MDB_NOSUBDIR | MDB_NOTLS;
@@ -78,7 +78,7 @@ base::result<void> open_file(environment::state& store, environment_options cons
     ::mdb_env_info(store.env, &info);
     ::mdb_env_stat(store.env, &stat);
     // What is in use already may be more than the bound.
-    store.map_bytes = options.upgrade ? bound : info.me_mapsize;
+    store.map_bytes = options.for_server ? bound : info.me_mapsize;
     store.page_bytes = stat.ms_psize;
     return {};
 }
@@ -191,7 +191,7 @@ base::result<std::unique_ptr<environment>> environment::open(environment_options
     store->wall = options.wall != nullptr ? options.wall : [] { return base::read_clocks().wall; };
     if (auto const made = make_directory(*store); !made) return made.error();
     if (auto const opened = open_file(*store, options); !opened) return opened.error();
-    if (auto const opened = open_tables(*store, options.upgrade && !options.read_only); !opened)
+    if (auto const opened = open_tables(*store, options.for_server && !options.read_only); !opened)
         return opened.error();
     // LMDB does not sync the directory that its file is new in.
     if (auto const synced = sync_directory(store->directory); !synced && !options.read_only)

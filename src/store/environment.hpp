@@ -24,10 +24,12 @@ namespace latchkey::store {
 
 struct environment_options {
     std::string directory;                  // made (0700) when absent; files are 0600
-    std::uint64_t map_bytes = 64ull << 30;  // address space; the same in every process
+    std::uint64_t map_bytes = 64ull << 30;  // the most that the store may grow to
     bool read_only = false;
-    bool upgrade = false;  // of an older schema; for a server, which is claimed for then
-    bool sync = true;      // only the crash harness turns it off
+    // A server claims the directory, brings an older schema up to date, and can read (not write)
+    // beyond `map_bytes`: what a command with a larger bound wrote beside it.
+    bool for_server = false;
+    bool sync = true;  // only the crash harness turns it off
     // How long events are kept, by a writer; 0: for ever.
     std::int64_t event_retention_ms = 0;
     // The wall clock of write transactions; null: the machine's. A test moves its own.

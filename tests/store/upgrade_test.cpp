@@ -106,7 +106,7 @@ TEST(upgrades, are_a_servers_alone) {
                   std::string::npos)
             << opened.error().message;
     }
-    auto const opened = environment::open({.directory = directory.path(), .upgrade = true});
+    auto const opened = environment::open({.directory = directory.path(), .for_server = true});
     ASSERT_FALSE(opened);
     EXPECT_NE(opened.error().message.find("no way"), std::string::npos) << opened.error().message;
 }
