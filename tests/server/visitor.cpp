@@ -88,7 +88,7 @@ void visitor::plan(int count) {
 void visitor::plan_flood() {
     all_at_once_ = true;
     bool const writes = world_.chance(500);
-    for (int i = 0; i < 6; ++i) plan_.push_back(writes ? make_post(50'000) : read_posts());
+    for (int i = 0; i < 10; ++i) plan_.push_back(writes ? make_post(50'000) : read_posts());
 }
 
 // Version 2, from 198.51.100.9.
@@ -153,7 +153,9 @@ bool visitor::may_end() const {
     if (crowd_.house_.stopping()) return heard_so_far_.empty();
     if (closed_) return true;
     if (!asked_.empty() || !plan_.empty()) return false;
-    return hung_up_ || world_.now() - last_heard_ >= (slow_ ? 20 : 59) * second;
+    // Who has said that nothing more comes need not wait.
+    auto const silent = world_.now() - last_heard_;
+    return hung_up_ ? silent < 10 * second : silent >= (slow_ ? 20 : 59) * second;
 }
 
 void visitor::ended(bool broken) {
