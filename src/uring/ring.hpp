@@ -1,9 +1,10 @@
 // One io_uring of one thread. All waiting of a worker happens in `enter`, all completions are
 // copied in `collect`, and nothing is resumed while the completion queue is walked.
 //
-//     io_uring_sqe* sqe = ring.submission(op);          // never null: a full queue is flushed
-//     first io_uring_prep_recv(sqe, fd, …); ring.enter(uring::ring::wait_for_one, &timeout);  //
-//     one system call: submits and reaps ring.collect(ready);
+//     io_uring_sqe* sqe = ring.submission(op);  // never null: a full queue is flushed first
+//     io_uring_prep_recv(sqe, fd, …);
+//     ring.enter(true, until);                  // one system call: submits and waits
+//     ring.collect(ready);
 //
 // Made and used on one thread (SINGLE_ISSUER, DEFER_TASKRUN). Linux 6.1 or newer.
 #pragma once

@@ -25,6 +25,7 @@ void crowd::ask_again(std::shared_ptr<creation> what) {
 
 void crowd::excuse_all() {
     excused_ = true;
+    for (auto const& each : all_) each->spoil();
 }
 
 void crowd::expect_ended() const {

@@ -74,6 +74,8 @@ class kernel {
     void send(connection_ptr const& to, std::string_view bytes);
     void end(connection_ptr const& to);
     void reset(connection_ptr const& to);
+    // From here on that connection may be cut at any moment, rightly.
+    void spoil(connection& which);
     std::string take(connection_ptr const& from, std::size_t bytes_max);
     // Nothing is left to take, and nothing more will come.
     static bool at_end(connection const& of);
@@ -136,7 +138,6 @@ class kernel {
     void bring(std::shared_ptr<operation> const& which);
     std::uint32_t take_buffer();
     bool has_buffer() const;
-    void spoil(connection& which);
     void break_off(connection& which);
     void release_if_done(connection& which);
     int open(connection_ptr what);

@@ -25,6 +25,9 @@ class talker : public client {
     // Sometimes together with a last piece.
     void reset();
 
+    // From here on the connection may be cut at any moment.
+    void spoil() { kernel_.spoil(*line_); }
+
     bool is_spoiled() const { return spoiled_; }
     bool has_ended() const { return ended_; }
     std::size_t unsaid() const { return unsaid_.size(); }
@@ -41,8 +44,6 @@ class talker : public client {
     bool slow_ = false;
     // A deaf one takes nothing until the end.
     bool deaf_ = false;
-    // From here on the connection may be cut at any moment.
-    void spoil() { spoiled_ = true; }
 
   private:
     void readable() final;
