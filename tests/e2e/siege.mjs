@@ -118,14 +118,22 @@ export function kept(port) {
     .filter(([, local, , state]) => local?.endsWith(here) && !nothing.includes(state)).length;
 }
 
-// Connections that the server has, asked of its management listener; once it has `expected` of them.
-export async function connections(server, expected) {
+// What the server says of itself on its management listener.
+async function metric(server, name) {
   const where = /management on ([^ ]+):/.exec(server.stderr)[1];
+  const text = await (await fetch(`http://${where}/metrics`)).text();
+  return Number(new RegExp(`^${name} ([0-9]+)$`, 'm').exec(text)[1]);
+}
+
+// Connections that the server has, once it has `expected` of them or some seconds have passed.
+export async function connections(server, expected) {
   const limit = Date.now() + 5000;
   for (;;) {
-    const text = await (await fetch(`http://${where}/metrics`)).text();
-    const open = Number(/^latchkey_connections ([0-9]+)$/m.exec(text)[1]);
+    const open = await metric(server, 'latchkey_connections');
     if (open === expected || Date.now() > limit) return open;
     await sleep(50);
   }
 }
+
+// Connections that it ever had.
+export const accepted = (server) => metric(server, 'latchkey_connections_accepted_total');
