@@ -21,7 +21,6 @@ constexpr std::uint32_t receive_buffers = 1024;
 constexpr std::size_t spare_buffers_max = 256;
 constexpr std::size_t spare_buffer_bytes_max = 64 * 1024;
 constexpr base::mono_ns accept_pause = 100'000'000;
-constexpr base::mono_ns shedding_pause = 100'000'000;  // it walks all connections
 
 // Each worker to a core of its own, where there are enough: its memory and its interrupts stay
 // near.
@@ -222,9 +221,8 @@ void worker::feed_starved() {
 // for much, do not read it, and have more than their share of what there is.
 void worker::shed_hoarders() {
     if (now_.mono < next_shedding_) return;
-    next_shedding_ = now_.mono + shedding_pause;
-    auto const share =
-        static_cast<std::size_t>(held_bytes_max_) / 2 / std::max<std::size_t>(connections(), 1);
+    next_shedding_ = now_.mono + accept_pause;  // it walks all connections
+    auto const share = static_cast<std::size_t>(held_bytes_max_) / 2 / (connections() + 1);
     for (auto *io = open_, *next = io; io != nullptr; io = next) {
         next = io->next_open;
         if (io->hoards(share, now_.mono)) io->reset();
@@ -399,7 +397,7 @@ void worker::take_up_supplies() {
 
 void worker::finish() {
     tell([this] { finishing_ = true; });
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
 }
 
 // When it is time, or much has come together; after the store refused, only when it is time.
@@ -444,8 +442,17 @@ void worker::thread_main(std::vector<listener> const* listeners, std::atomic<int
     if (!ready) *failure = ready.error();
     started->store(ready ? 1 : 2);
     started->notify_one();
-    if (!ready) return;
+    if (ready) turn_until_finished();
+}
 
+base::result<void> worker::run(std::vector<listener> const& listeners) {
+    coro::frame_pool::installation const pooled(frames_);
+    if (auto const ready = set_up(listeners); !ready) return ready;
+    turn_until_finished();
+    return {};
+}
+
+void worker::turn_until_finished() {
     auto const accepts_still = [this] {
         return std::any_of(acceptors_.begin(), acceptors_.end(),
                            [](auto const& each) { return each->active; });

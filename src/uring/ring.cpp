@@ -14,38 +14,6 @@ thread_local ring* ring_of_thread = nullptr;
 // A submission whose completion nobody needs points here.
 operation const unwanted{[](operation&, std::int32_t, std::uint32_t) {}};
 
-base::error set_up_error(int number) {
-    switch (-number) {
-        case ENOSYS:
-            // Podman's default profile answers as a kernel would that has none.
-            return {
-                "there is no io_uring here: Linux 6.1 or newer is needed and, in a container, a "
-                "seccomp profile that allows io_uring_setup, io_uring_enter and io_uring_register"};
-        case EPERM:
-            return {
-                "io_uring is forbidden here: set the sysctl kernel.io_uring_disabled to 0 or, in a "
-                "container, "
-                "use a seccomp profile that allows io_uring_setup, io_uring_enter and "
-                "io_uring_register "
-                "(Docker's default does not)"};
-        case EINVAL:
-            return {"this kernel's io_uring is too old: Linux 6.1 or newer is needed"};
-        case ENOMEM:
-            return {
-                "no memory may be locked for io_uring: raise the limit of locked memory (ulimit "
-                "-l, or "
-                "LimitMEMLOCK= in the unit)"};
-        case EMFILE:
-        case ENFILE:
-            return {
-                "no descriptor is left for io_uring: raise the limit of open files (ulimit -n, or "
-                "LimitNOFILE= "
-                "in the unit)"};
-        default:
-            return base::errno_error("io_uring cannot be set up", number);
-    }
-}
-
 // What the service does with a ring. Whoever gets hold of one can do nothing else with it: a ring
 // would be a way past a filter of system calls.
 constexpr std::uint8_t operations[] = {IORING_OP_NOP,  IORING_OP_ACCEPT,  IORING_OP_RECV,
@@ -79,6 +47,34 @@ int restrict_and_enable(io_uring& native) {
 
 }  // namespace
 
+base::error refusal(int number) {
+    switch (-number) {
+        case ENOSYS:
+            // Podman's default profile answers as a kernel would that has none.
+            return {
+                "there is no io_uring here: Linux 6.1 or newer is needed and, in a container, a "
+                "seccomp profile that allows io_uring_setup, io_uring_enter and io_uring_register"};
+        case EPERM:
+            return {
+                "io_uring is forbidden here: set the sysctl kernel.io_uring_disabled to 0 or, in a "
+                "container, use a seccomp profile that allows io_uring_setup, io_uring_enter and "
+                "io_uring_register (Docker's default does not)"};
+        case EINVAL:
+            return {"this kernel's io_uring is too old: Linux 6.1 or newer is needed"};
+        case ENOMEM:
+            return {
+                "no memory may be locked for io_uring: raise the limit of locked memory (ulimit "
+                "-l, or LimitMEMLOCK= in the unit)"};
+        case EMFILE:
+        case ENFILE:
+            return {
+                "no descriptor is left for io_uring: raise the limit of open files (ulimit -n, or "
+                "LimitNOFILE= in the unit)"};
+        default:
+            return base::errno_error("io_uring cannot be set up", number);
+    }
+}
+
 base::result<std::unique_ptr<ring>> ring::make(ring_options options) {
     std::unique_ptr<ring> made(new ring);
     io_uring_params params{};
@@ -90,9 +86,9 @@ base::result<std::unique_ptr<ring>> ring::make(ring_options options) {
     if (int const code = io_uring_queue_init_params(options.submissions, &made->ring_, &params);
         code < 0) {
         made->ring_.ring_fd = -1;
-        return set_up_error(code);
+        return refusal(code);
     }
-    if (int const code = restrict_and_enable(made->ring_); code < 0) return set_up_error(code);
+    if (int const code = restrict_and_enable(made->ring_); code < 0) return refusal(code);
     // The kernel looks SQEs up through this array; with the identity in it, moving the tail is all
     // that a submission takes.
     for (unsigned i = 0; i < made->ring_.sq.ring_entries; ++i) made->ring_.sq.array[i] = i;

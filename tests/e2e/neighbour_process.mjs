@@ -3,6 +3,7 @@
 // the sockets' bytes itself: whatever else a client library does would be measured too.
 //
 //   const child = fork('neighbour_process.mjs');  child.send({ host, port, ca, key })   // ca: null without TLS
+//   'ready' comes after the first answer
 //   child.send('stop') → it answers { asked, failed: [text…], p50, p99, worst } in milliseconds, and ends
 
 import net from 'node:net';
@@ -37,6 +38,7 @@ async function run(where) {
       socket = null;
       if (failed.length > 20) break;
     }
+    if (asked === 1) process.send('ready');
     took.push(Number(process.hrtime.bigint() - at) / 1e6);
     // Every hundredth on a new connection, since those are what hostile clients take away.
     if (asked % 100 === 0) {

@@ -104,7 +104,7 @@ struct whole_service {
         key = fresh.text();
         auto store = store::environment::open({.directory = settings.data}).value();
         std::vector<store::command> commands(1);
-        model::key record{.digest = auth::digest_of(key), .name = "first"};
+        model::key record{.digest = auth::digest_of(key), .name = "first", .rate_limits = {}};
         record.scopes.add("*");
         commands[0].what = store::create_key{record};
         EXPECT_TRUE(store::apply(*store, std::move(commands)));
