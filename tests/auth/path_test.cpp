@@ -18,6 +18,19 @@
 namespace latchkey::auth {
 namespace {
 
+// An instrumented build looks twice at what lies at the end of a table, and six digits of the
+// checksum, which is no secret, are looked up in one.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define LATCHKEY_INSTRUMENTED 1
+#endif
+#endif
+#ifdef LATCHKEY_INSTRUMENTED
+constexpr std::size_t slack = 6 * 6;
+#else
+constexpr std::size_t slack = 0;
+#endif
+
 constexpr std::size_t checked = key_prefix_bytes + key_random_bytes;
 
 // As much of `real` as is said, then others, with the checksum that belongs to it.
@@ -33,11 +46,13 @@ std::string key_with(std::string_view real, std::size_t right) {
 // process may be traced.
 template <class Function>
 std::optional<std::size_t> instructions(std::string const& key, Function what) {
+    alignas(64) static char place[key_bytes];  // the same for every key
+    key.copy(place, key_bytes);
     auto const child = ::fork();
     if (child == 0) {
         if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(1);
         ::raise(SIGSTOP);
-        what(key);
+        what(std::string_view(place, key_bytes));
         ::raise(SIGSTOP);
         ::_exit(0);
     }
@@ -57,7 +72,7 @@ std::optional<std::size_t> instructions(std::string const& key, Function what) {
     return count;
 }
 
-void look_at(std::string const& key) {
+void look_at(std::string_view key) {
     bool const formed = has_key_form(key);
     auto const digest = digest_of(key);
     asm volatile("" : : "r"(formed), "r"(digest.data()) : "memory");
@@ -65,7 +80,7 @@ void look_at(std::string const& key) {
 
 TEST(path, of_a_key_is_the_same_however_much_of_it_is_right) {
     fresh_key const real("lkey");
-    look_at(std::string(real.text()));  // what is done once is done
+    look_at(real.text());  // what is done once is done
     std::set<std::size_t> counts;
     for (std::size_t right = 0; right <= checked; right += 6) {
         auto const key = key_with(real.text(), right);
@@ -74,7 +89,7 @@ TEST(path, of_a_key_is_the_same_however_much_of_it_is_right) {
         if (!count) GTEST_SKIP() << "no process may be traced here";
         counts.insert(*count);
     }
-    EXPECT_EQ(counts.size(), 1u) << "from " << *counts.begin() << " to " << *counts.rbegin();
+    EXPECT_LE(*counts.rbegin() - *counts.begin(), slack) << "of " << *counts.begin();
     EXPECT_GT(*counts.begin(), 200u) << "they were counted";
 }
 
@@ -90,20 +105,20 @@ TEST(path, tells_nothing_of_the_secret_characters_where_the_checksum_is_wrong) {
         if (!count) GTEST_SKIP() << "no process may be traced here";
         counts.insert(*count);
     }
-    EXPECT_EQ(counts.size(), 1u);
+    EXPECT_LE(*counts.rbegin() - *counts.begin(), slack) << "of " << *counts.begin();
 }
 
 // That the count would show it.
 TEST(path, is_longer_where_a_comparison_goes_on_longer) {
     std::string const real(fresh_key("lkey").text());
-    auto const naive = [&real](std::string const& key) {
+    auto const naive = [&real](std::string_view key) {
         std::size_t same = 0;
         while (same < key.size() && key[same] == real[same]) ++same;
         asm volatile("" : : "r"(same));
     };
     auto const none = instructions(key_with(real, 0), naive);
     if (!none) GTEST_SKIP() << "no process may be traced here";
-    EXPECT_GT(*instructions(key_with(real, 30), naive), *none);
+    EXPECT_GT(*instructions(key_with(real, checked), naive), *none + slack);
 }
 
 }  // namespace
