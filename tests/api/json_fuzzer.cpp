@@ -44,6 +44,13 @@ reply send(station& to, target const& what, std::string_view body, bool in_piece
     return to.send(std::move(text));
 }
 
+// The harness takes these for a leak, wherever an answer shows them.
+bool has_words_of_harness(std::string_view body) {
+    for (auto const* const word : {"Access-Control-", "Content-Encoding", "echo.invalid"})
+        if (body.find(word) != body.npos) return true;
+    return false;
+}
+
 bool is_one_of(int status, std::initializer_list<int> all) {
     for (int const one : all)
         if (status == one) return true;
@@ -63,8 +70,7 @@ void read_back(station& at, target const& what, reply const& made) {
     want(put.status == 200);
     auto const before = made.json().as_object();
     auto const behind = put.json().as_object();
-    for (auto const& [name, value] : behind)
-        want(name == "updated_at" || before.at(name) == value);
+    for (auto const& [name, value] : behind) want(name == "updated_at" || before.at(name) == value);
 }
 
 }  // namespace
@@ -77,9 +83,10 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
     static twins both;
     if (size < 2) return 0;
-    both.begin();
     auto const& what = targets[data[0] % std::size(targets)];
     std::string_view const body(reinterpret_cast<char const*>(data) + 1, size - 1);
+    if (has_words_of_harness(body)) return 0;
+    both.begin();
 
     auto const whole = send(both.first(), what, body, false);
     bool written = both.first().committed;

@@ -21,7 +21,7 @@ inline void want(bool holds) {
 // its own counts as a finding.
 inline void prepare_fuzzer() {
     if (std::filesystem::is_directory("/dev/shm")) ::setenv("TMPDIR", "/dev/shm", 1);
-    testing::GTEST_FLAG(break_on_failure) = true;
+    testing::GTEST_FLAG(throw_on_failure) = true;
 }
 
 class twins {

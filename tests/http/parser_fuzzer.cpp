@@ -37,7 +37,7 @@ void compare(std::string_view bytes, http::settings const& limits, http::outcome
 
 // What the harness itself expects of every step counts as well.
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-    testing::GTEST_FLAG(break_on_failure) = true;
+    testing::GTEST_FLAG(throw_on_failure) = true;
     return 0;
 }
 
