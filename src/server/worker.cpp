@@ -384,7 +384,7 @@ void worker::take_up_supplies() {
 
 void worker::finish() {
     tell([this] { finishing_ = true; });
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
 }
 
 // When it is time, or much has come together; after the store refused, only when it is time.
@@ -429,8 +429,17 @@ void worker::thread_main(std::vector<listener> const* listeners, std::atomic<int
     if (!ready) *failure = ready.error();
     started->store(ready ? 1 : 2);
     started->notify_one();
-    if (!ready) return;
+    if (ready) turn_until_finished();
+}
 
+base::result<void> worker::run(std::vector<listener> const& listeners) {
+    coro::frame_pool::installation const pooled(frames_);
+    if (auto const ready = set_up(listeners); !ready) return ready;
+    turn_until_finished();
+    return {};
+}
+
+void worker::turn_until_finished() {
     auto const accepts_still = [this] {
         return std::any_of(acceptors_.begin(), acceptors_.end(),
                            [](auto const& each) { return each->active; });

@@ -79,6 +79,9 @@ class worker {
     // Starts the thread; returns when the worker accepts, or what kept it from it. The listeners'
     // descriptors stay the caller's.
     base::result<void> start(std::vector<listener> const& listeners);
+    // The same on the caller's thread instead: returns after `finish`, or what kept it from
+    // accepting.
+    base::result<void> run(std::vector<listener> const& listeners);
     // From any thread; carried out between two turns.
     void stop_accepting();
     void drain();  // ends idle connections, the others after their answer
@@ -91,7 +94,7 @@ class worker {
     std::size_t connections() const { return connection_count_.load(std::memory_order_relaxed); }
     // For the thread that answers `/metrics`; what stands in it is a little late.
     worker_metrics const& metrics() const { return metrics_; }
-    // Ends the thread once no connection is left; call after `drain`.
+    // Ends the worker once no connection is left, and waits for its thread; call after `drain`.
     void finish();
 
     // For transports and connections, on the worker's thread.
@@ -157,6 +160,7 @@ class worker {
     base::result<void> set_up(std::vector<listener> const& listeners);
     void take_up_supplies();
     void publish_gauges();
+    void turn_until_finished();
     void turn();
     void run_ready();
     void run_handshakes();

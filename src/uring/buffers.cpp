@@ -45,8 +45,7 @@ base::result<std::unique_ptr<buffers>> buffers::make(ring& owner, std::uint32_t 
     registration.ring_entries = count;
     registration.bgid = group;
     if (int const code = io_uring_register_buf_ring(&owner.native(), &registration, 0); code < 0)
-        return base::errno_error(
-            "io_uring does not take receive buffers (Linux 6.1 or newer is needed)", code);
+        return refusal(code);
     io_uring_buf_ring_init(made->entries_);
     for (std::uint32_t i = 0; i < count; ++i) made->give_back(i << IORING_CQE_BUFFER_SHIFT);
     made->publish();

@@ -11,10 +11,11 @@ base::result<std::unique_ptr<mailbox>> mailbox::make(ring& owner) {
     made->event_ = eventfd(0, EFD_CLOEXEC);
     if (made->event_ < 0) return base::errno_error("no descriptor for a mailbox", errno);
     made->by_event_.owner = made->by_ring_.owner = made.get();
-    made->by_event_.complete = [](operation& self, std::int32_t result, std::uint32_t) {
+    // Whatever the result was: without a read nothing wakes the owner ever again.
+    made->by_event_.complete = [](operation& self, std::int32_t, std::uint32_t) {
         auto& box = *static_cast<wake_up&>(self).owner;
         box.armed_ = false;
-        if (!box.closing_ && result != -ECANCELED) box.arm();
+        if (!box.closing_) box.arm();
     };
     made->by_ring_.complete = [](operation&, std::int32_t, std::uint32_t) {};
     made->arm();

@@ -51,6 +51,16 @@ base::error missing(std::string_view what) {
             " in io_uring: Linux 6.1 or newer is needed"};
 }
 
+// Whoever lets a ring be made may still forbid what it takes to use it.
+base::result<void> probe_calls(ring& on) {
+    int const entered = io_uring_enter(static_cast<unsigned>(on.fd()), 0, 0, 0, nullptr);
+    if (entered < 0) return refusal(entered);
+    io_uring_probe none{};
+    int const registered = io_uring_register_probe(&on.native(), &none, 0);
+    if (registered == -EPERM || registered == -ENOSYS) return refusal(registered);
+    return {};
+}
+
 base::result<void> probe_opcodes(ring& on) {
     static constexpr struct {
         int code;
@@ -103,6 +113,7 @@ base::result<void> probe_receive(ring& on, int sender, int receiver) {
 base::result<void> probe() {
     auto made = ring::make({.submissions = 8, .completions = 16});
     if (!made) return made.error();
+    if (auto const calls = probe_calls(**made); !calls) return calls.error();
     if (auto const opcodes = probe_opcodes(**made); !opcodes) return opcodes;
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)

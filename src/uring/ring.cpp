@@ -14,7 +14,9 @@ thread_local ring* ring_of_thread = nullptr;
 // A submission whose completion nobody needs points here.
 operation const unwanted{[](operation&, std::int32_t, std::uint32_t) {}};
 
-base::error set_up_error(int number) {
+}  // namespace
+
+base::error refusal(int number) {
     switch (-number) {
         case ENOSYS:
             // Podman's default profile answers as a kernel would that has none.
@@ -24,29 +26,23 @@ base::error set_up_error(int number) {
         case EPERM:
             return {
                 "io_uring is forbidden here: set the sysctl kernel.io_uring_disabled to 0 or, in a "
-                "container, "
-                "use a seccomp profile that allows io_uring_setup, io_uring_enter and "
-                "io_uring_register "
-                "(Docker's default does not)"};
+                "container, use a seccomp profile that allows io_uring_setup, io_uring_enter and "
+                "io_uring_register (Docker's default does not)"};
         case EINVAL:
             return {"this kernel's io_uring is too old: Linux 6.1 or newer is needed"};
         case ENOMEM:
             return {
                 "no memory may be locked for io_uring: raise the limit of locked memory (ulimit "
-                "-l, or "
-                "LimitMEMLOCK= in the unit)"};
+                "-l, or LimitMEMLOCK= in the unit)"};
         case EMFILE:
         case ENFILE:
             return {
                 "no descriptor is left for io_uring: raise the limit of open files (ulimit -n, or "
-                "LimitNOFILE= "
-                "in the unit)"};
+                "LimitNOFILE= in the unit)"};
         default:
             return base::errno_error("io_uring cannot be set up", number);
     }
 }
-
-}  // namespace
 
 base::result<std::unique_ptr<ring>> ring::make(ring_options options) {
     std::unique_ptr<ring> made(new ring);
@@ -58,7 +54,7 @@ base::result<std::unique_ptr<ring>> ring::make(ring_options options) {
     if (int const code = io_uring_queue_init_params(options.submissions, &made->ring_, &params);
         code < 0) {
         made->ring_.ring_fd = -1;
-        return set_up_error(code);
+        return refusal(code);
     }
     // The kernel looks SQEs up through this array; with the identity in it, moving the tail is all
     // that a submission takes.

@@ -25,6 +25,10 @@ struct ring_options {
     unsigned completions = 8192;
 };
 
+// Why a ring cannot be had, in one sentence with the remedy; `number`: what a call of io_uring
+// returned, a negative errno.
+base::error refusal(int number);
+
 class ring {
   public:
     static base::result<std::unique_ptr<ring>> make(ring_options options = {});

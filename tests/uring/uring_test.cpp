@@ -123,6 +123,23 @@ TEST(mailbox, keeps_the_order_of_one_sender) {
     EXPECT_TRUE(box->idle());
 }
 
+// Found by the fake kernel: it was deaf from then on.
+TEST(mailbox, hears_on_after_its_read_was_cancelled) {
+    auto on = ring::make().value();
+    auto box = mailbox::make(*on).value();
+    turn(*on, false);
+    io_uring_prep_cancel64(on->submission(), 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
+    for (int i = 0; i < 3; ++i) turn(*on, false);
+    ASSERT_TRUE(box->may_sleep());
+    counted node;
+    box->post(node);
+    on->enter(true, base::read_clocks().mono + 2'000'000'000);
+    EXPECT_TRUE(on->has_completions()) << "nothing has woken it";
+    EXPECT_EQ(box->take(), &node);
+    box->close();
+    for (int i = 0; i < 10 && !box->idle(); ++i) turn(*on);
+}
+
 // Nothing posted may be lost and no sleeper may be left asleep, whoever posts.
 void hammer(bool senders_have_rings) {
     auto on = ring::make().value();

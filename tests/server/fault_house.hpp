@@ -1,0 +1,62 @@
+// One worker with all that it stands on, in a `world` and on its `kernel`: the store is real and
+// new, with users 1 to 3 and `posts` posts, the key is `key`.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "../uring/kernel.hpp"
+#include "../uring/world.hpp"
+#include "held_commits.hpp"
+#include "server/worker.hpp"
+
+namespace latchkey::fake {
+
+inline constexpr std::string_view key = "a.key.that.was.imported.and.is.long.enough";
+inline constexpr int users = 3, posts = 60;
+std::string user_name(int id);
+std::string user_email(int id);
+std::string post_body(int id);
+
+class house {
+  public:
+    explicit house(world& in);
+    ~house();
+    house(house const&) = delete;
+    house& operator=(house const&) = delete;
+
+    // On this thread, until `stop` was called and the last connection is gone.
+    base::result<void> run();
+    void stop();
+    void abort_all() { worker_->abort_all(); }
+    // Nothing may be left of it.
+    void expect_settled() const;
+
+    kernel& machine() { return kernel_; }
+    int listener() const { return listener_; }
+    store::environment& store() { return *store_; }
+    bool stopping() const { return stopping_; }
+
+  private:
+    void fill_store();
+
+    world& world_;
+    kernel kernel_;
+    int listener_;
+    bool stopping_ = false;
+    std::filesystem::path folder_;
+    std::unique_ptr<store::environment> store_;
+    std::unique_ptr<store::writer> writer_;
+    std::unique_ptr<held_commits> commits_;
+    std::unique_ptr<limit::buckets> buckets_;
+    std::unique_ptr<limit::failures> failures_;
+    std::unique_ptr<auth::seal> cursors_;
+    server::address_counts open_by_address_{0, 0, 0};
+    std::unique_ptr<server::log_thread> log_;
+    tls::signing_thread signer_;
+    std::unique_ptr<server::common> common_;
+    std::unique_ptr<server::worker> worker_;
+};
+
+}  // namespace latchkey::fake

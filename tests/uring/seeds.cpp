@@ -1,0 +1,86 @@
+#include "seeds.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+#include <random>
+
+namespace latchkey::fake {
+namespace {
+
+constexpr unsigned patience_seconds = 120;
+
+std::uint64_t sum(fault_counts const& of) {
+    return std::accumulate(of.begin(), of.end(), std::uint64_t{0});
+}
+
+std::size_t descriptors() {
+    std::filesystem::directory_iterator const all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+report run_here(std::uint64_t seed, std::function<void(world&)> const& run) {
+    auto const before = descriptors();
+    world all(seed);
+    run(all);
+    all.expect(descriptors() == before, "a descriptor of the process was left open");
+    return {all.counts(), all.traced()};
+}
+
+}  // namespace
+
+report run_seed(std::uint64_t seed, std::function<void(world&)> const& run) {
+    int ends[2];
+    if (pipe(ends) != 0) throw std::runtime_error("no pipe");
+    pid_t const child = fork();
+    if (child == 0) {
+        alarm(patience_seconds);  // a loop that never enters the kernel
+        auto const seen = run_here(seed, run);
+        auto const written = ::write(ends[1], &seen, sizeof seen);
+        ::_exit(written == sizeof seen ? 0 : 1);
+    }
+    ::close(ends[1]);
+    report seen;
+    bool const whole = ::read(ends[0], &seen, sizeof seen) == sizeof seen;
+    ::close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (!whole || status != 0) {
+        ADD_FAILURE() << "seed " << seed << " failed (status " << status
+                      << "): LATCHKEY_SEED=" << seed << " replays it";
+        return {};
+    }
+    return seen;
+}
+
+report hunt(std::uint64_t faults_min, std::function<void(world&)> const& run) {
+    if (char const* const one = std::getenv("LATCHKEY_SEED"))
+        return run_seed(std::strtoull(one, nullptr, 10), run);
+    std::uint64_t seed = 0;
+    if (char const* const many = std::getenv("LATCHKEY_FAULTS")) {
+        faults_min = std::strtoull(many, nullptr, 10);
+        seed = std::random_device()() * std::uint64_t{1'000'000};
+    }
+    report all;
+    std::uint64_t worlds = 0;
+    while (sum(all.struck) < faults_min && !testing::Test::HasFailure()) {
+        auto const one = run_seed(++seed, run);
+        ++worlds;
+        for (std::size_t i = 0; i < fault_count; ++i) all.struck[i] += one.struck[i];
+    }
+    std::printf("%llu faults in %llu worlds, the last of seed %llu:",
+                static_cast<unsigned long long>(sum(all.struck)),
+                static_cast<unsigned long long>(worlds), static_cast<unsigned long long>(seed));
+    for (std::size_t i = 0; i < fault_count; ++i)
+        std::printf(" %s %llu", std::string(name_of(static_cast<fault>(i))).c_str(),
+                    static_cast<unsigned long long>(all.struck[i]));
+    std::printf("\n");
+    return all;
+}
+
+}  // namespace latchkey::fake
