@@ -45,6 +45,9 @@ constexpr setting table[] = {
      "Sunset and Link"},
     at_start({"connections", &config::connections, "open connections of one worker at most", 1,
               1'000'000}),
+    at_start({"confined", &config::confined,
+              "end the process at any system call that the service does not make, and let nobody "
+              "but root look into its memory; false is for debugging it"}),
     {"tls.certificate", &config::tls_certificate,
      "PEM file with the certificate chain; empty makes a self-signed one"},
     {"tls.key", &config::tls_key, "PEM file with the private key"},

@@ -28,6 +28,7 @@ struct config {
     std::vector<std::string> trusted_proxies;
     std::vector<std::string> deprecated;
     std::uint64_t connections = 8192;
+    bool confined = true;
 
     std::string tls_certificate;
     std::string tls_key;

@@ -12,6 +12,16 @@ namespace latchkey::server {
 namespace {
 
 constexpr int backlog = 4096;
+// What the kernel takes of our answers beyond what the client's window lets it send.
+constexpr int kernel_bytes_max = 128 * 1024;
+
+// Accepted sockets inherit both.
+void tune(int fd) {
+    int const on = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    // Or megabytes that nobody reads would lie where no deadline and no budget sees them.
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kernel_bytes_max, sizeof kernel_bytes_max);
+}
 
 base::error cannot_listen(listen_address const& where, int number) {
     auto failure = base::errno_error("cannot listen on " + where.url(), number);
@@ -31,8 +41,7 @@ int bound_socket(listen_address const& where, bool shared) {
     if (address.ss_family != AF_UNIX) {
         ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         if (shared) ::setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
-        // Accepted sockets inherit it.
-        ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        tune(fd);
     }
     if (address.ss_family == AF_INET6) ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     if (::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0) return fd;
@@ -104,8 +113,7 @@ base::result<void> listening::look_at_handed(listen_address const& where) {
         where_.scheme = where.tls() ? listen_address::kind::https : listen_address::kind::http;
         where_.host = *host;
         where_.port = port_of(address);
-        int const on = 1;
-        ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        tune(fd);
     }
     return {};
 }

@@ -9,6 +9,7 @@
 #include "auth/key_form.hpp"
 #include "base/log.hpp"
 #include "server/bucket_file.hpp"
+#include "server/confine.hpp"
 #include "server/control.hpp"
 #include "server/exposition.hpp"
 #include "server/management.hpp"
@@ -44,6 +45,7 @@ class service {
     base::result<std::shared_ptr<tls::identity const>> load_identity(config const& of) const;
     base::result<void> open_sockets(unsigned workers);
     base::result<void> start_workers(unsigned count);
+    void confine() const;
     bool wait_for_stop(base::mono_ns patience);
     base::result<void> reload();
     void finish_reload();
@@ -71,7 +73,7 @@ class service {
     std::unique_ptr<auth::seal> cursors_;
     std::unique_ptr<address_counts> open_by_address_;
     std::unique_ptr<log_thread> log_;
-    tls::signing_thread signer_;
+    std::unique_ptr<tls::signing_thread> signer_;
     std::vector<listening> sockets_;
     std::unique_ptr<store::writer> writer_;
     std::unique_ptr<common> common_;
@@ -110,9 +112,6 @@ base::result<void> service::start() {
     open_by_address_ = std::make_unique<address_counts>(settings().http_connections_per_address,
                                                         settings().connections * workers, seed);
     cursors_ = std::make_unique<auth::seal>(store_->derived_key("cursors").value());
-    auto log = log_thread::open(access_log_path(settings()));
-    if (!log) return log.error();
-    log_ = std::move(*log);
 
     auto const identity = load_identity(settings());
     if (!identity) return identity.error();
@@ -120,10 +119,20 @@ base::result<void> service::start() {
     supplies_.tickets = tls::ticket_keys::make();
     if (auto const opened = open_sockets(workers); !opened) return opened.error();
     if (auto const opened = open_management(); !opened) return opened.error();
+
+    // Ports below 1024 may have taken a capability; no thread has begun.
+    if (auto const given_up = give_up_privileges(); !given_up) return given_up.error();
+    auto log = log_thread::open(access_log_path(settings()));
+    if (!log) return log.error();
+    log_ = std::move(*log);
+    signer_ = std::make_unique<tls::signing_thread>();
     writer_ = std::make_unique<store::writer>(*store_);
     common_.reset(new common{*store_, *writer_, *buckets_, *failures_, *cursors_, *open_by_address_,
-                             *log_, signer_});
-    return start_workers(workers);
+                             *log_, *signer_});
+    if (auto const started = start_workers(workers); !started) return started.error();
+    if (settings().confined && !sanitized) confine();
+    for (auto const& socket : sockets_) base::say("listening on " + socket.where().url());
+    return {};
 }
 
 // The default address may be some other program's; one that was chosen must be had.
@@ -201,8 +210,16 @@ base::result<void> service::start_workers(unsigned count) {
         }
         workers_.push_back(std::move(made));
     }
-    for (auto const& socket : sockets_) base::say("listening on " + socket.where().url());
     return {};
+}
+
+// Some sandboxes allow no filter within; what they forbid themselves is then all there is.
+void service::confine() const {
+    hide_memory();
+    if (auto const filtered = filter_system_calls(); !filtered)
+        base::say(base::severity::warning, filtered.error().message +
+                                               ": the service runs without (confined = false "
+                                               "does not try)");
 }
 
 void service::obey_signals() {

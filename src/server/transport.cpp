@@ -1,7 +1,11 @@
 #include "server/transport.hpp"
 
 #include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -20,6 +24,7 @@ using namespace base::limits;
 
 constexpr base::mono_ns second = 1'000'000'000;
 constexpr base::mono_ns linger_ns = 2 * second;
+constexpr base::mono_ns last_look_ns = second / 10;  // for the client's system to acknowledge
 // A send is asked for in pieces, so that a client that reads, however slowly, is seen to read.
 constexpr std::size_t send_bytes_max = 64 * kib;
 
@@ -200,7 +205,7 @@ void transport::no_more_input() {
     if (handshaking_)
         abort();
     else if (phase_ == phase::lingering)
-        begin_close();
+        close_once_read();
     else if (waiter_ && waiting_for_ == wait::input)
         resume(news::end);
 }
@@ -247,11 +252,10 @@ void transport::on_send(std::int32_t result) {
     if (sent_ < sending_.size()) {
         begin_send();
     } else {
+        // The deadline stays: the kernel has what it took, the client may not.
         sent_ = 0;
-        write_deadline_ = 0;
         if (secret_) base::wipe(sending_.data(), sending_.size());
         home_.give_back(std::exchange(sending_, {}));
-        arm_deadline();
         if (unsent() != 0 || phase_ == phase::finishing) mark_dirty();
     }
     account();
@@ -270,15 +274,46 @@ void transport::finish() {
 }
 
 void transport::shut_down_writing() {
-    if (input_ended_) return begin_close();
     // What the client still sends is read and dropped: closing a socket with unread bytes resets
     // the connection, and the client could lose the answer (RFC 9112 §9.6).
     ::shutdown(fd_, SHUT_WR);
     phase_ = phase::lingering;
     paused_ = false;
+    if (input_ended_) return close_once_read();
     end_deadline_ = home_.now().mono + linger_ns;
     arm_deadline();
     if (!receive_.active && !starved_) begin_receive();
+}
+
+// A socket that is closed leaves to the kernel what the client has not taken, for as long as the
+// client likes and counted by nobody. So it is kept until then, or until `on_deadline` resets it.
+void transport::close_once_read() {
+    if (!client_owes_reading()) return begin_close();
+    end_deadline_ = home_.now().mono + last_look_ns;
+    arm_deadline();
+}
+
+bool transport::client_owes_reading() const {
+    if (write_deadline_ == 0) return false;
+    // Of a connection that was reset the kernel has nothing any more, but still says how much it
+    // was.
+    std::uint8_t state = 0;  // the first member of tcp_info
+    socklen_t size = sizeof state;
+    if (::getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &state, &size) == 0 && state == TCP_CLOSE)
+        return false;
+    int bytes = 0;
+    return ::ioctl(fd_, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
+// What the kernel still has goes too.
+void transport::reset() {
+    linger const at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    abort();
+}
+
+bool transport::hoards(std::size_t share, base::mono_ns now) const {
+    return send_.active && unsent() > share && now - (write_deadline_ - send_ns()) >= second;
 }
 
 void transport::abort() {
@@ -383,8 +418,14 @@ void transport::arm_deadline() {
 }
 
 void transport::on_deadline(base::mono_ns now) {
-    if (end_deadline_ != 0 && now >= end_deadline_) return begin_close();
-    if (write_deadline_ != 0 && now >= write_deadline_) return abort();
+    if (write_deadline_ != 0 && now >= write_deadline_) {
+        if (send_.active || client_owes_reading()) return reset();
+        write_deadline_ = 0;
+    }
+    if (end_deadline_ != 0 && now >= end_deadline_) {
+        if (phase_ != phase::lingering || !client_owes_reading()) return begin_close();
+        end_deadline_ = now + second;
+    }
     if (read_deadline_ != 0 && now >= read_deadline_) {
         read_deadline_ = 0;
         if (waiter_ && waiting_for_ == wait::input) resume(news::late);

@@ -96,6 +96,10 @@ class transport {
     // When the worker stops: tells the coroutine of an idle connection `end`, ends one that is
     // dead.
     void end_idle();
+    // Keeps more than `share` for a client that took nothing of it for a second.
+    bool hoards(std::size_t share, base::mono_ns now) const;
+    // Ends at once, and what the kernel has for the client is dropped too.
+    void reset();
     // Bytes of a body in hand, for the worker's budget.
     void hold_body(std::size_t bytes) { body_held_ = bytes, account(); }
 
@@ -148,6 +152,8 @@ class transport {
     void no_more_input();
     void begin_close();
     void shut_down_writing();
+    void close_once_read();
+    bool client_owes_reading() const;
     void check_gone();
     void arm_deadline();
     void on_deadline(base::mono_ns now);

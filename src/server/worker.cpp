@@ -149,6 +149,7 @@ void worker::turn() {
     feed_starved();
     flush_dirty();
     timers_->expire(now_.mono);
+    if (held_ > held_bytes_max_ / 2) shed_hoarders();
     log_.turn(now_.mono);
     publish_gauges();
 }
@@ -214,6 +215,18 @@ void worker::feed_starved() {
     for (std::size_t i = 0; i < count; ++i)
         if (starved_[i] != nullptr) starved_[i]->receive_again();
     starved_.erase(starved_.begin(), starved_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+// Past its budget the worker refuses everyone's requests. Before it comes to that, those go who ask
+// for much, do not read it, and have more than their share of what there is.
+void worker::shed_hoarders() {
+    if (now_.mono < next_shedding_) return;
+    next_shedding_ = now_.mono + accept_pause;  // it walks all connections
+    auto const share = static_cast<std::size_t>(held_bytes_max_) / 2 / (connections() + 1);
+    for (auto *io = open_, *next = io; io != nullptr; io = next) {
+        next = io->next_open;
+        if (io->hoards(share, now_.mono)) io->reset();
+    }
 }
 
 // ---- for transports

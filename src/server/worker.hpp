@@ -167,6 +167,7 @@ class worker {
     void run_again();
     void flush_dirty();
     void feed_starved();
+    void shed_hoarders();
     bool may_block() const;
     void end_idle();
     void report_uses();
@@ -210,6 +211,7 @@ class worker {
     std::vector<std::string> spare_;
     std::ptrdiff_t held_ = 0;
     std::ptrdiff_t held_bytes_max_ = 0;
+    base::mono_ns next_shedding_ = 0;
     std::atomic<std::size_t> connection_count_{0};
     bool accepting_ = true;
     bool ends_idle_ = false;

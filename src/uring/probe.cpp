@@ -137,10 +137,15 @@ std::string raise_limits(unsigned workers, unsigned long descriptors) {
                       "in the unit";
     }
     if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0) {
+        // The rings are made without any privilege, so one that is there now is used here.
+        rlimit const unbounded{RLIM_INFINITY, RLIM_INFINITY};
         locked.rlim_cur = locked.rlim_max;
-        setrlimit(RLIMIT_MEMLOCK, &locked);
-        // About 220 KiB of rings a worker; a privileged process is not held to the limit.
-        if (geteuid() != 0 && locked.rlim_cur < workers * 256ul * 1024) {
+        if (setrlimit(RLIMIT_MEMLOCK, &unbounded) == 0)
+            locked = unbounded;
+        else
+            setrlimit(RLIMIT_MEMLOCK, &locked);
+        // About 220 KiB of rings a worker.
+        if (locked.rlim_cur < workers * 256ul * 1024) {
             if (!warning.empty()) warning += "; ";
             warning +=
                 "only " + std::to_string(locked.rlim_cur / 1024) +

@@ -14,6 +14,37 @@ thread_local ring* ring_of_thread = nullptr;
 // A submission whose completion nobody needs points here.
 operation const unwanted{[](operation&, std::int32_t, std::uint32_t) {}};
 
+// What the service does with a ring. Whoever gets hold of one can do nothing else with it: a ring
+// would be a way past a filter of system calls.
+constexpr std::uint8_t operations[] = {IORING_OP_NOP,  IORING_OP_ACCEPT,  IORING_OP_RECV,
+                                       IORING_OP_SEND, IORING_OP_CLOSE,   IORING_OP_ASYNC_CANCEL,
+                                       IORING_OP_READ, IORING_OP_MSG_RING};
+constexpr std::uint8_t registrations[] = {IORING_REGISTER_PROBE, IORING_REGISTER_PBUF_RING,
+                                          IORING_UNREGISTER_PBUF_RING, IORING_REGISTER_RING_FDS,
+                                          IORING_UNREGISTER_RING_FDS};
+
+// Ends the state in which the ring was made: disabled, and open to restrictions.
+int restrict_and_enable(io_uring& native) {
+    std::vector<io_uring_restriction> rules;
+    for (auto const code : operations)
+        rules.push_back(
+            {.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = code, .resv = 0, .resv2 = {}});
+    for (auto const code : registrations)
+        rules.push_back({.opcode = IORING_RESTRICTION_REGISTER_OP,
+                         .register_op = code,
+                         .resv = 0,
+                         .resv2 = {}});
+    rules.push_back({.opcode = IORING_RESTRICTION_SQE_FLAGS_ALLOWED,
+                     .sqe_flags = IOSQE_BUFFER_SELECT,
+                     .resv = 0,
+                     .resv2 = {}});
+    // liburing 2.3 declares functions for these two and does not export them.
+    auto const fd = static_cast<unsigned>(native.ring_fd);
+    int const code = io_uring_register(fd, IORING_REGISTER_RESTRICTIONS, rules.data(),
+                                       static_cast<unsigned>(rules.size()));
+    return code < 0 ? code : io_uring_register(fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
+}
+
 }  // namespace
 
 base::error refusal(int number) {
@@ -49,13 +80,15 @@ base::result<std::unique_ptr<ring>> ring::make(ring_options options) {
     io_uring_params params{};
     params.flags = IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
                    IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN |
-                   IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
+                   IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP |
+                   IORING_SETUP_R_DISABLED;
     params.cq_entries = options.completions;
     if (int const code = io_uring_queue_init_params(options.submissions, &made->ring_, &params);
         code < 0) {
         made->ring_.ring_fd = -1;
         return refusal(code);
     }
+    if (int const code = restrict_and_enable(made->ring_); code < 0) return refusal(code);
     // The kernel looks SQEs up through this array; with the identity in it, moving the tail is all
     // that a submission takes.
     for (unsigned i = 0; i < made->ring_.sq.ring_entries; ++i) made->ring_.sq.array[i] = i;

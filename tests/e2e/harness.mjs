@@ -82,8 +82,9 @@ export async function startServer({
   workers = 2,
   management = 'off',
   log = path.join(path.dirname(data), 'access.log'),
+  under = [], // a program that starts it, and its words
 } = {}) {
-  const options = { data, listen, args, config, workers, management, log };
+  const options = { data, listen, args, config, workers, management, log, under };
   const words = ['serve', '--data', data, '--workers', String(workers), '--access-log', log,
     ...(management === null ? [] : ['--management', management]),
     ...listen.flatMap((url) => ['--listen', url]), ...args];
@@ -92,7 +93,8 @@ export async function startServer({
     fs.writeFileSync(file, config);
     words.push('--config', file);
   }
-  const child = spawn(binary, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const [program, ...before] = [...under, binary];
+  const child = spawn(program, [...before, ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
   children.add(child);
   const server = new Server(child, options);
   await server.accepting();

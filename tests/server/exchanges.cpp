@@ -60,7 +60,8 @@ std::string visitor::next_id() {
 
 std::string visitor::head(std::string_view line, std::string_view id, std::string_view more) {
     return std::string(line) + " HTTP/1.1\r\nHost: here.example\r\nX-API-Key: " + std::string(key) +
-           "\r\nX-Request-Id: " + std::string(id) + "\r\n" + std::string(more) + "\r\n";
+           "\r\nX-Forwarded-Proto: https\r\nX-Request-Id: " + std::string(id) + "\r\n" +
+           std::string(more) + "\r\n";
 }
 
 // Its length told first, or in chunks.
@@ -115,7 +116,7 @@ visitor::exchange visitor::make() {
             return world_.chance(200) ? half_a_body() : read_user();
         case 4:
         case 5:
-            return make_post();
+            return make_post(world_.below(1 << world_.below(17)));
         case 6:
         case 7:
             return make_user();
@@ -250,12 +251,11 @@ visitor::exchange visitor::creation_of(std::shared_ptr<creation> what, bool agai
 }
 
 // Its body comes back, so that each of its bytes is seen to have arrived.
-visitor::exchange visitor::make_post() {
+visitor::exchange visitor::make_post(std::size_t size) {
     exchange made;
     auto const id = next_id();
     std::string text;
-    for (auto size = world_.below(1 << world_.below(17)); size != 0 && text.size() < 65'536; --size)
-        text += static_cast<char>('a' + world_.below(26));
+    while (text.size() < size) text += static_cast<char>('a' + world_.below(26));
     auto const title = "Post of " + id;
     made.request =
         with_body("POST /api/v1/posts", id,

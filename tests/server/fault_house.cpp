@@ -18,7 +18,8 @@ std::string post_body(int id) {
     return std::string(static_cast<std::size_t>(id) * 100, static_cast<char>('a' + id % 26));
 }
 
-house::house(world& in) : world_(in), kernel_(in), listener_(kernel_.listen()) {
+house::house(world& in)
+    : world_(in), kernel_(in), listener_(kernel_.listen()), proxied_listener_(kernel_.listen()) {
     auto name = (std::filesystem::temp_directory_path() / "fault-test-XXXXXX").string();
     base::check(mkdtemp(name.data()) != nullptr, "no temporary directory");
     folder_ = name;
@@ -35,8 +36,9 @@ house::house(world& in) : world_(in), kernel_(in), listener_(kernel_.listen()) {
     log_ = server::log_thread::open("").value();
     common_.reset(new server::common{*store_, *writer_, *buckets_, *failures_, *cursors_,
                                      open_by_address_, *log_, signer_});
-    server::supplies const given{std::make_shared<server::rulebook>(server::config{}), nullptr,
-                                 nullptr};
+    server::config settings;
+    settings.trusted_proxies = {"127.0.0.1"};
+    server::supplies const given{std::make_shared<server::rulebook>(settings), nullptr, nullptr};
     worker_ = std::make_unique<server::worker>(*common_, 0, given);
 }
 
@@ -69,7 +71,7 @@ void house::fill_store() {
 }
 
 base::result<void> house::run() {
-    return worker_->run({{.fd = listener_}});
+    return worker_->run({{.fd = listener_}, {.fd = proxied_listener_, .proxy = true}});
 }
 
 // As the service does.

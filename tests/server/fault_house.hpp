@@ -35,6 +35,7 @@ class house {
 
     kernel& machine() { return kernel_; }
     int listener() const { return listener_; }
+    int proxied_listener() const { return proxied_listener_; }  // a PROXY header comes first
     store::environment& store() { return *store_; }
     bool stopping() const { return stopping_; }
 
@@ -43,7 +44,7 @@ class house {
 
     world& world_;
     kernel kernel_;
-    int listener_;
+    int listener_, proxied_listener_;
     bool stopping_ = false;
     std::filesystem::path folder_;
     std::unique_ptr<store::environment> store_;

@@ -44,7 +44,7 @@ void run_worker(world& all) {
 }
 
 TEST(worker, gives_every_answer_whole_and_leaves_nothing_whatever_fails) {
-    auto const all = hunt(15'000, run_worker);
+    auto const all = hunt(10'000, run_worker);
     if (HasFailure() || std::getenv("LATCHKEY_SEED") != nullptr) return;
     for (std::size_t i = 0; i < fault_count; ++i)
         EXPECT_GT(all.struck[i], 0u) << name_of(static_cast<fault>(i));

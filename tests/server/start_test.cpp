@@ -55,6 +55,7 @@ std::string served() {
     settings.listen = {"http://127.0.0.1:0"};
     settings.management = "off";
     settings.access_log = "off";
+    settings.confined = false;  // this process goes on
     settings.workers = 2;
     auto const done =
         serve_until_stopped(settings, [] { return base::result<config>(base::error{"no"}); });

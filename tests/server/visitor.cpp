@@ -55,9 +55,14 @@ void visitor::begin() {
     slow_ = world_.chance(80);
     deaf_ = world_.chance(20);
     all_at_once_ = world_.chance(500);
-    plan(1 + static_cast<int>(world_.below(8)));
+    if (world_.chance(30))
+        plan_flood();
+    else
+        plan(1 + static_cast<int>(world_.below(8)));
     stays_idle_ = world_.chance(50);
-    connect(crowd_.house_.listener());
+    bool const proxied = world_.chance(200);
+    connect(proxied ? crowd_.house_.proxied_listener() : crowd_.house_.listener());
+    if (proxied) say(proxy_header());
     ask_next();
     if (deaf_) spoil();
     if (world_.chance(60))
@@ -77,6 +82,19 @@ void visitor::plan(int count) {
         plan_.push_back(make());
         if (plan_.back().last) return;
     }
+}
+
+// More at once than a connection keeps unread, or more answers than it keeps unsent.
+void visitor::plan_flood() {
+    all_at_once_ = true;
+    bool const writes = world_.chance(500);
+    for (int i = 0; i < 10; ++i) plan_.push_back(writes ? make_post(50'000) : read_posts());
+}
+
+// Version 2, from 198.51.100.9.
+std::string visitor::proxy_header() {
+    using namespace std::string_literals;
+    return "\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc6\x33\x64\x09\x0a\0\0\x01\x12\x34\x01\xbb"s;
 }
 
 void visitor::ask_next() {
@@ -135,7 +153,9 @@ bool visitor::may_end() const {
     if (crowd_.house_.stopping()) return heard_so_far_.empty();
     if (closed_) return true;
     if (!asked_.empty() || !plan_.empty()) return false;
-    return hung_up_ || world_.now() - last_heard_ >= (slow_ ? 20 : 59) * second;
+    // Who has said that nothing more comes need not wait.
+    auto const silent = world_.now() - last_heard_;
+    return hung_up_ ? silent < 10 * second : silent >= (slow_ ? 20 : 59) * second;
 }
 
 void visitor::ended(bool broken) {

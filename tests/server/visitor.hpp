@@ -70,6 +70,8 @@ class visitor final : public talker {
     };
 
     void plan(int count);
+    void plan_flood();
+    std::string proxy_header();
     exchange make();
     exchange read_user();
     exchange read_posts();
@@ -77,7 +79,7 @@ class visitor final : public talker {
     exchange find_user();
     exchange make_user();
     exchange creation_of(std::shared_ptr<creation> what, bool again);
-    exchange make_post();
+    exchange make_post(std::size_t size);
     exchange too_large();
     exchange malformed();
     exchange half_a_head();

@@ -16,6 +16,7 @@ extern "C" {
 // NOLINTBEGIN: the names are the linker's
 int __real_io_uring_queue_init_params(unsigned, io_uring*, io_uring_params*);
 void __real_io_uring_queue_exit(io_uring*);
+int __real_io_uring_register(unsigned, unsigned, void const*, unsigned);
 int __real_io_uring_register_ring_fd(io_uring*);
 int __real_io_uring_enter2(unsigned, unsigned, unsigned, unsigned, sigset_t*, size_t);
 int __real_io_uring_register_buf_ring(io_uring*, io_uring_buf_reg*, unsigned);
@@ -34,6 +35,12 @@ int __wrap_io_uring_queue_init_params(unsigned entries, io_uring* ring, io_uring
 void __wrap_io_uring_queue_exit(io_uring* ring) {
     if (auto* const fake = kernel::current()) return fake->tear_down();
     __real_io_uring_queue_exit(ring);
+}
+
+// Restrictions, and that the ring begins.
+int __wrap_io_uring_register(unsigned fd, unsigned what, void const* with, unsigned count) {
+    if (kernel::current() != nullptr) return 0;
+    return __real_io_uring_register(fd, what, with, count);
 }
 
 int __wrap_io_uring_register_ring_fd(io_uring* ring) {

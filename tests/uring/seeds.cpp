@@ -9,11 +9,13 @@
 #include <filesystem>
 #include <numeric>
 #include <random>
+#include <string>
 
 namespace latchkey::fake {
 namespace {
 
 constexpr unsigned patience_seconds = 120;
+constexpr std::uint64_t faults_between_lines = 100'000;
 
 std::uint64_t sum(fault_counts const& of) {
     return std::accumulate(of.begin(), of.end(), std::uint64_t{0});
@@ -22,6 +24,18 @@ std::uint64_t sum(fault_counts const& of) {
 std::size_t descriptors() {
     std::filesystem::directory_iterator const all("/proc/self/fd");
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+void say(report const& all, std::uint64_t worlds, std::uint64_t seed) {
+    std::string text = std::to_string(sum(all.struck)) + " faults in " + std::to_string(worlds) +
+                       " worlds, the last of seed " + std::to_string(seed) + ":";
+    for (std::size_t i = 0; i < fault_count; ++i)
+        text.append(" ")
+            .append(name_of(static_cast<fault>(i)))
+            .append(" ")
+            .append(std::to_string(all.struck[i]));
+    std::puts(text.c_str());
+    std::fflush(stdout);
 }
 
 report run_here(std::uint64_t seed, std::function<void(world&)> const& run) {
@@ -67,19 +81,16 @@ report hunt(std::uint64_t faults_min, std::function<void(world&)> const& run) {
         seed = std::random_device()() * std::uint64_t{1'000'000};
     }
     report all;
-    std::uint64_t worlds = 0;
+    std::uint64_t worlds = 0, said_at = 0;
     while (sum(all.struck) < faults_min && !testing::Test::HasFailure()) {
         auto const one = run_seed(++seed, run);
         ++worlds;
         for (std::size_t i = 0; i < fault_count; ++i) all.struck[i] += one.struck[i];
+        if (sum(all.struck) - said_at < faults_between_lines) continue;
+        said_at = sum(all.struck);
+        say(all, worlds, seed);
     }
-    std::printf("%llu faults in %llu worlds, the last of seed %llu:",
-                static_cast<unsigned long long>(sum(all.struck)),
-                static_cast<unsigned long long>(worlds), static_cast<unsigned long long>(seed));
-    for (std::size_t i = 0; i < fault_count; ++i)
-        std::printf(" %s %llu", std::string(name_of(static_cast<fault>(i))).c_str(),
-                    static_cast<unsigned long long>(all.struck[i]));
-    std::printf("\n");
+    say(all, worlds, seed);
     return all;
 }
 

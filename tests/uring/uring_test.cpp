@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -64,6 +65,28 @@ TEST(ring, takes_more_operations_than_its_queue_holds) {
     for (int i = 0; i < 1000; ++i) io_uring_prep_nop(on->submission(op));
     for (int i = 0; i < 1000 && op.results.size() < 1000; ++i) turn(*on);
     EXPECT_EQ(op.results.size(), 1000u);
+}
+
+// Or it would be a way past a filter of system calls.
+TEST(ring, does_nothing_but_what_the_service_needs) {
+    auto on = ring::make().value();
+    auto const refused = [&](auto prepare) {
+        noted op;
+        prepare(on->submission(op));
+        for (int i = 0; i < 10 && op.results.empty(); ++i) turn(*on);
+        return op.results == std::vector<std::int32_t>{-EACCES};
+    };
+    EXPECT_TRUE(refused([](auto* to) { io_uring_prep_openat(to, AT_FDCWD, "/", O_RDONLY, 0); }));
+    EXPECT_TRUE(refused([](auto* to) { io_uring_prep_socket(to, AF_INET, SOCK_STREAM, 0, 0); }));
+    EXPECT_TRUE(refused([](auto* to) { io_uring_prep_connect(to, 0, nullptr, 0); }));
+    EXPECT_TRUE(refused([](auto* to) { io_uring_prep_write(to, STDERR_FILENO, "", 0, 0); }));
+    EXPECT_TRUE(refused([](auto* to) { io_uring_prep_unlink(to, "/nothing", 0); }));
+    EXPECT_TRUE(refused([](auto* to) {
+        io_uring_prep_nop(to);
+        to->flags |= IOSQE_ASYNC;
+    }));
+    int files[] = {-1};
+    EXPECT_EQ(io_uring_register_files(&on->native(), files, 1), -EACCES);
 }
 
 TEST(ring, wakes_at_the_given_time) {
