@@ -42,7 +42,7 @@ class talker : public client {
     // A deaf one takes nothing until the end.
     bool deaf_ = false;
     // From here on the connection may be cut at any moment.
-    void spoil() { spoiled_ = true; }
+    void spoil() { spoiled_ = line_->is_spoiled = true; }
 
   private:
     void readable() final;
