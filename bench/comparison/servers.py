@@ -47,14 +47,14 @@ class Server:
             text = file.read()
         for name, value in {"FOLDER": self.folder, "PORT": self.port, "TLS_PORT": self.tls_port,
                             "CERTIFICATE": self.bench.certificate, "KEY": self.bench.certificate_key,
-                            "ACCESS_LOG": self.access_log, "USER": self.bench.user_name}.items():
+                            "ACCESS_LOG": self.access_log, "LOG": self.log_line, "USER": self.bench.user_name}.items():
             text = text.replace(f"@{name}@", str(value))
         path = os.path.join(self.folder, template)
         with open(path, "w") as file:
             file.write(text)
         return path
 
-    access_log = ""
+    access_log = log_line = ""
 
     def write_user(self):
         os.makedirs(os.path.join(self.folder, "www"), exist_ok=True)
@@ -115,6 +115,8 @@ class Haproxy(Server):
     def command(self, work):
         self.write_user()
         self.write_keys("keys.haproxy", "{key} client{n}\n")
+        # Its log goes to standard output, which is a file here: haproxy itself writes no files.
+        self.log_line = "log stdout format raw local0" if work.log else ""
         return ["haproxy", "-f", self.fill("haproxy.cfg")]
 
 

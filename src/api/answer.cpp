@@ -82,7 +82,8 @@ need exchange::dressed(http::response& answer) {
     if (s.who && s.uses != nullptr)
         s.uses->count(s.who->record().id, s.known_at, answer.status,
                       s.admitted && !s.quota.admitted());
-    answer.add("X-Request-Id", s.id.text());
+    answer.add_with("X-Request-Id", s.id.text().size(),
+                    [&](base::text_writer& value) { value.put(s.id.text()); });
     answer.add("X-Content-Type-Options", "nosniff");
     if (s.by_key) answer.add("Vary", "Authorization, X-API-Key");
     if (s.tls && s.rules->strict_transport_security)
@@ -93,9 +94,13 @@ need exchange::dressed(http::response& answer) {
     if (s.admitted || s.where.open)
         for (auto const& each : s.rules->deprecations)
             if (each.of == s.where.chosen) announce(each, answer);
-    if (!s.admitted || s.rate_line.empty()) return need::nothing;
-    answer.add("RateLimit-Policy", s.who->limits().header);
-    answer.add("RateLimit", s.rate_line);
+    if (!s.admitted || s.quota.count == 0) return need::nothing;
+    auto const& limits = s.who->limits();
+    answer.add_with("RateLimit-Policy", limits.header.size(),
+                    [&](base::text_writer& value) { value.put(limits.header); });
+    answer.add_with("RateLimit", limits.standings_bytes_max, [&](base::text_writer& value) {
+        limit::put_standings(limits, s.quota, value);
+    });
     return need::nothing;
 }
 

@@ -26,8 +26,7 @@ struct exchange::state {
     std::optional<auth::principal> who;
     base::wall_ms known_at = 0;  // when the key was found to be `who`'s
     limit::decision quota;
-    bool admitted = false;  // the limits were asked, whatever they said
-    std::string rate_line;
+    bool admitted = false;            // the limits were asked, whatever they said
     std::uint32_t failures_wait = 0;  // seconds that the client must not try further keys
     std::string decoded;              // a credential that was percent-encoded
     std::string canonical;            // the path, where it came without the prefix

@@ -197,8 +197,6 @@ bool exchange::admit(desk& at, base::instant now, http::response& answer) {
     auto const& limits = s.who->limits();
     s.quota = at.buckets.admit(s.who->record().id, limits, now.mono, 1);
     s.admitted = true;
-    s.rate_line.clear();
-    limit::append_header(limits, s.quota, s.rate_line);
     if (s.quota.admitted()) return true;
     refused(problem::rate_limited, answer);
     return false;

@@ -1,6 +1,9 @@
 #include "api/json_writer.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
 
 namespace latchkey::api {
 namespace {
@@ -28,36 +31,31 @@ std::size_t sequence_length(std::string_view text) {
     return overlong || outside ? 0 : length;
 }
 
-void append_escape(std::string& to, unsigned char byte) {
+std::string_view escape_of(unsigned char byte, char (&six)[6]) {
     static constexpr char digits[] = "0123456789abcdef";
     switch (byte) {
         case '"':
-            to.append("\\\"");
-            break;
+            return "\\\"";
         case '\\':
-            to.append("\\\\");
-            break;
+            return "\\\\";
         case '\n':
-            to.append("\\n");
-            break;
+            return "\\n";
         case '\r':
-            to.append("\\r");
-            break;
+            return "\\r";
         case '\t':
-            to.append("\\t");
-            break;
+            return "\\t";
         default:
-            to.append("\\u00");
-            to.push_back(digits[byte >> 4]);
-            to.push_back(digits[byte & 15]);
+            std::memcpy(six, "\\u00", 4);
+            six[4] = digits[byte >> 4];
+            six[5] = digits[byte & 15];
+            return {six, sizeof six};
     }
 }
 
-}  // namespace
-
-void append_string(std::string& to, std::string_view text) {
-    to.push_back('"');
-    std::size_t from = 0;  // of the run that is copied as it is
+// Gives the text away in pieces, each as it is to stand between the quotes.
+void for_each_piece(std::string_view text, auto give) {
+    std::size_t from = 0;  // of the run that stays as it is
+    char six[6];
     for (std::size_t i = 0; i < text.size();) {
         auto const byte = static_cast<unsigned char>(text[i]);
         if (is_plain_byte[byte]) {
@@ -68,11 +66,52 @@ void append_string(std::string& to, std::string_view text) {
             i += length;
             continue;
         }
-        to.append(text.substr(from, i - from));
-        byte >= 0x80 ? void(to.append("\xef\xbf\xbd")) : append_escape(to, byte);
+        give(text.substr(from, i - from));
+        give(byte >= 0x80 ? std::string_view("\xef\xbf\xbd") : escape_of(byte, six));
         from = ++i;
     }
-    to.append(text.substr(from));
+    give(text.substr(from));
+}
+
+// No byte needs an escape or a look at UTF-8. Eight at a time: a byte's top bit is set where it is
+// none of the plain ones; borrows travel upwards, so that a word without a set bit has none.
+bool is_all_plain(std::string_view text) {
+    constexpr std::uint64_t ones = 0x0101010101010101;
+    constexpr std::uint64_t tops = 0x8080808080808080;
+    auto const has_zero = [](std::uint64_t word) { return (word - ones) & ~word; };
+    auto const is_plain = [&](char const* at) {
+        std::uint64_t word;
+        std::memcpy(&word, at, sizeof word);
+        auto const stops = word | (word - ones * 0x20) | has_zero(word ^ (ones * 0x7f)) |
+                           has_zero(word ^ (ones * '"')) | has_zero(word ^ (ones * '\\'));
+        return (stops & tops) == 0;
+    };
+    if (text.size() < 8)
+        return std::ranges::all_of(text, [](unsigned char byte) { return is_plain_byte[byte]; });
+    for (std::size_t i = 0; i + 8 <= text.size(); i += 8)
+        if (!is_plain(text.data() + i)) return false;
+    return is_plain(text.data() + text.size() - 8);
+}
+
+}  // namespace
+
+std::size_t string_bytes_max(std::string_view text) {
+    constexpr std::size_t escape_bytes = std::string_view("\\u0000").size();
+    return 2 + (is_all_plain(text) ? text.size() : escape_bytes * text.size());
+}
+
+void put_string(base::text_writer& to, std::string_view text) {
+    to.put('"');
+    if (is_all_plain(text))
+        to.put(text);
+    else
+        for_each_piece(text, [&](std::string_view piece) { to.put(piece); });
+    to.put('"');
+}
+
+void append_string(std::string& to, std::string_view text) {
+    to.push_back('"');
+    for_each_piece(text, [&](std::string_view piece) { to.append(piece); });
     to.push_back('"');
 }
 

@@ -12,11 +12,21 @@
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "base/text.hpp"
 
 namespace latchkey::api {
 
 // Quoted and escaped. Bytes that are not UTF-8 become U+FFFD, so that the text is always JSON.
 void append_string(std::string& to, std::string_view text);
+
+// The same, where room was made: for `string_bytes_max(text)`.
+void put_string(base::text_writer& to, std::string_view text);
+std::size_t string_bytes_max(std::string_view text);
+inline void put_timestamp(base::text_writer& to, base::wall_ms time) {
+    to.put('"');
+    base::format_timestamp(time, to.take(base::timestamp_bytes));
+    to.put('"');
+}
 
 // For text that is known to need no escaping.
 inline void append_plain_string(std::string& to, std::string_view text) {

@@ -110,7 +110,7 @@ void add_tag(http::response& answer, store::outcome const& outcome) {
 
 void add_weak_tag(http::response& answer) {
     std::array<char, 11> digits;
-    base::put_base62(base::hash(answer.body), digits.data(), digits.size());
+    base::put_base62_fraction(base::hash(answer.body), digits.data(), digits.size());
     answer.add("ETag", "W/\"", std::string_view(digits.data(), digits.size()), "\"");
 }
 

@@ -38,8 +38,8 @@ void request_id::take(std::optional<std::string_view> sent, std::uint64_t& rando
         return;
     }
     auto* const at = std::copy(prefix.begin(), prefix.end(), text_.begin());
-    base::put_base62(next(random), at, digits / 2);
-    base::put_base62(next(random), at + digits / 2, digits / 2);
+    base::put_base62_fraction(next(random), at, digits / 2);
+    base::put_base62_fraction(next(random), at + digits / 2, digits / 2);
     size_ = static_cast<std::uint8_t>(prefix.size() + digits);
 }
 

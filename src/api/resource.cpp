@@ -6,6 +6,9 @@
 namespace latchkey::api {
 namespace {
 
+// More than a record's members take beside its texts.
+constexpr std::size_t rest_bytes_max = 256;
+
 void append_text(std::string& to, std::string_view text, bool plain) {
     plain ? append_plain_string(to, text) : append_string(to, text);
 }
@@ -13,37 +16,41 @@ void append_text(std::string& to, std::string_view text, bool plain) {
 }  // namespace
 
 void append_user(std::string& to, model::user_view const& user) {
-    to.append("{\"id\":");
-    append_number(to, user.id);
-    to.append(",\"name\":");
-    append_text(to, user.name, user.plain);
-    to.append(",\"email\":");
-    append_text(to, user.email, user.plain);
-    to.append(",\"created_at\":");
-    append_timestamp(to, user.created_at);
-    to.append(",\"updated_at\":");
-    append_timestamp(to, user.updated_at);
-    to.push_back('}');
+    auto const texts = user.plain ? user.name.size() + user.email.size()
+                                  : string_bytes_max(user.name) + string_bytes_max(user.email);
+    base::string_writer out(to, rest_bytes_max + texts);
+    auto const text = [&](std::string_view value) {
+        user.plain ? void(out.put('"').put(value).put('"')) : put_string(out, value);
+    };
+    out.put("{\"id\":").number(user.id).put(",\"name\":");
+    text(user.name);
+    out.put(",\"email\":");
+    text(user.email);
+    out.put(",\"created_at\":");
+    put_timestamp(out, user.created_at);
+    out.put(",\"updated_at\":");
+    put_timestamp(out, user.updated_at);
+    out.put('}');
 }
 
 void append_post(std::string& to, model::post_view const& post) {
-    to.append("{\"id\":");
-    append_number(to, post.id);
-    to.append(",\"user_id\":");
-    append_number(to, post.user_id);
-    to.append(",\"title\":");
+    {
+        base::string_writer head(to, rest_bytes_max);
+        head.put("{\"id\":").number(post.id).put(",\"user_id\":").number(post.user_id);
+        head.put(",\"title\":");
+    }
+    // Texts may be long, and room is filled with zeros before it is written.
     append_text(to, post.title, post.plain);
     to.append(",\"body\":");
     append_text(to, post.body, post.plain);
-    to.append(",\"status\":");
-    append_plain_string(to, model::name_of(post.status));
-    to.append(",\"published_at\":");
-    append_timestamp_or_null(to, post.published_at);
-    to.append(",\"created_at\":");
-    append_timestamp(to, post.created_at);
-    to.append(",\"updated_at\":");
-    append_timestamp(to, post.updated_at);
-    to.push_back('}');
+    base::string_writer rest(to, rest_bytes_max);
+    rest.put(",\"status\":\"").put(model::name_of(post.status)).put("\",\"published_at\":");
+    post.published_at == 0 ? void(rest.put("null")) : put_timestamp(rest, post.published_at);
+    rest.put(",\"created_at\":");
+    put_timestamp(rest, post.created_at);
+    rest.put(",\"updated_at\":");
+    put_timestamp(rest, post.updated_at);
+    rest.put('}');
 }
 
 void show_resource(http::response& answer) {

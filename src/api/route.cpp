@@ -1,5 +1,6 @@
 #include "api/route.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "api/handlers.hpp"
@@ -43,7 +44,6 @@ constexpr route table[] = {
     {method::get, "/api/v1/keys", operations::list_keys, scope::keys_read, read{list_keys}},
     {method::post, "/api/v1/keys", operations::create_key, scope::keys_write,
      write{plan_create_key, nullptr, true, answer_key_made}},
-    // Before {id}, which would match them too.
     {method::get, "/api/v1/keys/current", operations::get_current_key, std::nullopt,
      read{get_current_key}},
     {method::post, "/api/v1/keys/current/deactivate", operations::deactivate_current_key,
@@ -85,29 +85,77 @@ constexpr route table[] = {
     {method::get, "/problems/{code}", operations::get_problem, scope::any, open{show_problem}},
 };
 
-// Takes the next segment, without its slash; false at the end.
-bool take_segment(std::string_view& path, std::string_view& segment) {
-    if (path.empty() || path.front() != '/') return false;
-    path.remove_prefix(1);
-    auto const slash = path.find('/');
-    segment = path.substr(0, slash);
-    path.remove_prefix(slash == path.npos ? path.size() : slash);
-    return true;
-}
+constexpr std::uint8_t none = 0xff;
 
-// `{…}` matches one segment that is not empty.
-bool matches(std::string_view pattern, std::string_view path, std::string_view& variable) {
-    std::string_view wanted, given;
-    while (take_segment(pattern, wanted)) {
-        if (!take_segment(path, given)) return false;
-        if (wanted.starts_with('{')) {
-            if (given.empty()) return false;
-            variable = given;
-        } else if (wanted != given) {
-            return false;
+// The patterns as a tree of their segments: one walk down a path finds its pattern. What is written
+// out stands before `{…}` among the children of a node.
+struct node {
+    std::string_view segment;
+    bool any = false;  // `{…}`: one segment that is not empty
+    bool unprefixed = false;
+    std::uint8_t child = none, sibling = none;
+    std::uint8_t row = none;  // of the table, the first with the pattern that ends here
+};
+
+struct path_tree {
+    std::array<node, 64> nodes{};
+    std::uint8_t count = 1;  // the first is the root
+    // By row: the next one with the same pattern.
+    std::array<std::uint8_t, std::size(table)> next_row{};
+
+    constexpr path_tree() {
+        next_row.fill(none);
+        for (std::uint8_t row = 0; row < std::size(table); ++row) {
+            add(table[row].pattern, row, false);
+            if (table[row].unprefixed) add(table[row].pattern.substr(prefix.size()), row, true);
         }
     }
-    return path.empty();
+    constexpr void add(std::string_view pattern, std::uint8_t row, bool unprefixed) {
+        std::uint8_t at = 0;
+        while (!pattern.empty()) {
+            auto const end = std::min(pattern.find('/', 1), pattern.size());
+            at = child_of(at, pattern.substr(1, end - 1));
+            pattern.remove_prefix(end);
+        }
+        auto& end = nodes[at];
+        end.unprefixed = unprefixed;
+        if (end.row == none) end.row = row;
+        if (unprefixed || end.row == row) return;
+        auto last = end.row;
+        while (next_row[last] != none) last = next_row[last];
+        next_row[last] = row;
+    }
+    constexpr std::uint8_t child_of(std::uint8_t parent, std::string_view segment) {
+        bool const any = segment.starts_with('{');
+        auto* link = &nodes[parent].child;
+        while (*link != none && (any || !nodes[*link].any)) {
+            auto& each = nodes[*link];
+            if (any ? each.any : each.segment == segment) return *link;
+            link = &each.sibling;
+        }
+        nodes[count] = {.segment = segment, .any = any, .sibling = *link};
+        return *link = count++;
+    }
+};
+
+constexpr path_tree tree;
+
+// The node where the path ends; null: no pattern is like it. `variable`: what stood for `{…}`.
+node const* descend(node const& from, std::string_view path, std::string_view& variable) {
+    if (path.empty()) return from.row == none ? nullptr : &from;
+    if (path.front() != '/') return nullptr;
+    std::size_t end = 1;
+    while (end < path.size() && path[end] != '/') ++end;
+    auto const segment = path.substr(1, end - 1);
+    for (auto i = from.child; i != none; i = tree.nodes[i].sibling) {
+        auto const& each = tree.nodes[i];
+        if (each.any ? segment.empty() : each.segment != segment) continue;
+        auto const* const found = descend(each, path.substr(end), variable);
+        if (found == nullptr) continue;
+        if (each.any && variable.empty()) variable = segment;
+        return found;
+    }
+    return nullptr;
 }
 
 bool serves(route const& which, method verb) {
@@ -128,21 +176,15 @@ bool takes_idempotency_key(route const& which) {
 
 match find_route(method verb, std::string_view path) {
     match found;
-    bool const prefixed = path.starts_with(prefix);
-    for (auto const& each : table) {
-        if (!found.pattern.empty()) {
-            if (each.pattern == found.pattern && serves(each, verb)) found.chosen = &each;
-            continue;
-        }
-        auto const pattern =
-            each.unprefixed && !prefixed ? each.pattern.substr(prefix.size()) : each.pattern;
-        if (!matches(pattern, path, found.last)) continue;
-        found.pattern = each.pattern;
-        found.open = std::holds_alternative<open>(each.run);
-        found.gateway = std::holds_alternative<gateway>(each.run);
-        found.unprefixed = each.unprefixed && !prefixed;
-        if (serves(each, verb)) found.chosen = &each;
-    }
+    auto const* const end = descend(tree.nodes[0], path, found.last);
+    if (end == nullptr) return found;
+    auto const& first = table[end->row];
+    found.pattern = first.pattern;
+    found.open = std::holds_alternative<open>(first.run);
+    found.gateway = std::holds_alternative<gateway>(first.run);
+    found.unprefixed = end->unprefixed;
+    for (auto row = end->row; row != none; row = tree.next_row[row])
+        if (serves(table[row], verb)) found.chosen = &table[row];
     return found;
 }
 

@@ -25,7 +25,7 @@ struct settings {
     std::int64_t key_ttl_seconds = 0;        // of keys that are made without an expiry; 0: none
     bool strict_transport_security = false;  // true with a configured certificate
     std::vector<deprecation> deprecations;
-    bool require_if_match = false;           // PUT, PATCH and DELETE without it: 428
+    bool require_if_match = false;  // PUT, PATCH and DELETE without it: 428
     std::size_t body_bytes_max = base::limits::body_bytes_max;
     // What describes the interface, made of all of the above by `make_documents` (documents.hpp).
     std::shared_ptr<api::documents const> documents;

@@ -19,8 +19,10 @@ struct cache::state {
     bool imported = false;  // some digest may be of a text of any form
 
     void drop_changes(store::snapshot const& seen, std::uint64_t now_epoch);
+    // Null: not known here.
+    table::entry const* find(model::digest const& digest);
     // Null: no such key.
-    table::entry find(std::string_view key, store::snapshot const& seen);
+    table::entry look_up(model::digest const& digest, store::snapshot const& seen);
 };
 
 namespace {
@@ -48,12 +50,19 @@ table::entry make_identity(model::key&& record) {
 verdict cache::authenticate(std::string_view key, model::address const* client,
                             store::snapshot const& seen, base::instant now) {
     verdict given;
-    if (!has_key_form(key) && !(state_->imported && has_imported_form(key))) {
+    // A key that is known needs no look at its form; a long text is not worth a digest before that.
+    std::optional<model::digest> digest;
+    table::entry const* there = nullptr;
+    if (key.size() <= key_bytes) there = state_->find(digest.emplace(digest_of(key)));
+    bool const formed =
+        there != nullptr || has_key_form(key) || (state_->imported && has_imported_form(key));
+    if (!formed) {
         ++state_->count.malformed;
         given.problem = base::problem::key_invalid;
         return given;
     }
-    auto who = state_->find(key, seen);
+    if (!digest) there = state_->find(digest.emplace(digest_of(key)));
+    auto who = there != nullptr ? *there : state_->look_up(*digest, seen);
     if (who == nullptr) {
         // A record that cannot be read is no proof that the key is unknown, and the client's
         // address must not be counted for it.
@@ -65,12 +74,14 @@ verdict cache::authenticate(std::string_view key, model::address const* client,
     return given;
 }
 
-table::entry cache::state::find(std::string_view key, store::snapshot const& seen) {
-    auto const digest = digest_of(key);
-    if (auto const* const there = known.find(digest)) [[likely]] {
+table::entry const* cache::state::find(model::digest const& digest) {
+    auto const* const there = known.find(digest);
+    if (there != nullptr) [[likely]]
         ++count.hits;
-        return *there;
-    }
+    return there;
+}
+
+table::entry cache::state::look_up(model::digest const& digest, store::snapshot const& seen) {
     auto record = seen.key_with_digest(digest);
     if (!record) {
         ++count.unknown;

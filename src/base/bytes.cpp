@@ -47,7 +47,7 @@ bool equal_in_constant_time(std::string_view left, std::string_view right) {
 }
 
 void wipe(void* bytes, std::size_t size) {
-    ::explicit_bzero(bytes, size);
+    if (size != 0) ::explicit_bzero(bytes, size);
 }
 
 }  // namespace latchkey::base

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -34,6 +35,19 @@ civil civil_of(wall_ms time) {
     return {int(ymd.year()),  unsigned(ymd.month()),     unsigned(ymd.day()),
             rest / 3'600'000, rest / 60'000 % 60,        rest / 1000 % 60,
             rest % 1000,      weekday(date).c_encoding()};
+}
+
+constexpr auto digit_pairs = [] {
+    std::array<char, 200> pairs{};
+    for (std::size_t i = 0; i < 100; ++i) {
+        pairs[2 * i] = static_cast<char>('0' + i / 10);
+        pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
+    }
+    return pairs;
+}();
+
+void two_digits(char* at, unsigned value) {
+    std::memcpy(at, &digit_pairs[std::size_t{2} * value], 2);
 }
 
 char* digits(char* at, int value, int count) {
@@ -114,16 +128,15 @@ void format_timestamp(wall_ms time, char* to) {
         *at = 'T';
         known_day = day;
     }
-    auto const rest = static_cast<int>(time - day * ms_per_day);
+    auto const rest = static_cast<unsigned>(time - day * ms_per_day);
+    unsigned const seconds = rest / 1000, millis = rest % 1000;
     std::memcpy(to, known_date, 11);
-    char* at = digits(to + 11, rest / 3'600'000, 2);
-    *at++ = ':';
-    at = digits(at, rest / 60'000 % 60, 2);
-    *at++ = ':';
-    at = digits(at, rest / 1000 % 60, 2);
-    *at++ = '.';
-    at = digits(at, rest % 1000, 3);
-    *at = 'Z';
+    std::memcpy(to + 11, "00:00:00.000Z", 13);
+    two_digits(to + 11, seconds / 3600);
+    two_digits(to + 14, seconds / 60 % 60);
+    two_digits(to + 17, seconds % 60);
+    to[20] = static_cast<char>('0' + millis / 100);
+    two_digits(to + 21, millis % 100);
 }
 
 std::optional<wall_ms> parse_timestamp(std::string_view text) {

@@ -22,7 +22,7 @@ std::string_view media_type_of(content kind) {
 }
 
 std::string_view response::find(std::string_view name) const {
-    std::string_view rest = fields_;
+    auto rest = field_lines();
     while (!rest.empty()) {
         auto const end = rest.find("\r\n");
         auto const line = rest.substr(0, end);
@@ -34,7 +34,7 @@ std::string_view response::find(std::string_view name) const {
 }
 
 // Response splitting would be our own bug: whoever passes a client's bytes on has validated them.
-void response::append(std::string_view text) {
+void response::check_value(std::string_view text) {
     for (char const *at = text.data(), *const end = at + text.size();;) {
         at = skip_text(at, end);
         if (at == end) break;
@@ -42,7 +42,6 @@ void response::append(std::string_view text) {
                     "a field value of a response holds CR, LF or NUL");
         ++at;
     }
-    fields_.append(text);
 }
 
 }  // namespace latchkey::http

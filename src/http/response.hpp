@@ -7,13 +7,13 @@
 //     response.body.append(…);
 #pragma once
 
-#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "base/problem.hpp"
+#include "base/text.hpp"
 
 namespace latchkey::http {
 
@@ -33,19 +33,28 @@ class response {
     // LF or NUL (checked: a client's bytes never reach a field without having been validated).
     template <class... Pieces>
     void add(std::string_view name, Pieces const&... pieces) {
-        fields_.append(name).append(": ");
-        (append(pieces), ...);
-        fields_.append("\r\n");
+        auto out = room(name.size() + line_bytes + (bytes_max(pieces) + ... + 0));
+        out.put(name).put(": ");
+        (put(out, pieces), ...);
+        end_line(out);
+    }
+    // The same, with a value of at most `value_bytes_max` that `put_value(text_writer&)` writes.
+    void add_with(std::string_view name, std::size_t value_bytes_max, auto put_value) {
+        auto out = room(name.size() + line_bytes + value_bytes_max);
+        out.put(name).put(": ");
+        put_value(out);
+        end_line(out);
     }
     // Appends to the value of the field that was added last.
     template <class... Pieces>
     void extend(Pieces const&... pieces) {
-        fields_.resize(fields_.size() - 2);
-        (append(pieces), ...);
-        fields_.append("\r\n");
+        used_ -= 2;
+        auto out = room(line_bytes + (bytes_max(pieces) + ... + 0));
+        (put(out, pieces), ...);
+        end_line(out);
     }
     // "name: value\r\n" for each field, in order.
-    std::string_view field_lines() const { return fields_; }
+    std::string_view field_lines() const { return {fields_.data(), used_}; }
     // Value of the first field with exactly this name; empty when absent. For tests.
     std::string_view find(std::string_view name) const;
 
@@ -53,18 +62,41 @@ class response {
         status = 200, content_type = content::none, code = base::problem::none;
         close = secret = false;
         body.clear();
-        fields_.clear();
+        used_ = 0;
     }
 
   private:
-    void append(std::string_view text);
-    void append(std::integral auto number) {
-        char digits[24];
-        auto const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-        fields_.append(digits, end);
+    static constexpr std::size_t line_bytes = std::string_view(": \r\n").size();
+
+    template <std::size_t Size>
+    static std::size_t bytes_max(char const (&)[Size]) {
+        return Size - 1;
+    }
+    static std::size_t bytes_max(std::string_view text) { return text.size(); }
+    static std::size_t bytes_max(std::integral auto) { return base::number_bytes_max; }
+
+    template <std::size_t Size>
+    static void put(base::text_writer& out, char const (&literal)[Size]) {
+        out.put({literal, Size - 1});
+    }
+    static void put(base::text_writer& out, std::string_view text) {
+        check_value(text);
+        out.put(text);
+    }
+    static void put(base::text_writer& out, std::integral auto number) { out.number(number); }
+    static void check_value(std::string_view text);
+
+    base::text_writer room(std::size_t bytes) {
+        if (fields_.size() - used_ < bytes) fields_.resize(2 * (used_ + bytes));
+        return {fields_.data() + used_, bytes};
+    }
+    void end_line(base::text_writer& out) {
+        out.put("\r\n");
+        used_ = static_cast<std::size_t>(out.at() - fields_.data());
     }
 
-    std::string fields_;
+    std::string fields_;    // its size is the room there is
+    std::size_t used_ = 0;  // as many bytes of it
 };
 
 }  // namespace latchkey::http

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 
 namespace latchkey::http {
 namespace {
@@ -84,15 +84,13 @@ constexpr bool may_have_content(std::uint16_t status) {
     return status >= 200 && status != 204 && status != 304;
 }
 
-void append_status_line(std::uint16_t status, std::string& output) {
+void put_status_line(std::uint16_t status, base::text_writer& head) {
     if (auto const line = status_line_of(status); !line.empty()) {
-        output.append(line);
+        head.put(line);
         return;
     }
     base::check(status >= 100 && status <= 999, "a status that has not three digits");
-    char digits[3];
-    std::to_chars(digits, digits + sizeof digits, status);
-    output.append("HTTP/1.1 ").append(digits, sizeof digits).append(" Unknown\r\n");
+    head.put("HTTP/1.1 ").number(status).put(" Unknown\r\n");
 }
 
 }  // namespace
@@ -130,21 +128,23 @@ void write(response const& answer, write_options options, std::string_view date,
     // At least doubled, so that a batch of answers does not move its bytes once for each.
     if (output.capacity() < needed) output.reserve(std::max(needed, 2 * output.capacity()));
 
-    append_status_line(answer.status, output);
-    output.append(date);
-    if (with_content) {
-        if (auto const type = media_type_of(answer.content_type); !type.empty())
-            output.append("Content-Type: ").append(type).append("\r\n");
-        char digits[24];
-        auto const end = std::to_chars(digits, digits + sizeof digits, answer.body.size()).ptr;
-        output.append("Content-Length: ").append(digits, end).append("\r\n");
+    {
+        base::string_writer head(output, needed - output.size() - content.size());
+        put_status_line(answer.status, head);
+        head.put(date);
+        if (with_content) {
+            if (auto const type = media_type_of(answer.content_type); !type.empty())
+                head.put("Content-Type: ").put(type).put("\r\n");
+            head.put("Content-Length: ").number(answer.body.size()).put("\r\n");
+        }
+        head.put(answer.field_lines());
+        if (options.close || answer.close)
+            head.put("Connection: close\r\n");
+        else if (options.keep_alive_1_0)
+            head.put("Connection: keep-alive\r\n");
+        head.put("\r\n");
     }
-    output.append(answer.field_lines());
-    if (options.close || answer.close)
-        output.append("Connection: close\r\n");
-    else if (options.keep_alive_1_0)
-        output.append("Connection: keep-alive\r\n");
-    output.append("\r\n").append(content);
+    output.append(content);
 }
 
 }  // namespace latchkey::http

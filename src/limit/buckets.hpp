@@ -3,7 +3,7 @@
 // thread. A full bucket is the same as a forgotten one, so zeroed memory is full.
 //
 //     limit::decision const seen = buckets.admit(key_id, policy, now.mono, 1);
-//     limit::append_header(policy, seen, rate_limit_field);
+//     limit::put_standings(policy, seen, field);
 //     if (!seen.admitted()) … seen.retry_after, seen.violated
 //
 // The algorithm is GCRA, ITU-T I.371 annex A, in its virtual scheduling form with several tokens at
@@ -35,6 +35,7 @@
 #include "base/clock.hpp"
 #include "base/function_ref.hpp"
 #include "base/result.hpp"
+#include "base/text.hpp"
 #include "model/key.hpp"
 
 namespace latchkey::limit {
@@ -67,8 +68,9 @@ struct rule {
     std::string name;
 };
 struct policy {
-    std::vector<rule> rules;  // at most 8; empty: unlimited
-    std::string header;       // the value of RateLimit-Policy; empty when unlimited
+    std::vector<rule> rules;              // at most 8; empty: unlimited
+    std::string header;                   // the value of RateLimit-Policy; empty when unlimited
+    std::size_t standings_bytes_max = 0;  // of the value of RateLimit
     // Indexes into `rules` in the order of their slots, which is the order of charging: a worker
     // that still has the settings from before a PATCH then races in the same order as the others.
     std::array<std::uint8_t, model::rate_limits_max> by_slot{};
@@ -94,9 +96,9 @@ class decision {
     std::uint32_t retry_after = 0;
     static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
 };
-// Appends `"minute";r=599;t=1, "hour";…`, the value of RateLimit (IETF
+// Puts `"minute";r=599;t=1, "hour";…`, the value of RateLimit (IETF
 // draft-ietf-httpapi-ratelimit- headers). Nothing for an unlimited key.
-void append_header(policy const& rules, decision const& seen, std::string& to);
+void put_standings(policy const& rules, decision const& seen, base::text_writer& to);
 
 // How far the buckets of a key lie ahead of now, by slot: the time until each is full.
 using debts = std::array<std::int64_t, model::rate_limits_max>;

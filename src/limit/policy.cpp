@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <numeric>
 
 #include "base/check.hpp"
@@ -29,20 +28,17 @@ rule prepare_one(model::rate_limit const& from, std::uint8_t slot) {
     return one;
 }
 
-void append_number(std::string& to, std::uint32_t value) {
-    char digits[10];
-    to.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
-}
-
 // `"name";first=1;second=2`, and the comma before it. Names are [a-z][a-z0-9_-]*, so that they need
 // no escapes in a quoted string (RFC 9651 §3.3.3).
-void append_item(std::string& to, bool first_item, std::string_view name, char first,
-                 std::uint32_t first_value, char second, std::uint32_t second_value) {
-    if (!first_item) to.append(", ");
-    to.append(1, '"').append(name).append("\";").append(1, first).append(1, '=');
-    append_number(to, first_value);
-    to.append(1, ';').append(1, second).append(1, '=');
-    append_number(to, second_value);
+void put_item(base::text_writer& to, bool first_item, std::string_view name, char first,
+              std::uint32_t first_value, char second, std::uint32_t second_value) {
+    if (!first_item) to.put(", ");
+    to.put('"').put(name).put("\";").put(first).put('=').number(first_value);
+    to.put(';').put(second).put('=').number(second_value);
+}
+
+constexpr std::size_t item_bytes_max(std::string_view name) {
+    return name.size() + 2 * base::number_bytes_max + std::string_view(", \"\";q=;w=").size();
 }
 
 }  // namespace
@@ -59,8 +55,10 @@ policy prepare(std::span<model::rate_limit const> limits, std::span<std::uint8_t
         made.rules.push_back(prepare_one(limits[i], slots[i]));
         base::check((used >> slots[i] & 1u) == 0, "two rate limits in one slot");
         used |= 1u << slots[i];
-        append_item(made.header, i == 0, limits[i].name, 'q', limits[i].limit, 'w',
-                    limits[i].window_seconds);
+        base::string_writer header(made.header, item_bytes_max(limits[i].name));
+        put_item(header, i == 0, limits[i].name, 'q', limits[i].limit, 'w',
+                 limits[i].window_seconds);
+        made.standings_bytes_max += item_bytes_max(limits[i].name);
     }
     auto const order = std::span(made.by_slot).first(limits.size());
     std::iota(order.begin(), order.end(), std::uint8_t{0});
@@ -69,10 +67,10 @@ policy prepare(std::span<model::rate_limit const> limits, std::span<std::uint8_t
     return made;
 }
 
-void append_header(policy const& rules, decision const& seen, std::string& to) {
+void put_standings(policy const& rules, decision const& seen, base::text_writer& to) {
     for (std::size_t i = 0; i < seen.count; ++i)
-        append_item(to, i == 0, rules.rules[i].name, 'r', seen.standings[i].remaining, 't',
-                    seen.standings[i].full_in_seconds);
+        put_item(to, i == 0, rules.rules[i].name, 'r', seen.standings[i].remaining, 't',
+                 seen.standings[i].full_in_seconds);
 }
 
 }  // namespace latchkey::limit

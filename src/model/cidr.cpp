@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/text.hpp"
+
 namespace latchkey::model {
 namespace {
 
@@ -68,10 +70,13 @@ bool address::is_loopback() const {
 
 std::string address::text() const {
     char printed[INET6_ADDRSTRLEN];
-    auto const* const shown = is_v4()
-                                  ? ::inet_ntop(AF_INET, bytes.data() + 12, printed, sizeof printed)
-                                  : ::inet_ntop(AF_INET6, bytes.data(), printed, sizeof printed);
-    return shown != nullptr ? shown : "";
+    if (!is_v4()) return ::inet_ntop(AF_INET6, bytes.data(), printed, sizeof printed);
+    base::text_writer quad(printed, sizeof printed);
+    for (std::size_t i = 12; i < 16; ++i) {
+        if (i != 12) quad.put('.');
+        quad.number(bytes[i]);
+    }
+    return {printed, quad.at()};
 }
 
 std::optional<cidr> cidr::parse(std::string_view text) {

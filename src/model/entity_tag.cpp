@@ -8,14 +8,19 @@
 namespace latchkey::model {
 namespace {
 
-constexpr std::size_t first_digits = 8, second_digits = 11;  // 62^8 ms are 6,900 years
+constexpr std::size_t first_digits = 8, second_digits = 11;
 static_assert(first_digits + second_digits == entity_tag{}.size());
 
 entity_tag made_of(std::uint64_t first, std::uint64_t second) {
     entity_tag tag;
-    base::put_base62(first, tag.data(), first_digits);
-    base::put_base62(second, tag.data() + first_digits, second_digits);
+    base::put_base62_fraction(first, tag.data(), first_digits);
+    base::put_base62_fraction(second, tag.data() + first_digits, second_digits);
     return tag;
+}
+
+// A time where eight digits tell its milliseconds apart: 47 bits of them, 4,400 years.
+std::uint64_t leading(base::wall_ms time) {
+    return static_cast<std::uint64_t>(time) << 17;
 }
 
 std::uint64_t hash_of(std::initializer_list<std::int64_t> numbers) {
@@ -27,14 +32,14 @@ std::uint64_t hash_of(std::initializer_list<std::int64_t> numbers) {
 
 entity_tag tag_of(user_view const& user) {
     auto const numbers = hash_of({user.id, user.created_at});
-    return made_of(static_cast<std::uint64_t>(user.updated_at),
+    return made_of(leading(user.updated_at),
                    base::hash(user.email, base::hash(user.name, numbers)));
 }
 
 entity_tag tag_of(post_view const& post) {
     auto const numbers = hash_of({post.id, post.user_id, static_cast<std::int64_t>(post.status),
                                   post.published_at, post.created_at});
-    return made_of(static_cast<std::uint64_t>(post.updated_at),
+    return made_of(leading(post.updated_at),
                    base::hash(post.body, base::hash(post.title, numbers)));
 }
 

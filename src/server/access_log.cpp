@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "api/json_writer.hpp"
 #include "base/log.hpp"
@@ -18,18 +17,15 @@ constexpr std::size_t spare_buffers_max = 64;
 constexpr std::size_t path_bytes_max = 1024;
 constexpr std::size_t agent_bytes_max = 256;
 
-void append_text_member(std::string& to, std::string_view name, std::string_view value) {
-    to.append(name);
-    if (value.empty())
-        to.append("null");
-    else
-        api::append_string(to, value);
-}
+// More than a line takes beside what clients chose.
+constexpr std::size_t rest_bytes_max = 768;
 
-void append_number_member(std::string& to, std::string_view name, std::int64_t value) {
-    char digits[24];
-    auto const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-    to.append(name).append(digits, end);
+void put_text(base::text_writer& to, std::string_view value) {
+    value.empty() ? void(to.put("null")) : api::put_string(to, value);
+}
+// Of ours: it needs no escaping.
+void put_plain(base::text_writer& to, std::string_view value) {
+    value.empty() ? void(to.put("null")) : void(to.put('"').put(value).put('"'));
 }
 
 base::result<int> open_file(std::string const& path) {
@@ -60,32 +56,35 @@ void log_entry::begin(std::string_view verb, std::string_view raw_path, std::str
 
 void append_line(log_entry const& entry, api::exchange const* exchange, api::peer const& from,
                  base::mono_ns duration, std::string& to) {
-    char time[base::timestamp_bytes];
-    base::format_timestamp(entry.began.wall, time);
-    to.append("{\"ts\":\"").append(time, sizeof time).append("\"");
-    append_text_member(to, ",\"request_id\":",
-                       exchange ? exchange->request_id() : std::string_view(entry.request_id));
-    append_text_member(to, ",\"trace_id\":", exchange ? exchange->trace_id() : std::string_view());
-    if (exchange && exchange->key_id() != 0)
-        append_number_member(to, ",\"key_id\":", exchange->key_id());
-    else
-        to.append(",\"key_id\":null");
-    append_text_member(to, ",\"project\":", exchange ? exchange->project() : std::string_view());
-    append_text_member(to, ",\"method\":", entry.method);
-    append_text_member(to, ",\"route\":", exchange ? exchange->route() : std::string_view());
-    append_text_member(to, ",\"path\":", entry.path);
-    append_number_member(to, ",\"status\":", entry.status);
-    append_text_member(to, ",\"code\":", base::describe(entry.code).name);
-    append_number_member(to, ",\"bytes_in\":", static_cast<std::int64_t>(entry.bytes_in));
-    append_number_member(to, ",\"bytes_out\":", static_cast<std::int64_t>(entry.bytes_out));
-    append_number_member(to, ",\"duration_us\":", duration / 1000);
+    auto const project = exchange ? exchange->project() : std::string_view();
+    std::size_t texts = 0;
+    for (std::string_view const each :
+         {std::string_view(entry.method), std::string_view(entry.path),
+          std::string_view(entry.user_agent), project})
+        texts += api::string_bytes_max(each);
+    base::string_writer line(to, rest_bytes_max + texts);
+    line.put("{\"ts\":");
+    api::put_timestamp(line, entry.began.wall);
+    put_plain(line.put(",\"request_id\":"),
+              exchange ? exchange->request_id() : std::string_view(entry.request_id));
+    put_plain(line.put(",\"trace_id\":"), exchange ? exchange->trace_id() : std::string_view());
+    line.put(",\"key_id\":");
+    exchange && exchange->key_id() != 0 ? line.number(exchange->key_id()) : line.put("null");
+    put_text(line.put(",\"project\":"), project);
+    put_text(line.put(",\"method\":"), entry.method);
+    put_plain(line.put(",\"route\":"), exchange ? exchange->route() : std::string_view());
+    put_text(line.put(",\"path\":"), entry.path);
+    line.put(",\"status\":").number(entry.status);
+    put_plain(line.put(",\"code\":"), base::describe(entry.code).name);
+    line.put(",\"bytes_in\":").number(entry.bytes_in);
+    line.put(",\"bytes_out\":").number(entry.bytes_out);
+    line.put(",\"duration_us\":").number(duration / 1000);
     auto const& client = exchange && exchange->client() ? exchange->client() : from.client;
-    auto const address = client ? client->text() : std::string();
-    append_text_member(to, ",\"ip\":", address);
-    append_text_member(to, ",\"user_agent\":", entry.user_agent);
-    append_text_member(
-        to, ",\"key_source\":", exchange ? name_of(exchange->source()) : std::string_view());
-    to.append("}\n");
+    put_plain(line.put(",\"ip\":"), client ? client->text() : std::string());
+    put_text(line.put(",\"user_agent\":"), entry.user_agent);
+    put_plain(line.put(",\"key_source\":"),
+              exchange ? name_of(exchange->source()) : std::string_view());
+    line.put("}\n");
 }
 
 base::result<std::unique_ptr<log_thread>> log_thread::open(std::string path) {

@@ -140,6 +140,12 @@ TEST(json_writer, writes_strings_that_are_json) {
         std::string made;
         append_string(made, text);
         EXPECT_EQ(made, expected);
+        std::string put;
+        {
+            base::string_writer out(put, string_bytes_max(text));
+            put_string(out, text);
+        }
+        EXPECT_EQ(put, expected);
         boost::json::error_code wrong;
         boost::json::parse(made, wrong);
         EXPECT_FALSE(wrong) << made;

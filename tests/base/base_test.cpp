@@ -136,6 +136,20 @@ TEST(base62, is_written_with_leading_zeros) {
     EXPECT_EQ(std::string_view(text, 6), "00001z");
 }
 
+TEST(base62, is_written_as_a_fraction) {
+    char text[11];
+    put_base62_fraction(0, text, sizeof text);
+    EXPECT_EQ(std::string_view(text, 11), "00000000000");
+    put_base62_fraction(~0ull, text, sizeof text);
+    EXPECT_EQ(std::string_view(text, 10), "zzzzzzzzzz");
+    put_base62_fraction(1ull << 63, text, 2);
+    EXPECT_EQ(std::string_view(text, 2), "V0");
+    char next[11];
+    put_base62_fraction((1ull << 63) + 1, text, sizeof text);
+    put_base62_fraction((1ull << 63) + 2, next, sizeof next);
+    EXPECT_NE(std::string_view(text, 11), std::string_view(next, 11));
+}
+
 TEST(base62, rejects_the_bytes_that_would_bend_the_distribution) {
     char text[4];
     EXPECT_EQ(random_base62("\xf8\xff", text, 4), 0u);

@@ -18,7 +18,10 @@ policy prepared(std::vector<model::rate_limit> const& limits) {
 
 std::string header(policy const& rules, decision const& seen) {
     std::string text;
-    append_header(rules, seen, text);
+    {
+        base::string_writer out(text, rules.standings_bytes_max);
+        put_standings(rules, seen, out);
+    }
     return text;
 }
 
@@ -220,7 +223,8 @@ TEST_F(buckets_test, allocates_nothing) {
     auto const before = test::allocations();
     for (int i = 0; i < 1000; ++i) {
         text.clear();
-        append_header(rules, admit(rules, start + i), text);
+        base::string_writer out(text, rules.standings_bytes_max);
+        put_standings(rules, admit(rules, start + i), out);
     }
     EXPECT_EQ(test::allocations(), before);
     EXPECT_FALSE(admit(rules, start).admitted());
