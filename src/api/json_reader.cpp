@@ -2,6 +2,7 @@
 
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/value_stack.hpp>
+#include <cmath>
 #include <set>
 #include <vector>
 
@@ -82,8 +83,9 @@ struct builder {
     bool on_uint64(std::uint64_t value, json::string_view, json::error_code&) {
         return stack.push_uint64(value), true;
     }
+    // Boost.JSON computes 0e999 as zero times infinity.
     bool on_double(double value, json::string_view, json::error_code&) {
-        return stack.push_double(value), true;
+        return stack.push_double(std::isnan(value) ? 0.0 : value), true;
     }
     bool on_bool(bool value, json::error_code&) { return stack.push_bool(value), true; }
     bool on_null(json::error_code&) { return stack.push_null(), true; }

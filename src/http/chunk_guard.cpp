@@ -10,12 +10,20 @@ namespace latchkey::http {
 using base::problem;
 namespace limits = base::limits;
 
+namespace {
+
+bool is_blank(char byte) {
+    return byte == ' ' || byte == '\t';
+}
+
+}  // namespace
+
 chunk_guard::verdict chunk_guard::advance(std::string_view input, std::size_t body_bytes_max,
                                           std::size_t& taken,
                                           base::function_ref<void(std::string_view)> show) {
     char const* at = input.data();
     char const* const end = at + input.size();
-    char const* shown = at;  // everything before was shown, or is an extension
+    char const* shown = at;  // everything before was shown, or is hidden
     auto result = problem_ == problem::none ? verdict::more : verdict::refused;
     while (at != end && result == verdict::more) {
         if (stage_ == stage::data) {
@@ -28,6 +36,8 @@ chunk_guard::verdict chunk_guard::advance(std::string_view input, std::size_t bo
         }
         if (stage_ == stage::trailers) {
             result = read_trailers(at, end);
+            shown = at;
+            if (result == verdict::complete) show("\r\n");
             continue;
         }
         bool const hidden = is_extension();
@@ -36,8 +46,9 @@ chunk_guard::verdict chunk_guard::advance(std::string_view input, std::size_t bo
         if (!hidden && is_extension()) show({shown, at});
         if (hidden && !is_extension()) shown = at;
         ++at;
+        if (stage_ == stage::trailers) show({shown, at});
     }
-    if (!is_extension() && at != shown) show({shown, at});
+    if (!is_extension() && stage_ != stage::trailers && at != shown) show({shown, at});
     taken = static_cast<std::size_t>(at - input.data());
     return result;
 }
@@ -48,14 +59,16 @@ chunk_guard::verdict chunk_guard::read_framing(char byte, std::size_t body_bytes
             return read_size(byte, body_bytes_max);
         case stage::extension_space:
             return read_extension_space(byte);
-        case stage::extension:
-        case stage::extension_text:
-        case stage::extension_pair:
-            return read_extension(byte);
         case stage::size_line_feed:
             return end_size_line(byte);
-        default:
+        case stage::data_return:
+        case stage::data_line_feed:
             return end_data(byte);
+        case stage::extension_text:
+        case stage::extension_pair:
+            return read_quoted(byte);
+        default:
+            return read_extension(byte);
     }
 }
 
@@ -73,8 +86,7 @@ chunk_guard::verdict chunk_guard::read_size(char byte, std::size_t body_bytes_ma
         chunk_bytes_ = chunk_bytes_ * 16 + static_cast<unsigned>(digit);
         return verdict::more;
     }
-    bool const space = byte == ' ' || byte == '\t';
-    if (digits_ == 0 || (byte != '\r' && byte != ';' && !space))
+    if (digits_ == 0 || (byte != '\r' && byte != ';' && !is_blank(byte)))
         return refuse(problem::malformed_request, "A chunk size is not a hexadecimal number.");
     if (chunk_bytes_ > body_bytes_max - body_bytes_)
         return refuse(problem::body_too_large, "The body is too large.");
@@ -87,46 +99,62 @@ chunk_guard::verdict chunk_guard::read_size(char byte, std::size_t body_bytes_ma
 }
 
 chunk_guard::verdict chunk_guard::read_extension_space(char byte) {
-    if (byte != ';' && byte != ' ' && byte != '\t')
-        return refuse(problem::malformed_request, "A chunk size is not a hexadecimal number.");
-    if (byte != ';') return count_extension();
-    stage_ = stage::extension;
-    named_ = false;
-    return count_extension();
+    if (is_blank(byte)) return count_extension(stage::extension_space);
+    if (byte == ';') return count_extension(stage::extension);
+    return refuse(problem::malformed_request, "A chunk size is not a hexadecimal number.");
 }
 
-// Extensions are ignored (RFC 9112 §7.1.1), and bounded, since they carry no content. Each has a
-// name; a CR in quotes is none of a quoted string.
+// Extensions are ignored, but only what the grammar knows (RFC 9112 §7.1.1), and white space behind
+// it. They are bounded, since they carry no content.
 chunk_guard::verdict chunk_guard::read_extension(char byte) {
-    bool const quoted = stage_ != stage::extension;
-    if (byte == '\r' && !quoted && named_) {
-        stage_ = stage::size_line_feed;
-        return verdict::more;
+    bool const blank = is_blank(byte);
+    bool const word = is(byte, byte_class::token);
+    switch (stage_) {
+        case stage::extension:
+            if (blank) return count_extension(stage_);
+            if (word) return count_extension(stage::extension_name);
+            return refuse(problem::malformed_request, "A chunk extension has no name.");
+        case stage::extension_name:
+            if (word) return count_extension(stage_);
+            [[fallthrough]];
+        case stage::extension_named:
+            if (blank) return count_extension(stage::extension_named);
+            if (byte == '=') return count_extension(stage::extension_equals);
+            return end_extension(byte);
+        case stage::extension_equals:
+            if (blank) return count_extension(stage_);
+            if (word) return count_extension(stage::extension_value);
+            if (byte == '"') return count_extension(stage::extension_text);
+            return refuse(problem::malformed_request, "A chunk extension has no value.");
+        default:
+            if (word && stage_ == stage::extension_value) return count_extension(stage_);
+            if (blank) return count_extension(stage::extension_end);
+            return end_extension(byte);
     }
+}
+
+chunk_guard::verdict chunk_guard::read_quoted(char byte) {
     if (!is(byte, byte_class::text))
         return refuse(problem::malformed_request, "A chunk extension holds a control character.");
-    if (stage_ == stage::extension_pair) {
-        stage_ = stage::extension_text;
-    } else if (quoted) {
-        stage_ = byte == '"'    ? stage::extension
-                 : byte == '\\' ? stage::extension_pair
-                                : stage::extension_text;
-    } else if (byte == ';' && named_) {
-        named_ = false;
-    } else if (byte == '"' && named_) {
-        stage_ = stage::extension_text;
-    } else if (byte != ' ' && byte != '\t') {
-        if (!named_ && !is(byte, byte_class::token))
-            return refuse(problem::malformed_request, "A chunk extension has no name.");
-        named_ = true;
-    }
-    return count_extension();
+    if (stage_ == stage::extension_pair) return count_extension(stage::extension_text);
+    return count_extension(byte == '"'    ? stage::extension_end
+                           : byte == '\\' ? stage::extension_pair
+                                          : stage::extension_text);
 }
 
-chunk_guard::verdict chunk_guard::count_extension() {
+chunk_guard::verdict chunk_guard::end_extension(char byte) {
+    if (byte == ';') return count_extension(stage::extension);
+    if (byte != '\r')
+        return refuse(problem::malformed_request, "A chunk extension is not well-formed.");
+    stage_ = stage::size_line_feed;
+    return verdict::more;
+}
+
+chunk_guard::verdict chunk_guard::count_extension(stage next) {
     if (++extension_bytes_ > limits::chunk_extension_bytes_max ||
         ++extensions_bytes_ > limits::chunk_extensions_bytes_max)
         return refuse(problem::malformed_request, "The chunk extensions are too long.");
+    stage_ = next;
     return verdict::more;
 }
 

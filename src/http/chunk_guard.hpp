@@ -1,10 +1,11 @@
 // The guard of chunked bodies (RFC 9112 §7.1): the bytes of the framing and of the trailers, and
-// their limits. It lets through what llhttp may see; llhttp decodes it. Extensions, which are to be
-// ignored and which llhttp 8.1 does not take in all their forms, are not shown to it.
+// their limits. It lets through what llhttp may see; llhttp decodes it. Extensions and trailers are
+// not shown to it: both are to be ignored, but llhttp 8.1 does not take extensions in all their
+// forms, and it reads a Content-Length among trailers.
 //
 //     auto const verdict = guard.advance(input, body_bytes_max, taken, show);
 //     // input[0, taken) is sound, and need not be given again; show(piece) was called with what
-//     // of it is no extension, in order
+//     // of it is size, data and end, in order
 //
 // Keeps no bytes. Belongs to a parser, on its thread.
 #pragma once
@@ -34,9 +35,14 @@ class chunk_guard {
     enum class stage : std::uint8_t {
         size,
         extension_space,  // white space before the `;` of an extension
-        extension,
+        extension,        // behind that
+        extension_name,
+        extension_named,  // white space behind the name
+        extension_equals,
+        extension_value,
         extension_text,  // within quotes
         extension_pair,  // behind a backslash there
+        extension_end,   // behind the quotes, or white space behind the value
         size_line_feed,
         data,
         data_return,
@@ -49,9 +55,11 @@ class chunk_guard {
     verdict read_size(char byte, std::size_t body_bytes_max);
     verdict read_extension_space(char byte);
     verdict read_extension(char byte);
-    verdict count_extension();
+    verdict read_quoted(char byte);
+    verdict end_extension(char byte);
+    verdict count_extension(stage next);
     bool is_extension() const {
-        return stage_ >= stage::extension_space && stage_ <= stage::extension_pair;
+        return stage_ >= stage::extension_space && stage_ <= stage::extension_end;
     }
     verdict end_size_line(char byte);
     verdict end_data(char byte);
@@ -59,7 +67,6 @@ class chunk_guard {
 
     stage stage_ = stage::size;
     std::uint8_t digits_ = 0;
-    bool named_ = false;  // the current extension has a name
     base::problem problem_ = base::problem::none;
     std::string_view detail_;
     std::uint64_t chunk_bytes_ = 0;     // still to come of the current chunk

@@ -59,15 +59,13 @@ int on_url(llhttp_t* state, char const* at, std::size_t size) {
 
 int on_header_field(llhttp_t* state, char const* at, std::size_t size) {
     auto& to = sink_of(state);
-    if (to.into == nullptr) return 0;  // a trailer
     if (to.value.data() != nullptr) add_field(to);
     extend(to.name, at, size);
     return 0;
 }
 
 int on_header_value(llhttp_t* state, char const* at, std::size_t size) {
-    auto& to = sink_of(state);
-    if (to.into != nullptr) extend(to.value, at, size);
+    extend(sink_of(state).value, at, size);
     return 0;
 }
 
@@ -222,8 +220,9 @@ step parser::parse_head(std::string_view input, request& into) {
             .detail = {}};
 }
 
-step parser::read_body(std::string_view input, std::string& body) {
-    if (kind_ == framing::body_kind::chunked) return read_chunks(input, body);
+step parser::read_body(std::string_view input, std::string& body, std::size_t bytes_max) {
+    if (kind_ == framing::body_kind::chunked)
+        return read_chunks(input, body, std::min(bytes_max, limits_->body_bytes_max));
     auto const size = static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, input.size()));
     body.append(input.data(), size);
     remaining_ -= size;
@@ -235,17 +234,16 @@ step parser::read_body(std::string_view input, std::string& body) {
 
 // llhttp is shown what the guard let through, up to the byte before the one that it refused, so
 // that the first wrong byte decides the answer, however the bytes arrived.
-step parser::read_chunks(std::string_view input, std::string& body) {
+step parser::read_chunks(std::string_view input, std::string& body, std::size_t bytes_max) {
     auto* const state = std::launder(reinterpret_cast<llhttp_t*>(llhttp_));
     sink to{.body = &body};
     state->data = &to;
     llhttp_resume(state);
     auto outcome = HPE_OK;
     std::size_t taken = 0;
-    auto const verdict =
-        chunks_.advance(input, limits_->body_bytes_max, taken, [&](std::string_view piece) {
-            if (outcome == HPE_OK) outcome = llhttp_execute(state, piece.data(), piece.size());
-        });
+    auto const verdict = chunks_.advance(input, bytes_max, taken, [&](std::string_view piece) {
+        if (outcome == HPE_OK) outcome = llhttp_execute(state, piece.data(), piece.size());
+    });
     state->data = nullptr;
     auto const stopped = outcome != HPE_OK && outcome != HPE_PAUSED;
     if (stopped) return refused(problem::malformed_request, "The chunks cannot be parsed.");

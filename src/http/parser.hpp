@@ -47,8 +47,11 @@ class parser {
     // After a complete head with a body: takes what belongs to it from the front of `input` and
     // appends the content to `body`. `complete` when the last byte (of the trailers, if chunked)
     // was consumed. A sized body that already lies in `input` whole can be viewed in place instead
-    // (`framing::content_length`), without calling this.
-    step read_body(std::string_view input, std::string& body);
+    // (`framing::content_length`), without calling this. A chunk with which the content would be
+    // longer than `bytes_max` (the same for all of a body), or than the limits allow, is refused
+    // (413) as soon as its size is there.
+    step read_body(std::string_view input, std::string& body,
+                   std::size_t bytes_max = std::string_view::npos);
 
     // Forgets the current message; the next byte begins a new one. To be called after each message.
     void next();
@@ -58,7 +61,7 @@ class parser {
     static constexpr std::size_t llhttp_bytes = 128;
 
     step parse_head(std::string_view input, request& into);
-    step read_chunks(std::string_view input, std::string& body);
+    step read_chunks(std::string_view input, std::string& body, std::size_t bytes_max);
 
     settings const* limits_;
     framing::body_kind kind_ = framing::body_kind::none;

@@ -79,6 +79,7 @@ constexpr allowed calls[] = {
     {__NR_fsync},
     {__NR_fallocate},
     {__NR_fstat},
+    {__NR_fstatfs},
     {__NR_newfstatat},
     {__NR_statx},
     {__NR_faccessat},

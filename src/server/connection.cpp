@@ -213,19 +213,17 @@ problem connection::expect_body(http::step const& head) {
     return problem::none;
 }
 
-// Reads the rest of a body, or only skips it.
+// Reads the rest of a body, or only skips it. What is too long is so by its chunks' sizes: how much
+// of it came at once must not matter to the answer.
 coro::task<problem> connection::collect_body(std::size_t bytes_max, bool keep) {
     auto const deadline = in(settings().http_body_seconds);
-    std::size_t seen = 0;
     for (;;) {
-        auto const part = parser_.read_body(io_.unread(), job_->body);
+        auto const part = parser_.read_body(io_.unread(), job_->body, bytes_max);
         io_.consume(part.consumed);
         job_->entry.bytes_in += part.consumed;
-        seen = keep ? job_->body.size() : seen + job_->body.size();
         if (!keep) wipe_and_clear(job_->body);
         io_.hold_body(job_->body.size());
         if (part.state == state::refused) co_return part.problem;
-        if (seen > bytes_max) co_return problem::body_too_large;
         if (part.state == state::complete) co_return problem::none;
         news const came = co_await io_.more(deadline);
         if (came == news::late) co_return problem::request_timeout;

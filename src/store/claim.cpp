@@ -23,32 +23,41 @@ bool lock_within_patience(int descriptor) {
     }
 }
 
+// Whom others are told of. A disk that is full must not keep a server from starting, so this may
+// fail; what is written over takes no new block.
+void note_process(int descriptor) {
+    char text[24];
+    auto const end = std::to_chars(text, text + sizeof text - 1, ::getpid()).ptr;
+    *end = '\n';
+    auto const size = end + 1 - text;
+    auto const kept =
+        ::pwrite(descriptor, text, static_cast<std::size_t>(size), 0) == size ? size : 0;
+    [[maybe_unused]] auto const cut = ::ftruncate(descriptor, kept);
+}
+
+std::string noted_process(int descriptor) {
+    char text[24];
+    auto const size = ::pread(descriptor, text, sizeof text, 0);
+    std::string_view pid(text, size > 0 ? static_cast<std::size_t>(size) : 0);
+    pid = pid.substr(0, pid.find('\n'));
+    return pid.empty() ? std::string() : "(process " + std::string(pid) + ") ";
+}
+
 }  // namespace
 
 base::result<int> claim_directory(std::string const& directory) {
     auto const path = path_in(directory);
     int const descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (descriptor < 0) return base::errno_error("cannot open " + path, errno);
-    char text[24];
     if (!lock_within_patience(descriptor)) {
         int const failure = errno;
-        auto const size = ::pread(descriptor, text, sizeof text - 1, 0);
+        auto const process = noted_process(descriptor);
         ::close(descriptor);
         if (failure != EWOULDBLOCK) return base::errno_error("cannot lock " + path, failure);
-        std::string_view pid(text, size > 0 ? static_cast<std::size_t>(size) : 0);
-        pid = pid.substr(0, pid.find('\n'));
-        return base::error{"another server (process " + std::string(pid) + ") serves " + directory +
+        return base::error{"another server " + process + "serves " + directory +
                            ": stop it first, or use another data directory"};
     }
-    auto const end = std::to_chars(text, text + sizeof text - 1, ::getpid()).ptr;
-    *end = '\n';
-    auto const size = static_cast<std::size_t>(end + 1 - text);
-    if (::ftruncate(descriptor, 0) != 0 ||
-        ::pwrite(descriptor, text, size, 0) != static_cast<ssize_t>(size)) {
-        int const failure = errno;
-        ::close(descriptor);
-        return base::errno_error("cannot write " + path, failure);
-    }
+    note_process(descriptor);
     return descriptor;
 }
 

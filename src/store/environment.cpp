@@ -14,6 +14,7 @@
 #include "store/claim.hpp"
 #include "store/environment_state.hpp"
 #include "store/master_key.hpp"
+#include "store/store_file.hpp"
 #include "store/upgrade.hpp"
 
 namespace latchkey::store {
@@ -36,7 +37,11 @@ base::result<void> make_directory(environment::state& store) {
         std::error_code ignored;  // what matters is whether the directory is there in the end
         auto const parent = std::filesystem::path(path).parent_path();
         if (!parent.empty()) std::filesystem::create_directories(parent, ignored);
-        if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+        if (::mkdir(path.c_str(), 0700) == 0)
+            // Its own name must outlast a power cut too; whoever may not read above it must trust
+            // the file system.
+            (void)sync_directory(parent.empty() ? "." : parent.string());
+        else if (errno != EEXIST)
             return base::errno_error("cannot make the data directory " + path, errno);
     }
     struct stat found;
@@ -58,6 +63,8 @@ constexpr std::uint64_t server_map_bytes_min = 64ull << 30;
 base::result<void> open_file(environment::state& store, environment_options const& options) {
     auto const path = store.directory + "/store.mdb";
     auto const what = "cannot open the store " + path;
+    if (!options.read_only)
+        if (auto const made = make_store_file(path); !made) return made.error();
     if (int const code = ::mdb_env_create(&store.env); code != 0) return lmdb_error(what, code);
     ::mdb_env_set_maxreaders(store.env, readers_max);
     ::mdb_env_set_maxdbs(store.env, 16);
@@ -193,7 +200,7 @@ base::result<std::unique_ptr<environment>> environment::open(environment_options
     if (auto const opened = open_file(*store, options); !opened) return opened.error();
     if (auto const opened = open_tables(*store, options.for_server && !options.read_only); !opened)
         return opened.error();
-    // LMDB does not sync the directory that its file is new in.
+    // The file may be new in the directory.
     if (auto const synced = sync_directory(store->directory); !synced && !options.read_only)
         return synced.error();
     std::unique_ptr<environment> whole(new environment(std::move(store)));

@@ -63,6 +63,7 @@ struct environment::state {
 
   private:
     bool reserve_blocks(std::uint64_t end);
+    std::uint64_t blocks_of_file() const;
     std::uint64_t free_pages() const;
 };
 

@@ -3,6 +3,8 @@
 // where a full disk is an ordinary answer. The end of the map is met in the same way: what is left
 // there belongs to deletions, which need new pages before they free old ones.
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,6 +24,7 @@ constexpr std::uint64_t ahead_bytes = 64 * limits::mib;  // beyond the last page
 constexpr std::uint64_t ahead_for_deletions_bytes = 24 * limits::mib;  // more than one takes
 constexpr std::uint64_t ahead_step_bytes = 32 * limits::mib;
 constexpr std::uint64_t kept_for_deletions_bytes = 64 * limits::mib;  // of the map
+constexpr std::uint64_t left_to_others_bytes = 8 * limits::mib;       // of the disk: logs, locks
 
 // The lowest transaction that a reader looks at, of whatever process. LMDB tells it only as text:
 // lines of process, thread and transaction, or `-` for one that looks at nothing.
@@ -40,6 +43,18 @@ std::uint64_t oldest_seen(MDB_env* env) {
     };
     ::mdb_reader_list(env, each_line, &oldest);
     return oldest;
+}
+
+// May the file be as long as that? To be asked before fallocate: ext4 gives it all that is left
+// before it says that this is not enough, and then nobody has a block for anything.
+bool disk_has(int descriptor, std::uint64_t end) {
+    struct stat file{};
+    struct statfs disk{};
+    if (::fstat(descriptor, &file) != 0 || ::fstatfs(descriptor, &disk) != 0) return true;
+    auto const own = static_cast<std::uint64_t>(file.st_blocks) * 512;
+    auto const left =
+        static_cast<std::uint64_t>(disk.f_bavail) * static_cast<std::uint64_t>(disk.f_bsize);
+    return disk.f_blocks == 0 || end <= own || end + left_to_others_bytes <= own + left;
 }
 
 }  // namespace
@@ -71,7 +86,8 @@ room environment::state::make_room(std::uint64_t more) {
         reserve_blocks(until(ahead_bytes + more + ahead_step_bytes)) ||
         reserve_blocks(until(ahead_bytes + more)))
         return found;
-    // The disk is full. What the file has of its own must do.
+    // The disk is full. What the file has of its own must do, also if an earlier process got it.
+    if (auto const own = blocks_of_file(); reserved < own) reserve_blocks(own);
     if (reserved < until(ahead_for_deletions_bytes))
         reserve_blocks(until(ahead_for_deletions_bytes));
     auto const own = reserved - std::min<std::uint64_t>(reserved, used) + free_bytes();
@@ -80,9 +96,21 @@ room environment::state::make_room(std::uint64_t more) {
     return found;
 }
 
+// Bytes that the disk has given to the file, but for the last few, since what the file system needs
+// to find them counts too.
+std::uint64_t environment::state::blocks_of_file() const {
+    int descriptor = -1;
+    struct stat status{};
+    ::mdb_env_get_fd(env, &descriptor);
+    if (::fstat(descriptor, &status) != 0) return 0;
+    auto const bytes = static_cast<std::uint64_t>(status.st_blocks) * 512;
+    return std::min(bytes - std::min(bytes, limits::mib), map_bytes);
+}
+
 bool environment::state::reserve_blocks(std::uint64_t end) {
     int descriptor = -1;
     ::mdb_env_get_fd(env, &descriptor);
+    if (!disk_has(descriptor, end)) return false;
     int failed;
     do {
         failed = ::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(end));

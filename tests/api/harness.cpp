@@ -41,8 +41,9 @@ std::string in_chunks(std::string_view line, lines const& fields, std::string_vi
 
 // ---- the station
 
-station::station()
-    : buckets_(limit::buckets::make(1024).value()),
+station::station(std::int64_t (*wall)())
+    : shelf_(wall),
+      buckets_(limit::buckets::make(1024).value()),
       desk_{rules, snapshot_, keys_, leases_, *failures_, cursors_, random_, running, &uses_} {
     static auto const documents = make_documents(rules);
     rules.documents = documents;

@@ -52,7 +52,8 @@ inline std::string bearer(std::string_view key) {
 
 class station {
   public:
-    station();
+    // `wall`: as of auth::shelf.
+    explicit station(std::int64_t (*wall)() = nullptr);
 
     reply send(std::string bytes);
     // With the key `key`, and without any.
@@ -89,10 +90,10 @@ class station {
     in_progress running;
     api::exchange exchange;
     api::desk& desk() { return desk_; }
+    store::outcome commit(store::command what);
 
   private:
     need take_body(http::parser& parser, std::size_t from_byte, http::response& answer);
-    store::outcome commit(store::command what);
     store::outcome apply(store::command what);
     void check(reply const& made) const;
 

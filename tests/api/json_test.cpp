@@ -85,6 +85,14 @@ TEST(json_reader, takes_what_is_one) {
     EXPECT_TRUE(read_json(nested(32)).root);
 }
 
+TEST(json_reader, makes_a_number_of_zero_with_a_huge_exponent) {
+    for (auto const* const text : {"[0.0E2707]", "[-0e999]", "[0e400]"}) {
+        auto const made = read_json(text);
+        ASSERT_TRUE(made.root) << text;
+        EXPECT_EQ(made.root->as_array().at(0).to_number<double>(), 0.0) << text;
+    }
+}
+
 TEST(json_reader, tells_a_repeated_credential_from_other_members) {
     EXPECT_TRUE(read_json(R"({"api_key":1,"api_key":2})").credential_twice);
     EXPECT_TRUE(read_json(R"({"api_key":1,"a":{},"api\u005fkey":2})").credential_twice);

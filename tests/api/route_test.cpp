@@ -128,30 +128,17 @@ TEST_F(api_test, an_id_is_a_positive_integer_without_more) {
 
 TEST_F(api_test, other_paths_are_not_found) {
     at.add_user();
-    for (std::string const path : {"/",
-                                   "/api",
-                                   "/api/v1",
-                                   "/api/v1/",
-                                   "/api/v1/users/",
-                                   "/api/v1/users/1/",
-                                   "/api/v1/users//posts",
-                                   "/api/v1//users",
-                                   "//api/v1/users",
-                                   "/api/v1/users/1/posts/",
-                                   "/api/v1/users/1/posts/1",
-                                   "/api/v2/users",
-                                   "/api/v10/users",
-                                   "/api/v1users",
-                                   "/API/v1/users",
-                                   "/api/v1/Users",
-                                   "/users/",
-                                   "/posts/1/",
-                                   "/api/v1/healthz",
-                                   "/healthz/",
-                                   "/api/v1/problems/not_found",
-                                   "/problems/not_found/",
-                                   "/api/v1/api/v1/users",
-                                   "/api/v1/users/../users"}) {
+    for (std::string const path :
+         {"/", "/api", "/api/v1", "/api/v1/", "/api/v1/users/", "/api/v1/users/1/",
+          "/api/v1/users//posts", "/api/v1//users", "//api/v1/users", "/api/v1/users/1/posts/",
+          "/api/v1/users/1/posts/1", "/api/v2/users", "/api/v10/users", "/api/v1users",
+          "/API/v1/users", "/api/v1/Users", "/users/", "/posts/1/", "/api/v1/healthz", "/healthz/",
+          "/api/v1/problems/not_found", "/problems/not_found/", "/api/v1/api/v1/users",
+          "/api/v1/users/../users",
+          // What another reads as an open path, or as one to something.
+          "/healthz/../api/v1/users", "/healthz/..;/api/v1/users", "/healthz/%2e%2e/api/v1/users",
+          "/healthz;a=b", "/healthz%00", "/%68ealthz", "/api/v1/%75sers", "/api/v1/users%2f1",
+          "/api/v1/users%00", "/api/v1/users;a=b"}) {
         for (std::string const method : {"GET ", "POST ", "OPTIONS "}) {
             EXPECT_EQ(at.ask(method + path).code(), "route_not_found") << method << path;
             EXPECT_EQ(at.ask_bare(method + path).code(), "key_missing") << method << path;

@@ -16,13 +16,14 @@ namespace latchkey::auth {
 
 class shelf {
   public:
-    shelf() {
+    // `wall`: the clock of what is written, as in store::options; null: the machine's.
+    explicit shelf(std::int64_t (*wall)() = nullptr) {
         std::string name = (std::filesystem::temp_directory_path() / "auth-test-XXXXXX").string();
         base::check(mkdtemp(name.data()) != nullptr, "no temporary directory");
         path_ = name;
-        store_ =
-            store::environment::open({.directory = path_, .map_bytes = 64u << 20, .sync = false})
-                .value();
+        store_ = store::environment::open(
+                     {.directory = path_, .map_bytes = 64u << 20, .sync = false, .wall = wall})
+                     .value();
     }
     ~shelf() {
         store_.reset();

@@ -83,8 +83,9 @@ export async function startServer({
   management = 'off',
   log = path.join(path.dirname(data), 'access.log'),
   under = [], // a program that starts it, and its words
+  env = {},
 } = {}) {
-  const options = { data, listen, args, config, workers, management, log, under };
+  const options = { data, listen, args, config, workers, management, log, under, env };
   const words = ['serve', '--data', data, '--workers', String(workers), '--access-log', log,
     ...(management === null ? [] : ['--management', management]),
     ...listen.flatMap((url) => ['--listen', url]), ...args];
@@ -94,16 +95,19 @@ export async function startServer({
     words.push('--config', file);
   }
   const [program, ...before] = [...under, binary];
-  const child = spawn(program, [...before, ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const begun = performance.now();
+  const child = spawn(program, [...before, ...words], { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
   children.add(child);
-  const server = new Server(child, options);
+  const server = new Server(child, options, begun);
   await server.accepting();
   return server;
 }
 
 class Server {
-  constructor(child, options) {
+  constructor(child, options, begun) {
     this.child = child;
+    this.begun = begun;
+    this.readyAfter = null; // from its start to its first answer, in milliseconds
     this.pid = child.pid;
     this.options = options;
     this.data = options.data;
@@ -148,6 +152,7 @@ class Server {
     const wire = await connectWire({ ...url, ca: this.ca });
     await wire.send(message('GET', '/openapi.json', { headers: { Connection: 'close', 'X-Forwarded-Proto': 'https', 'X-Request-Id': contractId } }));
     const answer = await wire.response();
+    this.readyAfter = performance.now() - this.begun;
     await wire.ending();
     assert.equal(answer.status, 200, `GET /openapi.json: ${utf8(answer.body)}`);
     const text = utf8(answer.body);

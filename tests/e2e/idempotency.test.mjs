@@ -6,7 +6,7 @@
 //     answer or 409 idempotency_in_progress;
 //   - a key that was made is shown once, and is nowhere in the data directory.
 //
-// IDEMPOTENCY_ROUNDS sets how many times the server is killed (25 by default).
+// `--rounds` sets how many times the server is killed (25 by default).
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -14,7 +14,7 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { assertUser, chunked, message, newUser, sleep, startServer } from './harness.mjs';
 
-const rounds = Number(process.env.IDEMPOTENCY_ROUNDS ?? 25);
+const rounds = Number(process.env.E2E_ROUNDS ?? 25);
 const clientCount = 8;
 const replayed = (answer) => answer.headers.get('idempotency-replayed');
 

@@ -132,7 +132,7 @@ TEST(accept, every_method_that_llhttp_knows) {
          {"TRACE",      "COPY",       "LOCK",  "MKCOL",    "MOVE",   "PROPFIND",  "PROPPATCH",
           "SEARCH",     "UNLOCK",     "BIND",  "REBIND",   "UNBIND", "ACL",       "REPORT",
           "MKACTIVITY", "CHECKOUT",   "MERGE", "M-SEARCH", "NOTIFY", "SUBSCRIBE", "UNSUBSCRIBE",
-          "PURGE",      "MKCALENDAR", "LINK",  "UNLINK"}) {
+          "PURGE",      "MKCALENDAR", "LINK",  "UNLINK",   "SOURCE"}) {
         auto const bytes = std::string(method) + " / HTTP/1.1\r\nHost: a\r\n\r\n";
         EXPECT_EQ(tell(run(bytes, {}, {}), bytes.size()),
                   std::string(method) + "(other) / @a 1.1 keep {Host=a} none\n");

@@ -77,6 +77,11 @@ constexpr script accepted[] = {
     {"quoted pairs in them", "5;a=\"\\\"\\\\;\"\r\nhello\r\n0;a=\"\\\"\";b\r\n\r\n", "hello"},
     {"RFC 9112 §7.1.2 trailers", "5\r\nhello\r\n0\r\nX: y\r\nZ:\t a b \r\nE:\r\n\r\n", "hello"},
     {"RFC 9110 §6.5.1 trailers change no framing", "1\r\na\r\n0\r\nContent-Length: 9\r\n\r\n", "a"},
+    {"RFC 9110 §6.5.1 nobody reads a length among trailers",
+     "1\r\na\r\n0\r\nContent-Length: x\r\ncontent-length: -1\r\n\r\n", "a"},
+    {"RFC 9110 §6.5.1 nor codings or options of the connection",
+     "1\r\na\r\n0\r\nTransfer-Encoding: gzip\r\nConnection: close, upgrade\r\nUpgrade: h2c\r\n\r\n",
+     "a"},
 };
 
 TEST(body, chunked) {
@@ -132,6 +137,14 @@ constexpr refusal refused[] = {
     {"an extension without a name", "5;", "\r\nhello\r\n0\r\n\r\n"},
     {"an extension without a name before another", "5;", ";a\r\nhello\r\n0\r\n\r\n"},
     {"a value without a name", "5; ", "=a\r\nhello\r\n0\r\n\r\n"},
+    {"RFC 9112 §7.1.1 an extension of two words", "5;a ", "b\r\nhello\r\n0\r\n\r\n"},
+    {"an extension that is no token", "5;a", "(\r\nhello\r\n0\r\n\r\n"},
+    {"an extension with a value that is missing", "5;a=", "\r\nhello\r\n0\r\n\r\n"},
+    {"an extension with two values", "5;a=b", "=c\r\nhello\r\n0\r\n\r\n"},
+    {"a value of two words", "5;a=b ", "c\r\nhello\r\n0\r\n\r\n"},
+    {"a quote in a name", "5;a", "\"b\"\r\nhello\r\n0\r\n\r\n"},
+    {"a quote in a value", "5;a=b", "\"c\"\r\nhello\r\n0\r\n\r\n"},
+    {"a word behind quotes", "5;a=\"b\"", "c\r\nhello\r\n0\r\n\r\n"},
     {"quotes that do not end", "5;a=\"b", "\r\nhello\r\n0\r\n\r\n"},
     {"quotes that end behind a backslash", "5;a=\"b\\\"", "\r\nhello\r\n0\r\n\r\n"},
     {"a line in a quoted pair", "5;a=\"b\\", "\r\nhello\r\n0\r\n\r\n"},
@@ -164,6 +177,29 @@ TEST(body, chunked_wrongly) {
         EXPECT_EQ(base::describe(result.problem).name, base::describe(one.expected).name)
             << result.detail;
         EXPECT_EQ(result.shown, sound.size() + 1) << "refused at another byte";
+    }
+}
+
+// Whoever collects a body may want less of it than the limits allow: the size of a chunk decides,
+// before its data, so what else came with it does not matter.
+TEST(body, of_more_chunks_than_are_wanted_however_it_is_cut) {
+    settings const limits;
+    std::string const head(chunked_head);
+    auto const bytes = head + "5\r\nhello\r\n6\r\n world\r\nno chunk";
+    for (std::size_t cut = head.size(); cut < bytes.size(); ++cut) {
+        parser on(limits);
+        request message;
+        framing how;
+        ASSERT_EQ(on.read_head(head, message, how).state, step::state::complete);
+        std::string body;
+        auto part =
+            on.read_body(std::string_view(bytes).substr(head.size(), cut - head.size()), body, 10);
+        if (part.state == step::state::incomplete) {
+            auto const begin = head.size() + part.consumed;
+            part = on.read_body(std::string_view(bytes).substr(begin), body, 10);
+        }
+        EXPECT_EQ(part.problem, problem::body_too_large) << cut;
+        EXPECT_EQ(body, "hello") << cut;
     }
 }
 

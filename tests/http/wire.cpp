@@ -9,7 +9,7 @@
 namespace latchkey::http {
 namespace {
 
-// "GET /p?q @authority 1.1 keep {Name=value;…} none"
+// "GET /p?q @authority 1.1 keep {Name=value\n…} none": no two requests have the same text.
 std::string describe(request const& head, framing const& how, std::string const& body) {
     std::string text(head.method_text);
     if (name_of(head.method) != head.method_text) text.append("(other)");
@@ -22,7 +22,7 @@ std::string describe(request const& head, framing const& how, std::string const&
     if (how.expect_unknown) text.append(" unknown-expectation");
     text.append(" {");
     for (auto const& field : head.fields()) {
-        if (text.back() != '{') text.append(";");
+        if (text.back() != '{') text.append("\n");
         text.append(field.name).append("=").append(field.value);
     }
     text.append("}");
@@ -149,7 +149,13 @@ outcome run_every_way(std::string_view bytes, settings const& limits) {
 
 std::string tell(outcome const& result, std::size_t size) {
     std::string text;
-    for (auto const& message : result.messages) text.append(message).append("\n");
+    for (auto message : result.messages) {
+        // Fields stand on one line here, for people; the content is left as it is.
+        auto const fields = message.find('}');
+        std::replace(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(fields), '\n',
+                     ';');
+        text.append(message).append("\n");
+    }
     if (result.refused())
         text.append("refused ").append(base::describe(result.problem).name).append("\n");
     else if (result.consumed != size)

@@ -35,9 +35,9 @@ struct outcome {
     bool lived() const { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
 };
 
-[[noreturn]] void leave(int code) {
+// Not said to be one that does not return: before those AddressSanitizer makes a call of its own.
+void leave(int code) {
     ::syscall(SYS_exit_group, code);
-    std::abort();
 }
 
 // `attempt` answers whether it got what it wanted.

@@ -1,6 +1,6 @@
 // The whole service in this process, with everything that its threads share in use at once: two
 // workers, the writer, the log thread, the main thread with its management listener, reloads. For
-// ThreadSanitizer above all: tools/test runs it under that.
+// ThreadSanitizer above all (tools/native/tsan.ini).
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>

@@ -111,11 +111,15 @@ int run_on_small_disk(std::string const& directory) {
     auto const store = open_durably(directory);
     auto const full = one(*store, new_user("Bob", "bob@example.org")).problem;
     expect(full == base::problem::storage_full, 13);
-    for (int i = 2; i <= count; ++i)
-        expect(one(*store, {.what = delete_post{i}}).problem == base::problem::none, 14);
-    expect(verify(*store).empty(), 15);
+    auto const delete_posts = [&](int from, int to) {
+        for (int i = from; i < to; ++i)
+            expect(one(*store, {.what = delete_post{i}}).problem == base::problem::none, 14);
+    };
     // What the deletions freed is room again, though the disk is as full as before.
-    expect(one(*store, new_user("Bob", "bob@example.org")).problem == base::problem::none, 16);
+    delete_posts(2, 60);
+    expect(one(*store, new_user("Bob", "bob@example.org")).problem == base::problem::none, 15);
+    delete_posts(60, count + 1);
+    expect(verify(*store).empty(), 16);
     expect(fill_disk(*store) > 10, 17);
     expect(verify(*store).empty(), 18);
     return 0;

@@ -1,0 +1,117 @@
+// Makes the disk below the store full or broken, for the program that it is preloaded into:
+//
+//     LD_PRELOAD=…/faults.so LATCHKEY_DISK_FAULTS=FILE latchkey serve …
+//
+// FILE has the words of `struct faults`, 32 bits each, and may be written at any time. It needs no privilege and no
+// file system of its own, and hits nothing but store.mdb (and what that is made of at first, store.mdb.new).
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+// What a call fails with; 0: it does not.
+struct faults {
+  int32_t fallocate;      // beyond `fallocate_mib`: what the file has already, it keeps
+  int32_t fallocate_mib;
+  int32_t write;          // of data
+  int32_t sync;
+  int32_t write_through;  // of the page that makes a commit count, through its O_DSYNC descriptor
+  int32_t free_mib;       // what the disk says that it has left; -1: the truth
+};
+
+enum { other, data, through };
+
+static volatile struct faults const none = {.free_mib = -1}, *faults = &none;
+static char kinds[4096];  // of descriptors
+
+__attribute__((constructor)) static void begin(void) {
+  char const *const file = getenv("LATCHKEY_DISK_FAULTS");
+  int const descriptor = file != NULL ? (int)syscall(SYS_openat, AT_FDCWD, file, O_RDONLY | O_CLOEXEC) : -1;
+  if (descriptor < 0) return;
+  void *const mapped = mmap(NULL, sizeof *faults, PROT_READ, MAP_SHARED, descriptor, 0);
+  if (mapped != MAP_FAILED) faults = mapped;
+  close(descriptor);
+}
+
+static int kind_of(int descriptor) {
+  return descriptor >= 0 && descriptor < (int)sizeof kinds ? kinds[descriptor] : other;
+}
+
+static int ends_with(char const *text, char const *end) {
+  size_t const size = strlen(text), end_size = strlen(end);
+  return size >= end_size && strcmp(text + size - end_size, end) == 0;
+}
+
+static int failed(int why) {
+  errno = why;
+  return -1;
+}
+
+static int write_fault(int descriptor) {
+  int const kind = kind_of(descriptor);
+  return kind == data ? faults->write : kind == through ? faults->write_through : 0;
+}
+
+// By their names in the library: what this file would call pwrite is another where offsets have 64 bits by a macro.
+int open_any(char const *path, int flags, ...) __asm__("open");
+ssize_t pwrite_any(int descriptor, void const *bytes, size_t size, off_t offset) __asm__("pwrite");
+ssize_t writev_any(int descriptor, struct iovec const *parts, int count) __asm__("writev");
+int fdatasync_any(int descriptor) __asm__("fdatasync");
+int fallocate_any(int descriptor, int mode, off_t offset, off_t size) __asm__("fallocate");
+int fallocate64_any(int descriptor, int mode, off_t offset, off_t size) __asm__("fallocate64");
+int fstatfs_any(int descriptor, struct statfs *to) __asm__("fstatfs");
+int fstatfs64_any(int descriptor, struct statfs *to) __asm__("fstatfs64");
+
+int open_any(char const *path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  int const mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, int) : 0;
+  va_end(rest);
+  int const descriptor = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+  if (descriptor < 0 || descriptor >= (int)sizeof kinds) return descriptor;
+  int const ours = ends_with(path, "/store.mdb") || ends_with(path, "/store.mdb.new");
+  kinds[descriptor] = !ours ? other : (flags & O_DSYNC) != 0 ? through : data;
+  return descriptor;
+}
+
+ssize_t pwrite_any(int descriptor, void const *bytes, size_t size, off_t offset) {
+  int const fault = write_fault(descriptor);
+  return fault != 0 ? failed(fault) : syscall(SYS_pwrite64, descriptor, bytes, size, offset);
+}
+
+ssize_t writev_any(int descriptor, struct iovec const *parts, int count) {
+  int const fault = write_fault(descriptor);
+  return fault != 0 ? failed(fault) : syscall(SYS_writev, descriptor, parts, count);
+}
+
+int fdatasync_any(int descriptor) {
+  int const fault = kind_of(descriptor) == data ? faults->sync : 0;
+  return fault != 0 ? failed(fault) : (int)syscall(SYS_fdatasync, descriptor);
+}
+
+int fallocate_any(int descriptor, int mode, off_t offset, off_t size) {
+  int const fault = kind_of(descriptor) == data ? faults->fallocate : 0;
+  if (fault != 0 && offset + size > (off_t)faults->fallocate_mib << 20) return failed(fault);
+  return (int)syscall(SYS_fallocate, descriptor, mode, offset, size);
+}
+
+int fallocate64_any(int descriptor, int mode, off_t offset, off_t size) {
+  return fallocate_any(descriptor, mode, offset, size);
+}
+
+int fstatfs_any(int descriptor, struct statfs *to) {
+  int const result = (int)syscall(SYS_fstatfs, descriptor, to);
+  if (result == 0 && faults->free_mib >= 0) to->f_bavail = ((uint64_t)faults->free_mib << 20) / (uint64_t)to->f_bsize;
+  return result;
+}
+
+int fstatfs64_any(int descriptor, struct statfs *to) {
+  return fstatfs_any(descriptor, to);
+}
