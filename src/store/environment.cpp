@@ -203,6 +203,7 @@ base::result<std::unique_ptr<environment>> environment::open(environment_options
     // The file may be new in the directory.
     if (auto const synced = sync_directory(store->directory); !synced && !options.read_only)
         return synced.error();
+    if (options.for_server) ask_for_huge_pages(*store);
     std::unique_ptr<environment> whole(new environment(std::move(store)));
     whole->clear_stale_readers();
     return whole;

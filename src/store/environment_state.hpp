@@ -67,4 +67,7 @@ struct environment::state {
     std::uint64_t free_pages() const;
 };
 
+// Has the map in huge pages where the system can; a wish, so it says nothing (huge_pages.cpp).
+void ask_for_huge_pages(environment::state const& store);
+
 }  // namespace latchkey::store

@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -55,8 +56,9 @@ base::error missing(std::string_view what) {
 base::result<void> probe_calls(ring& on) {
     int const entered = io_uring_enter(static_cast<unsigned>(on.fd()), 0, 0, 0, nullptr);
     if (entered < 0) return refusal(entered);
-    io_uring_probe none{};
-    int const registered = io_uring_register_probe(&on.native(), &none, 0);
+    alignas(io_uring_probe) std::byte none[sizeof(io_uring_probe)]{};
+    int const registered =
+        io_uring_register_probe(&on.native(), reinterpret_cast<io_uring_probe*>(none), 0);
     if (registered == -EPERM || registered == -ENOSYS) return refusal(registered);
     return {};
 }

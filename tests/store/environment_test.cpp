@@ -38,6 +38,28 @@ TEST(environments, make_a_private_directory_however_it_is_written) {
     EXPECT_EQ(mode_of(directory), 0700u);
 }
 
+// What a server maps is asked for in huge pages, which the kernel notes as "hg".
+TEST(environments, of_a_server_are_mapped_in_huge_pages_where_there_are_some) {
+    if (::access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) != 0) GTEST_SKIP();
+    temporary_directory const directory;
+    auto const flags_of_the_map = [&] {
+        std::ifstream maps("/proc/self/smaps");
+        bool within = false;
+        for (std::string line; std::getline(maps, line);) {
+            if (line.ends_with(directory.path() + "/store.mdb")) within = true;
+            if (within && line.starts_with("VmFlags:")) return line + " ";
+        }
+        return std::string();
+    };
+    {
+        auto const store = environment::open({.directory = directory.path()}).value();
+        EXPECT_EQ(flags_of_the_map().find(" hg "), std::string::npos);
+    }
+    auto const store =
+        environment::open({.directory = directory.path(), .for_server = true}).value();
+    EXPECT_NE(flags_of_the_map().find(" hg "), std::string::npos) << flags_of_the_map();
+}
+
 TEST(environments, keep_their_master_key) {
     temporary_directory const directory;
     std::string first;
