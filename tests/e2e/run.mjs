@@ -4,7 +4,8 @@
 //
 // `--rounds` is how often a test repeats itself that looks for a race; each has a smaller number of its own.
 //
-// Without file names all of them run, one after the other. The last line is `N passed, N failed`; the exit
+// Without file names all of them run: those that mostly wait for a time to pass one after the other beside the
+// others. The last line is `N passed, N failed`; the exit
 // code is 0 only when nothing failed and something ran. Nothing is installed: demo.test.mjs needs an earlier
 // `install` in this folder.
 
@@ -16,11 +17,14 @@ import { fileURLToPath } from 'node:url';
 const here = path.dirname(fileURLToPath(import.meta.url));
 let fileLimit = Number(process.env.E2E_FILE_SECONDS ?? 300) * 1000;
 
-// Whoever stops this ends the file that runs, and that its servers.
-let running = null;
+// They spend their time waiting for limits and minutes to pass.
+const waiting = ['config', 'hostile', 'limits', 'slowhttptest', 'usage'].map((name) => `${name}.test.mjs`);
+
+// Whoever stops this ends the files that run, and those their servers.
+const running = new Set();
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
   process.on(signal, () => {
-    running?.kill('SIGTERM');
+    for (const child of running) child.kill('SIGTERM');
     process.exit(1);
   });
 }
@@ -28,13 +32,15 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
 const { binary, files } = parse(process.argv.slice(2));
 const total = { passed: 0, failed: 0 };
 const begun = Date.now();
-for (const file of files) {
-  console.log(`${path.basename(file)}`);
-  const { passed, failed, seconds } = await runFile(file);
-  total.passed += passed;
-  total.failed += failed;
-  console.log(`    ${passed} passed, ${failed} failed in ${seconds} s\n`);
-}
+const lane = async (some) => {
+  for (const file of some) {
+    const { passed, failed } = await runFile(file);
+    total.passed += passed;
+    total.failed += failed;
+  }
+};
+const waits = (file) => waiting.includes(path.basename(file));
+await Promise.all([lane(files.filter((file) => !waits(file))), lane(files.filter(waits))]);
 console.log(`${((Date.now() - begun) / 1000).toFixed(1)} s`);
 console.log(`${total.passed} passed, ${total.failed} failed`);
 process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;
@@ -76,16 +82,17 @@ function runFile(file) {
     const child = spawn(process.execPath, ['--test-reporter', path.join(here, 'reporter.mjs'),
       '--test-reporter-destination', 'stdout', file],
     { env: { ...process.env, LATCHKEY: binary, NODE_TEST_CONTEXT: undefined }, stdio: ['ignore', 'pipe', 'inherit'] });
-    running = child;
+    running.add(child);
+    const said = [`${path.basename(file)}`];
     const timer = setTimeout(() => {
-      console.log(`    FAILED  ${path.basename(file)} ran longer than ${fileLimit / 1000} s`);
+      said.push(`    FAILED  ${path.basename(file)} ran longer than ${fileLimit / 1000} s`);
       child.kill('SIGTERM');
     }, fileLimit);
     let counts = null;
     let rest = '';
     const line = (text) => {
       if (text.startsWith('@counts ')) counts = JSON.parse(text.slice(8));
-      else console.log(text);
+      else said.push(text);
     };
     child.stdout.setEncoding('utf8');
     child.stdout.on('data', (text) => {
@@ -95,10 +102,13 @@ function runFile(file) {
     });
     child.on('close', (code) => {
       clearTimeout(timer);
+      running.delete(child);
       if (rest) line(rest);
       let { passed = 0, failed = 0 } = counts ?? {};
       if (failed === 0 && (code !== 0 || passed === 0)) failed = 1; // it broke outside of any test
-      resolve({ passed, failed, seconds: ((Date.now() - start) / 1000).toFixed(1) });
+      const seconds = ((Date.now() - start) / 1000).toFixed(1);
+      console.log(`${said.join('\n')}\n    ${passed} passed, ${failed} failed in ${seconds} s\n`);
+      resolve({ passed, failed });
     });
   });
 }
