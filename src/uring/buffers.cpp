@@ -27,8 +27,9 @@ void* map(std::size_t bytes) {
 
 // In huge pages where there are some to be had: receiving goes round all buffers, which are more
 // pages than the processor remembers.
-void* map_aligned(std::size_t bytes) {
+void* map_huge(std::size_t bytes) {
     constexpr std::size_t huge_page = 2 << 20;
+    if (bytes % huge_page != 0) return map(bytes);
     auto* const at = static_cast<char*>(map(bytes + huge_page));
     if (at == nullptr) return nullptr;
     auto const before = -reinterpret_cast<std::uintptr_t>(at) % huge_page;
@@ -50,7 +51,7 @@ base::result<std::unique_ptr<buffers>> buffers::make(ring& owner, std::uint32_t 
     made->count_ = count;
     made->bytes_each_ = bytes_each;
     made->entries_ = static_cast<io_uring_buf_ring*>(map(count * sizeof(io_uring_buf)));
-    made->memory_ = static_cast<char*>(map_aligned(std::size_t{count} * bytes_each));
+    made->memory_ = static_cast<char*>(map_huge(std::size_t{count} * bytes_each));
     if (made->entries_ == nullptr || made->memory_ == nullptr)
         return base::error{"no memory for the receive buffers"};
     io_uring_buf_reg registration{};
