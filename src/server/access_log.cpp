@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::size_t waiting_bytes_max = 16 * 1024 * 1024;
 constexpr std::size_t spare_buffers_max = 64;
+// Made at the start, so that a thread the machine lets wait for a moment costs nobody an
+// allocation.
+constexpr std::size_t first_buffers = 8;
+constexpr std::size_t first_buffer_bytes = 144 * 1024;
 constexpr std::size_t path_bytes_max = 1024;
 constexpr std::size_t agent_bytes_max = 256;
 
@@ -87,6 +91,13 @@ void append_line(log_entry const& entry, api::exchange const* exchange, api::pee
     line.put("}\n");
 }
 
+log_thread::log_thread() {
+    full_.reserve(spare_buffers_max);
+    empty_.reserve(spare_buffers_max);
+    for (std::size_t i = 0; i < first_buffers; ++i)
+        empty_.emplace_back().reserve(first_buffer_bytes);
+}
+
 base::result<std::unique_ptr<log_thread>> log_thread::open(std::string path) {
     std::unique_ptr<log_thread> made(new log_thread);
     if (auto const opened = made->reopen(path); !opened) return opened.error();
@@ -142,6 +153,7 @@ void log_thread::hand_over(std::string& lines) {
 
 void log_thread::run() {
     std::vector<std::string> batch;
+    batch.reserve(spare_buffers_max);
     std::unique_lock hold(mutex_);
     for (;;) {
         change_.wait(hold, [this] { return stopping_ || next_fd_ >= 0 || !full_.empty(); });

@@ -1,8 +1,11 @@
 // A whole worker on a real socket: once it is warm, a GET allocates nothing, whatever thread one
 // looks at. The client uses the stack alone, so that everything that is counted is the service's.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -38,8 +41,8 @@ struct running {
         cursors = std::make_unique<auth::seal>(store->derived_key("cursors").value());
         writer = std::make_unique<store::writer>(*store);
         log = log_thread::open(folder / "access.log").value();
-        shared.reset(
-            new common{*store, *writer, *buckets, *failures, *cursors, open_by_address, *log, signer});
+        shared.reset(new common{*store, *writer, *buckets, *failures, *cursors, open_by_address,
+                                *log, signer});
         supplies const given{std::make_shared<rulebook>(config{}), nullptr, nullptr};
         one = std::make_unique<worker>(*shared, 0, given);
         socket.emplace(
@@ -107,6 +110,32 @@ TEST(worker, allocates_nothing_for_a_get_once_it_is_warm) {
     auto const before = test::allocations_everywhere();
     for (int i = 0; i < 1000; ++i) ASSERT_TRUE(asks.ask(request)) << i;
     EXPECT_EQ(test::allocations_everywhere() - before, 0u);
+}
+
+// A pipe that nobody empties is a disk that takes its time: until it goes on, lines go into buffers
+// that were there before. (Found where the machine let the log's thread wait.)
+TEST(access_log, allocates_nothing_while_the_disk_takes_its_time) {
+    if (!test::counts_allocations()) GTEST_SKIP() << "nothing is counted in this build";
+    auto const path =
+        std::filesystem::temp_directory_path() / ("slow-" + std::to_string(::getpid()));
+    ::signal(SIGPIPE, SIG_IGN);  // as the service does
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    int const reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    {
+        auto log = log_thread::open(path).value();
+        std::string lines;
+        lines.reserve(64 * 1024);
+        auto const before = test::allocations_everywhere();
+        for (int i = 0; i < 6; ++i) {
+            lines.assign(64 * 1024, 'x');
+            lines.back() = '\n';
+            log->hand_over(lines);
+        }
+        EXPECT_EQ(test::allocations_everywhere() - before, 0u);
+        EXPECT_EQ(log->dropped(), 0u);
+        ::close(reader);  // the rest of the lines is lost, so that the thread ends
+    }
+    std::filesystem::remove(path);
 }
 
 }  // namespace
