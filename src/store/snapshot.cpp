@@ -38,13 +38,13 @@ void snapshot::forget_damage() {
 }
 
 std::optional<model::user_view> snapshot::user(model::id id) const {
-    auto const bytes = state_->get(table::users, id_key(id));
+    auto const bytes = state_->record(table::users, id);
     if (!bytes) return std::nullopt;
     return state_->readable(model::decode_user(id, *bytes));
 }
 
 std::optional<model::post_view> snapshot::post(model::id id) const {
-    auto const bytes = state_->get(table::posts, id_key(id));
+    auto const bytes = state_->record(table::posts, id);
     if (!bytes) return std::nullopt;
     auto const view = state_->readable(model::decode_post(id, *bytes));
     if (!view || state_->is_doomed(view->user_id)) return std::nullopt;
@@ -129,6 +129,16 @@ std::optional<std::string_view> snapshot::state::get(table where, std::string_vi
     if (code == 0) return store::view_of(value);
     base::check(code == MDB_NOTFOUND, "a read of the store that LMDB refused");
     return std::nullopt;
+}
+
+std::optional<std::string_view> snapshot::state::record(table where, model::id id) {
+    base::check(live, "a query of a snapshot that was reset");
+    auto const name = id * table_count + static_cast<std::uint64_t>(where);
+    auto& place = found_[name % found_.size()];
+    if (place.name == name && place.version == version) return place.bytes;
+    auto const bytes = get(where, id_key(id));
+    if (bytes) place = {name, version, *bytes};
+    return bytes;
 }
 
 MDB_cursor* snapshot::state::cursor(table where) {

@@ -26,6 +26,8 @@ struct snapshot::state {
     std::array<std::uint64_t, table_count> cursor_renewals{};  // when each was last made current
 
     std::optional<std::string_view> get(table where, std::string_view key) const;
+    // A user's or post's record.
+    std::optional<std::string_view> record(table where, model::id id);
     MDB_cursor* cursor(table where);
 
     // The heads of this version; read at most once for each.
@@ -43,6 +45,16 @@ struct snapshot::state {
     }
 
   private:
+    // Where a record was found. In one version nothing moves, so it is there still: asked for
+    // again, as what many ask for is, it need not be looked for. The next commit makes all of them
+    // void.
+    struct found {
+        std::uint64_t name = 0;  // id and table
+        std::uint64_t version = UINT64_MAX;
+        std::string_view bytes;
+    };
+    std::array<found, 256> found_{};  // by the last bits of the name
+
     std::uint64_t heads_version_ = 0;
     store::heads heads_;
     std::vector<model::id> doomed_;  // ascending; of heads_version_

@@ -56,6 +56,31 @@ TEST_F(users, are_created_with_ascending_ids_and_found) {
     EXPECT_FALSE(seen_.damaged());
 }
 
+// What was found is remembered for one version: by id and table, and for no other.
+TEST_F(users, found_again_are_those_of_their_version) {
+    for (int i = 1; i <= 600; ++i)
+        add("user " + std::to_string(i), std::to_string(i) + "@example.org");
+    made_post(one(*store_, new_post(7, "post 1")));
+    seen_.renew();
+    for (int round = 0; round < 3; ++round)
+        for (model::id id = 1; id <= 600; ++id)
+            ASSERT_EQ(seen_.user(id)->name, "user " + std::to_string(id));
+    EXPECT_EQ(seen_.post(1)->title, "post 1");
+    EXPECT_FALSE(seen_.post(2));
+    EXPECT_FALSE(seen_.user(0));
+    change_user renamed;
+    renamed.id = 1;
+    renamed.name = "renamed";
+    EXPECT_EQ(one(*store_, {.what = renamed}).problem, problem::none);
+    EXPECT_EQ(one(*store_, {.what = delete_user{2}}).problem, problem::none);
+    EXPECT_EQ(seen_.user(1)->name, "user 1");
+    EXPECT_EQ(seen_.user(2)->name, "user 2");
+    seen_.renew();
+    EXPECT_EQ(seen_.user(1)->name, "renamed");
+    EXPECT_FALSE(seen_.user(2));
+    EXPECT_EQ(seen_.user(258)->name, "user 258");
+}
+
 TEST_F(users, have_addresses_that_differ_by_more_than_case) {
     add("Ann", "Ann@Example.org");
     auto const before = version();
