@@ -100,6 +100,8 @@ void transport::on_receive(std::int32_t result, std::uint32_t flags) {
         home_.buffers().give_back(flags);
     }
     if (result == 0) {
+        // Who goes without a close_notify while nothing is on its way needs none of ours.
+        if (idle_ && unsent() == 0) sealed_end_sent_ = true;
         no_more_input();
     } else if (result == -ENOBUFS) {
         home_.metrics().starved.add();
@@ -274,6 +276,7 @@ void transport::finish() {
 }
 
 void transport::shut_down_writing() {
+    if (input_ended_ && !client_owes_reading()) return begin_close();
     // What the client still sends is read and dropped: closing a socket with unread bytes resets
     // the connection, and the client could lose the answer (RFC 9112 §9.6).
     ::shutdown(fd_, SHUT_WR);
