@@ -17,7 +17,7 @@ constexpr std::size_t spare_buffers_max = 64;
 // Made at the start, so that a thread the machine lets wait for a moment costs nobody an
 // allocation.
 constexpr std::size_t first_buffers = 8;
-constexpr std::size_t first_buffer_bytes = 144 * 1024;
+constexpr std::size_t first_buffer_bytes = 80 * 1024;
 constexpr std::size_t path_bytes_max = 1024;
 constexpr std::size_t agent_bytes_max = 256;
 
