@@ -26,6 +26,8 @@ class running_worker {
 
     listen_address const& where() const { return socket_->where(); }
     std::string const& key() const { return key_; }
+    // For other workers beside it.
+    common& shared() { return *common_; }
     worker_metrics const& metrics() const { return worker_->metrics(); }
     // A GET of a path below /api/v1, with the key.
     std::string get(std::string_view path) const;
