@@ -1,6 +1,7 @@
 // Sockets that listen. A TCP address gets one socket per worker (SO_REUSEPORT spreads connections),
 // after a trial bind without it has shown that the port is free: another process' listener on the
-// same port would silently take its share. A Unix socket is one descriptor for all workers.
+// same port would silently take its share. A Unix socket, and one that was handed in, is one
+// descriptor for all workers.
 #pragma once
 
 #include <span>
@@ -29,6 +30,7 @@ class listening {
 
     listen_address const& where() const { return where_; }
     bool handed() const { return handed_; }
+    bool shared() const { return handed_ || where_.scheme == listen_address::kind::unix_socket; }
     int descriptor_of(unsigned worker) const {
         return sockets_.size() == 1 ? sockets_[0] : sockets_[worker];
     }
@@ -50,6 +52,9 @@ struct listener {
     bool tls = false;
     bool proxy = false;   // a PROXY header comes first
     bool handed = false;  // others listen on it too, so it is never shut
+    // All workers accept on it, each one connection at a time, and then waits behind the others:
+    // the kernel wakes who has waited longest, and a multishot accept would never leave its place.
+    bool shared = false;
 };
 
 }  // namespace latchkey::server

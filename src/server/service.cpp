@@ -201,7 +201,8 @@ base::result<void> service::start_workers(unsigned count) {
             mine.push_back({.fd = socket.descriptor_of(i),
                             .tls = socket.where().tls(),
                             .proxy = socket.where().proxy,
-                            .handed = socket.handed()});
+                            .handed = socket.handed(),
+                            .shared = socket.shared()});
         auto made = std::make_unique<worker>(*common_, i, supplies_);
         auto const started = made->start(mine);
         if (!started) {

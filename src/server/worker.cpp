@@ -51,7 +51,7 @@ struct errand : coro::resumption {
 
 }  // namespace
 
-// One listener of one worker: a multishot accept that is armed again when it ends.
+// One listener of one worker: an accept, multishot or for one, that is armed again when it ends.
 struct worker::acceptor {
     struct op : uring::operation {
         acceptor* self = nullptr;
@@ -80,8 +80,8 @@ struct worker::acceptor {
     void arm() {
         if (!on.accepting_ || active) return;
         active = true;
-        io_uring_prep_multishot_accept(on.ring().submission(accept_), from.fd, nullptr, nullptr,
-                                       SOCK_CLOEXEC);
+        auto* const accept = from.shared ? io_uring_prep_accept : io_uring_prep_multishot_accept;
+        accept(on.ring().submission(accept_), from.fd, nullptr, nullptr, SOCK_CLOEXEC);
     }
     void accepted_one(std::int32_t result, std::uint32_t flags) {
         if (!(flags & IORING_CQE_F_MORE)) active = false;

@@ -1,6 +1,7 @@
 // A connection without sockets, for bytes that need not be a request: what server/connection.cpp
 // does with a parser, an exchange and a store, so that the answers to a byte string can be compared
-// however it is cut. No `100 Continue` is said: whether one comes depends on the cut.
+// however it is cut. No `100 Continue` is said: whether one comes depends on the cut. That it goes
+// as the real one is held by tests/server/agreement_test.cpp.
 //
 //     conversation with(at);
 //     with.receive(first);

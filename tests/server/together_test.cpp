@@ -1,6 +1,6 @@
 // The whole service in this process, with everything that its threads share in use at once: two
 // workers, the writer, the log thread, the main thread with its management listener, reloads. For
-// ThreadSanitizer above all (tools/native/tsan.ini).
+// ThreadSanitizer above all (tools/test tsan), which ends the process at the first race.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -30,10 +30,12 @@ class client {
         sockaddr_un where{};
         where.sun_family = AF_UNIX;
         path.copy(where.sun_path, sizeof where.sun_path - 1);
-        fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        timeval const patience{.tv_sec = 10, .tv_usec = 0};
-        ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        there_ = ::connect(fd_, reinterpret_cast<sockaddr const*>(&where), sizeof where) == 0;
+        connect(reinterpret_cast<sockaddr const&>(where), sizeof where);
+    }
+    explicit client(listen_address const& where) {
+        sockaddr_storage address;
+        auto const size = to_sockaddr(where, address);
+        connect(reinterpret_cast<sockaddr const&>(address), size);
     }
     ~client() { ::close(fd_); }
     client(client const&) = delete;
@@ -42,10 +44,11 @@ class client {
 
     // The status of the answer, 0 when there is none; its body in `body`.
     int ask(std::string_view method, std::string_view path, std::string_view key,
-            std::string_view sent = {}) {
+            std::string_view sent = {}, std::string_view once = {}) {
         std::string text;
         text.append(method).append(" ").append(path).append(" HTTP/1.1\r\nHost: x\r\n");
         text.append("X-API-Key: ").append(key).append("\r\n");
+        if (!once.empty()) text.append("Idempotency-Key: ").append(once).append("\r\n");
         if (!sent.empty()) text.append("Content-Type: application/json\r\n");
         text.append("Content-Length: ").append(std::to_string(sent.size())).append("\r\n\r\n");
         text.append(sent);
@@ -58,6 +61,12 @@ class client {
     std::string body;
 
   private:
+    void connect(sockaddr const& where, socklen_t size) {
+        fd_ = ::socket(where.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        timeval const patience{.tv_sec = 10, .tv_usec = 0};
+        ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        there_ = ::connect(fd_, &where, size) == 0;
+    }
     int receive() {
         std::string all;
         char part[8192];
@@ -131,6 +140,22 @@ struct whole_service {
     std::string socket() const { return folder / "socket"; }
 };
 
+// The service chose its port: it is this process' only listener on IP.
+listen_address management_of_this_process() {
+    for (int fd = 0; fd < 256; ++fd) {
+        int listens = 0;
+        socklen_t size = sizeof listens;
+        sockaddr_storage at{};
+        socklen_t length = sizeof at;
+        if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0 &&
+            ::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &length) == 0 &&
+            at.ss_family == AF_INET)
+            return parse_listen_address("http://127.0.0.1:" + std::to_string(port_of(at))).value();
+    }
+    ADD_FAILURE() << "there is no management listener";
+    return {};
+}
+
 std::string member(std::string const& of, std::string const& name) {
     auto const at = of.find("\"" + name + "\":\"");
     if (at == of.npos) return {};
@@ -171,6 +196,25 @@ TEST(together, a_service_with_everything_in_use_serves_every_request) {
             expect(other.ask("GET", "/api/v1/users", key), {200});
             expect(one.ask("POST", "/api/v1/keys/current/deactivate", key), {200});
             expect(other.ask("GET", "/api/v1/users", key), {403});
+        }
+    });
+    // The same under one Idempotency-Key from two connections: it is done once, the second gets the
+    // same answer or is told that the first goes on.
+    std::atomic<unsigned> turns{0};
+    for (int n = 0; n < 2; ++n)
+        threads.emplace_back([&] {
+            while (!over) {
+                client on(service.socket());
+                auto const once = "once-" + std::to_string(turns++ / 2);
+                auto const user = R"({"name":"U","email":")" + once + R"(@example.com"})";
+                expect(on.ask("POST", "/api/v1/users", service.key, user, once), {201, 409});
+            }
+        });
+    // What watches the service looks at what the workers count.
+    threads.emplace_back([&, where = management_of_this_process()] {
+        for (; !over; std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
+            expect(client(where).ask("GET", "/metrics", ""), {200});
+            expect(client(where).ask("GET", "/readyz", ""), {200});
         }
     });
     // Reloads, which also open the log anew.

@@ -1,0 +1,67 @@
+#include "running_worker.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "auth/key_form.hpp"
+#include "base/check.hpp"
+
+namespace latchkey::server {
+
+running_worker::running_worker(config const& settings, std::size_t posts, std::size_t post_bytes) {
+    auto name = (std::filesystem::temp_directory_path() / "worker-XXXXXX").string();
+    base::check(mkdtemp(name.data()) != nullptr, "no temporary directory");
+    folder_ = name;
+    store_ = store::environment::open({.directory = folder_, .map_bytes = 64 << 20}).value();
+    fill_store(posts, post_bytes);
+    writer_ = std::make_unique<store::writer>(*store_);
+    buckets_ = limit::buckets::make(1024).value();
+    failures_ = std::make_unique<limit::failures>(30, 1);
+    cursors_ = std::make_unique<auth::seal>(store_->derived_key("cursors").value());
+    log_ = log_thread::open(folder_ / "access.log").value();
+    common_.reset(new common{*store_, *writer_, *buckets_, *failures_, *cursors_, open_by_address_,
+                             *log_, signer_});
+    supplies const given{std::make_shared<rulebook>(settings), nullptr, nullptr};
+    worker_ = std::make_unique<worker>(*common_, 0, given);
+    socket_.emplace(listening::open(parse_listen_address("http://127.0.0.1:0").value(), 1).value());
+    auto const started = worker_->start({{socket_->descriptor_of(0), false}});
+    EXPECT_TRUE(started) << started.error().message;
+}
+
+running_worker::~running_worker() {
+    worker_->stop_accepting();
+    worker_->drain();
+    worker_->finish();
+    writer_->stop();
+    worker_.reset();
+    log_.reset();
+    store_.reset();
+    std::filesystem::remove_all(folder_);
+}
+
+void running_worker::fill_store(std::size_t posts, std::size_t post_bytes) {
+    auth::fresh_key const fresh("test");
+    key_ = fresh.text();
+    model::key record;
+    record.digest = auth::digest_of(fresh.text());
+    record.scopes.add("*");
+    record.rate_limits = {{"minute", 1'000'000, 60, 0}};
+    std::vector<store::command> commands(2);
+    commands[0].what = store::create_key{record};
+    commands[1].what = store::create_user{"Ada Lovelace", "ada@example.com"};
+    for (std::size_t i = 0; i < posts; ++i)
+        commands.emplace_back().what = store::create_post{1, "Post", std::string(post_bytes, 'x')};
+    auto const done = store::apply(*store_, std::move(commands));
+    ASSERT_TRUE(done);
+    for (auto const& each : *done) ASSERT_EQ(each.problem, base::problem::none);
+}
+
+std::string running_worker::get(std::string_view path) const {
+    std::string request("GET /api/v1");
+    return request.append(path)
+        .append(" HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ")
+        .append(key_)
+        .append("\r\n\r\n");
+}
+
+}  // namespace latchkey::server
