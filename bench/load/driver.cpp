@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "answer_head.hpp"
 #include "tls_client.hpp"
 
 namespace load {
@@ -36,7 +37,10 @@ struct pending {
     std::uint32_t kind;
 };
 
+struct stream;
+
 struct connection {
+    stream* of = nullptr;
     int descriptor = -1;
     bool up = false;  // connected, and with TLS the handshake is done
     bool sending = false;
@@ -53,31 +57,24 @@ struct connection {
     ns due = 0;  // of the request that a fresh connection is for
 };
 
-struct answer_head {
-    unsigned status = 0;
-    std::size_t bytes = 0, content = 0;  // head and content; content alone
-};
+// Requests of one kind of client, and what became of them.
+struct stream {
+    options const& how;
+    plan const& what;
+    ns interval = 0, next_due = 0;  // open loop
+    std::deque<std::size_t> free;   // connections with room, one entry for each request
+    results seen;
 
-// The head of an answer with Content-Length, or without content; nullopt: not complete yet.
-std::optional<answer_head> read_head(std::string_view in) {
-    auto const end = in.find("\r\n\r\n");
-    if (end == in.npos) return std::nullopt;
-    auto const head = in.substr(0, end + 2);
-    answer_head found;
-    if (head.size() < 14 || !head.starts_with("HTTP/1.")) return answer_head{0, end + 4, 0};
-    for (char const digit : head.substr(9, 3))
-        found.status = found.status * 10 + static_cast<unsigned>(digit - '0');
-    for (std::string_view const name : {"\r\nContent-Length: ", "\r\ncontent-length: "}) {
-        auto at = head.find(name);
-        if (at == head.npos) continue;
-        for (at += name.size(); head[at] >= '0' && head[at] <= '9'; ++at)
-            found.content = found.content * 10 + static_cast<std::size_t>(head[at] - '0');
-        break;
+    stream(options const& given, plan const& asked) : how(given), what(asked) {
+        if (how.rate > 0) interval = static_cast<ns>(double(second) / how.rate);
+        seen.latencies.resize(what.kinds().size());
     }
-    if (found.status == 204 || found.status == 304) found.content = 0;
-    found.bytes = end + 4 + found.content;
-    return found;
-}
+    bool is_right(answer_head const& head) const {
+        bool fine = how.statuses.empty() && head.status / 100 == 2;
+        for (auto const each : how.statuses) fine |= each == head.status;
+        return fine && head.content >= how.bytes_min && head.content <= how.bytes_max;
+    }
+};
 
 class driver {
   public:
@@ -101,30 +98,27 @@ class driver {
     void close(std::size_t at);
     void ask(std::size_t at, ns since);
     void issue();
+    void finish(stream& of, double seconds, double cpu_seconds);
     bool all_up() const;
+    std::uint64_t in_flight(stream const& of) const;
     std::uint64_t in_flight() const;
-    bool is_right(answer_head const& head) const;
 
     options const& how_;
-    plan const& what_;
+    std::deque<stream> streams_;  // those asked for, and those beside them
     io_uring ring_{};
     io_uring_buf_ring* lent_ = nullptr;
     std::vector<char> memory_ = std::vector<char>(std::size_t{buffer_count} * buffer_bytes);
     std::vector<connection> connections_;
     std::vector<std::size_t> dirty_;
-    std::deque<std::size_t> free_;  // connections with room, one entry for each request
     std::optional<tls_context> tls_;
     random random_;
     std::uint64_t unique_, turn_ = 0;
-    ns now_ = 0, next_due_ = 0, interval_ = 0;
+    ns now_ = 0;
     bool measuring_ = false, asking_ = false;
-    results seen_;
 };
 
 driver::driver(options const& how, plan const& what)
     : how_(how),
-      what_(what),
-      connections_(how.connections),
       random_(how.seed),
       // Other runs against the same store must not have the same numbers.
       unique_(static_cast<std::uint64_t>(clock_now(CLOCK_REALTIME)) / 1000 * 100 + how.seed) {
@@ -135,8 +129,10 @@ driver::driver(options const& how, plan const& what)
         ::sched_setaffinity(0, sizeof set, &set);
     }
     if (how.tls) tls_.emplace(how.tls_version_max);
-    if (how.rate > 0) interval_ = static_cast<ns>(double(second) / how.rate);
-    seen_.latencies.resize(what.kinds().size());
+    streams_.emplace_back(how, what);
+    if (how.beside) streams_.emplace_back(how.beside->how, how.beside->what);
+    for (auto& each : streams_)
+        for (unsigned i = 0; i < each.how.connections; ++i) connections_.emplace_back().of = &each;
     set_up_ring();
 }
 
@@ -184,14 +180,15 @@ results driver::run(std::atomic<unsigned>& ready, unsigned threads) {
     while (ready.load() < threads) turn(now_ + second / 100);
 
     asking_ = true;
-    next_due_ = now_;
+    for (auto& each : streams_) each.next_due = now_;
     for (std::size_t i = 0; i < connections_.size(); ++i) {
+        auto& of = *connections_[i].of;
         if (how_.again != reconnect::never) open(i);
-        for (unsigned k = 0; k < how_.pipeline; ++k)
-            if (how_.again == reconnect::never && interval_ == 0)
+        for (unsigned k = 0; k < of.how.pipeline; ++k)
+            if (how_.again == reconnect::never && of.interval == 0)
                 ask(i, now_);
             else if (how_.again == reconnect::never)
-                free_.push_back(i);
+                of.free.push_back(i);
     }
     auto const begin = now_ + static_cast<ns>(how_.warmup_seconds * double(second));
     while (now_ < begin) turn(begin);
@@ -199,13 +196,21 @@ results driver::run(std::atomic<unsigned>& ready, unsigned threads) {
     auto const started = now_, cpu = clock_now(CLOCK_THREAD_CPUTIME_ID);
     auto const end = started + static_cast<ns>(how_.seconds * double(second));
     while (now_ < end) turn(end);
-    seen_.seconds = double(now_ - started) / double(second);
-    seen_.cpu_seconds = double(clock_now(CLOCK_THREAD_CPUTIME_ID) - cpu) / double(second);
+    auto const seconds = double(now_ - started) / double(second);
+    auto const cpu_seconds = double(clock_now(CLOCK_THREAD_CPUTIME_ID) - cpu) / double(second);
     asking_ = measuring_ = false;
     for (auto const until = now_ + drain_max; in_flight() != 0 && now_ < until;)
         turn(now_ + second / 20);
-    seen_.unanswered = in_flight();
-    return std::move(seen_);
+    for (auto& each : streams_) finish(each, seconds, cpu_seconds);
+    auto seen = std::move(streams_.front().seen);
+    if (streams_.size() > 1) seen.beside.push_back(std::move(streams_.back().seen));
+    return seen;
+}
+
+void driver::finish(stream& of, double seconds, double cpu_seconds) {
+    of.seen.seconds = seconds;
+    of.seen.cpu_seconds = cpu_seconds;
+    of.seen.unanswered = in_flight(of);
 }
 
 // What is due is sent, in one system call with the wait; then everything that came is looked at.
@@ -213,7 +218,9 @@ void driver::turn(ns until) {
     issue();
     flush();
     auto wait = until - now_;
-    if (asking_ && interval_ != 0 && !free_.empty()) wait = std::min(wait, next_due_ - now_);
+    for (auto const& each : streams_)
+        if (asking_ && each.interval != 0 && !each.free.empty())
+            wait = std::min(wait, each.next_due - now_);
     __kernel_timespec timeout{};
     timeout.tv_sec = std::max<ns>(wait, 0) / second;
     timeout.tv_nsec = std::max<ns>(wait, 0) % second;
@@ -244,18 +251,21 @@ void driver::turn(ns until) {
 
 // Open loop: a request that found no room keeps the time at which it was due.
 void driver::issue() {
-    if (!asking_ || interval_ == 0 || how_.again != reconnect::never) return;
-    for (; next_due_ <= now_ && !free_.empty(); next_due_ += interval_) {
-        auto const at = free_.front();
-        free_.pop_front();
-        ask(at, next_due_);
+    if (!asking_ || how_.again != reconnect::never) return;
+    for (auto& each : streams_) {
+        if (each.interval == 0) continue;
+        for (; each.next_due <= now_ && !each.free.empty(); each.next_due += each.interval) {
+            auto const at = each.free.front();
+            each.free.pop_front();
+            ask(at, each.next_due);
+        }
     }
 }
 
 void driver::ask(std::size_t at, ns since) {
     auto& on = connections_[at];
     auto& to = tls_ ? on.plain : on.waiting;
-    auto const which = what_.append(to, random_, unique_, turn_);
+    auto const which = on.of->what.append(to, random_, unique_, turn_);
     on.flight.push_back({since, static_cast<std::uint32_t>(which)});
     touch(at);
 }
@@ -304,10 +314,10 @@ void driver::open(std::size_t at) {
         ::setsockopt(on.descriptor, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
         on.due = now_;
     }
-    if (how_.from.s_addr != 0) {
+    if (on.of->how.from.s_addr != 0) {
         sockaddr_in own{};
         own.sin_family = AF_INET;
-        own.sin_addr = how_.from;
+        own.sin_addr = on.of->how.from;
         if (::bind(on.descriptor, reinterpret_cast<sockaddr*>(&own), sizeof own) != 0)
             throw std::runtime_error("bind: " + std::string(::strerror(errno)));
     }
@@ -357,7 +367,8 @@ void driver::complete(io_uring_cqe const& done) {
 void driver::came_up(std::size_t at) {
     auto& on = connections_[at];
     on.up = true;
-    if (on.tls && measuring_) ++seen_.handshakes, seen_.resumed += on.tls->resumed() ? 1 : 0;
+    if (on.tls && measuring_)
+        ++on.of->seen.handshakes, on.of->seen.resumed += on.tls->resumed() ? 1 : 0;
     if (how_.again != reconnect::never && asking_) ask(at, on.due);
     if (!on.plain.empty() || !on.waiting.empty()) touch(at);
 }
@@ -406,33 +417,28 @@ void driver::consume(std::size_t at) {
             break;
         }
         if (!asking_) continue;
-        if (interval_ == 0)
+        if (on.of->interval == 0)
             ask(at, now_);
         else
-            free_.push_back(at);
+            on.of->free.push_back(at);
     }
     on.in.erase(0, on.in.size() - rest.size());
 }
 
-bool driver::is_right(answer_head const& head) const {
-    bool fine = how_.statuses.empty() && head.status / 100 == 2;
-    for (auto const each : how_.statuses) fine |= each == head.status;
-    return fine && head.content >= how_.bytes_min && head.content <= how_.bytes_max;
-}
-
 void driver::count(connection& on, answer_head const& head, std::string_view text) {
-    bool const fine = is_right(head);
-    if (!fine && seen_.first_wrong.empty())
-        seen_.first_wrong = text.substr(0, std::min<std::size_t>(head.bytes, 2000));
+    auto& seen = on.of->seen;
+    bool const fine = on.of->is_right(head);
+    if (!fine && seen.first_wrong.empty())
+        seen.first_wrong = text.substr(0, std::min<std::size_t>(head.bytes, 2000));
     if (!measuring_) return;
-    ++seen_.answers;
-    ++seen_.statuses[std::min<std::size_t>(head.status, seen_.statuses.size() - 1)];
+    ++seen.answers;
+    ++seen.statuses[std::min<std::size_t>(head.status, seen.statuses.size() - 1)];
     if (!fine) {
-        ++seen_.wrong;
+        ++seen.wrong;
         return;
     }
     auto const& asked = on.flight.front();
-    seen_.latencies[asked.kind].count(now_ - asked.since);
+    seen.latencies[asked.kind].count(now_ - asked.since);
 }
 
 // Once the kernel holds nothing of it, it is closed, and in the reconnect modes opened again.
@@ -445,17 +451,17 @@ void driver::close(std::size_t at) {
     }
     if (!asking_ && !on.up) throw std::runtime_error("the server closed a connection at once");
     auto const lost = on.flight.size();
-    if (measuring_) seen_.broken += lost;
+    if (measuring_) on.of->seen.broken += lost;
     ::close(std::exchange(on.descriptor, -1));
     on.tls.reset();
     on.flight.clear();
     if (!asking_) return;
     open(at);
     for (std::size_t i = 0; i < lost && how_.again == reconnect::never; ++i)
-        if (interval_ == 0)
+        if (on.of->interval == 0)
             ask(at, now_);
         else
-            free_.push_back(at);
+            on.of->free.push_back(at);
 }
 
 bool driver::all_up() const {
@@ -464,9 +470,15 @@ bool driver::all_up() const {
     return true;
 }
 
+std::uint64_t driver::in_flight(stream const& of) const {
+    std::uint64_t sum = 0;
+    for (auto const& each : connections_)
+        if (each.of == &of) sum += each.flight.size();
+    return sum;
+}
 std::uint64_t driver::in_flight() const {
     std::uint64_t sum = 0;
-    for (auto const& each : connections_) sum += each.flight.size();
+    for (auto const& each : streams_) sum += in_flight(each);
     return sum;
 }
 

@@ -20,6 +20,8 @@ namespace load {
 
 enum class reconnect : std::uint8_t { never, full, resumed };
 
+struct companion;
+
 struct options {
     sockaddr_in server{};
     in_addr from{};  // that connections come from; 0: any
@@ -34,6 +36,13 @@ struct options {
     std::size_t bytes_min = 0, bytes_max = SIZE_MAX;  // of a right answer's content
     int core = -1;                                    // to pin the thread to
     std::uint64_t seed = 1;
+    companion const* beside = nullptr;  // other clients of the same server, on the same thread
+};
+
+// Theirs is only what tells them apart: address, connections, pipeline, rate and what is right.
+struct companion {
+    options how;
+    plan what;
 };
 
 struct results {
@@ -46,6 +55,7 @@ struct results {
     std::uint64_t unanswered = 0;               // still in flight at the end
     double seconds = 0, cpu_seconds = 0;        // of this thread, while it measured
     std::string first_wrong;                    // its head, for people
+    std::vector<results> beside;                // of the companion, if there is one
 };
 
 // Runs on the calling thread until the time is over. `ready` counts threads whose connections

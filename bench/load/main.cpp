@@ -5,10 +5,13 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json.hpp>
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <memory>
+#include <sstream>
 #include <thread>
 
 #include "driver.hpp"
@@ -23,6 +26,7 @@ struct arguments {
     unsigned connections = 64, threads = 1, pipeline = 1;
     double rate = 0, seconds = 10, warmup = 1;
     bool cycle = false, json = false, tls12 = false;
+    std::vector<std::string> beside;  // NAME=VALUE
 };
 
 constexpr char const* footer = R"(
@@ -34,6 +38,9 @@ constexpr char const* footer = R"(
   Reads and writes, 20,000 a second whatever the server does (latency counts from when a request was due):
     load --keys keys.txt --rate 20000 --request '9*GET /api/v1/users/{1..1000000}' \
          --request 'POST /api/v1/users {"name":"Ada","email":"u{unique}@example.com"}'
+  The same beside 50,000 wrong keys a second from another address, on the same thread and counted apart:
+    load --keys keys.txt --rate 20000 --request 'GET /api/v1/users/1' \
+         --beside keys=wrong.txt rate=50000 connections=16 from=127.0.0.3 expect-status=401,429
   TLS handshakes, resumed:
     load --reconnect resumed --keys keys.txt --request 'GET /api/v1/users/1'
 )";
@@ -68,6 +75,9 @@ void describe(CLI::App& app, arguments& given) {
     app.add_option("--expect-status", given.statuses, "Right statuses, e.g. 200,429; default 2xx")
         ->delimiter(',');
     app.add_option("--expect-length", given.length, "Right content lengths, e.g. 85 or 80-120");
+    app.add_option("--beside", given.beside,
+                   "Further clients with the same requests, on the first thread: NAME=VALUE of "
+                   "keys, rate, connections, pipeline, from, expect-status");
     app.add_flag("--json", given.json, "Print one JSON document");
 }
 
@@ -125,8 +135,44 @@ std::vector<std::string> read_keys(std::string const& file) {
     return keys;
 }
 
+// What --beside says, over what is said of the others.
+std::unique_ptr<load::companion const> companion_of(arguments given) {
+    if (given.beside.empty()) return nullptr;
+    given.threads = 1;
+    for (auto const& each : given.beside) {
+        auto const equals = std::min(each.find('='), each.size());
+        auto const name = each.substr(0, equals);
+        auto const value = equals < each.size() ? each.substr(equals + 1) : std::string();
+        auto const number = [&] { return static_cast<unsigned>(std::stoul(value)); };
+        if (name == "keys") {
+            given.keys_file = value;
+        } else if (name == "rate") {
+            given.rate = std::stod(value);
+        } else if (name == "connections") {
+            given.connections = number();
+        } else if (name == "pipeline") {
+            given.pipeline = number();
+        } else if (name == "from") {
+            given.from = value;
+        } else if (name == "expect-status") {
+            given.statuses.clear();
+            for (std::stringstream list(value); list.good();) {
+                std::string status;
+                std::getline(list, status, ',');
+                given.statuses.push_back(static_cast<unsigned>(std::stoul(status)));
+            }
+        } else {
+            throw std::invalid_argument("--beside knows no '" + name + "'");
+        }
+    }
+    return std::make_unique<load::companion const>(load::companion{
+        options_of(given),
+        load::plan(given.requests, read_keys(given.keys_file), given.headers, given.cycle)});
+}
+
 std::vector<load::results> run(arguments const& given, load::plan const& what) {
     auto const how = options_of(given);
+    auto const beside = companion_of(given);
     std::atomic<unsigned> ready = 0;
     std::vector<load::results> all(given.threads);
     std::vector<std::exception_ptr> failures(given.threads);
@@ -137,6 +183,7 @@ std::vector<load::results> run(arguments const& given, load::plan const& what) {
             given.connections / given.threads + (i < given.connections % given.threads ? 1 : 0);
         mine.core = given.cores.empty() ? -1 : given.cores[i % given.cores.size()];
         mine.seed = i + 1;
+        if (i == 0) mine.beside = beside.get();
         threads.emplace_back([&, i, mine] {
             try {
                 all[i] = load::drive(mine, what, ready, given.threads);
@@ -191,7 +238,10 @@ boost::json::object to_json(arguments const& given, load::plan const& what,
     boost::json::object statuses;
     for (std::size_t i = 0; i < seen.statuses.size(); ++i)
         if (seen.statuses[i] != 0) statuses[std::to_string(i)] = seen.statuses[i];
+    boost::json::array beside;
+    for (auto const& each : seen.beside) beside.push_back(to_json(given, what, each));
     return {{"seconds", seen.seconds},
+            {"beside", std::move(beside)},
             {"answers", seen.answers},
             {"per_second", double(seen.answers) / seen.seconds},
             {"statuses", std::move(statuses)},
@@ -229,6 +279,10 @@ void print(boost::json::object const& all) {
     for (auto const* const name : {"wrong", "broken", "unanswered", "handshakes", "resumed"})
         if (auto const count = all.at(name).to_number<std::uint64_t>(); count != 0)
             std::printf("  %s: %llu\n", name, static_cast<unsigned long long>(count));
+    for (auto const& each : all.at("beside").as_array()) {
+        std::printf("beside them:\n");
+        print(each.as_object());
+    }
     auto const busy = all.at("generator_busy").as_double();
     std::printf("  the generator took %.2f µs of CPU for each, busy %.0f %%%s\n",
                 all.at("generator_cpu_us").as_double(), busy * 100,
@@ -257,7 +311,11 @@ int main(int count, char** values) {
             std::cout << all << '\n';
         else
             print(all);
-        return seen.wrong == 0 && seen.broken == 0 && seen.answers != 0 ? 0 : 1;
+        bool fine = seen.answers != 0;
+        for (auto const* each = &seen; each != nullptr;
+             each = each->beside.empty() ? nullptr : each->beside.data())
+            fine = fine && each->wrong == 0 && each->broken == 0;
+        return fine ? 0 : 1;
     } catch (std::invalid_argument const& wrong) {
         std::cerr << "load: " << wrong.what() << '\n';
         return 2;
