@@ -11,69 +11,10 @@
 #include <filesystem>
 
 #include "../limit/allocations.hpp"
-#include "auth/key_form.hpp"
-#include "server/worker.hpp"
-#include "store/writer.hpp"
+#include "running_worker.hpp"
 
 namespace latchkey::server {
 namespace {
-
-// Everything that a worker stands on, as the service makes it.
-struct running {
-    std::filesystem::path folder =
-        std::filesystem::temp_directory_path() / ("steady-" + std::to_string(::getpid()));
-    std::unique_ptr<store::environment> store;
-    std::unique_ptr<store::writer> writer;
-    std::unique_ptr<limit::buckets> buckets = limit::buckets::make(1024).value();
-    std::unique_ptr<limit::failures> failures = std::make_unique<limit::failures>(30, 1);
-    std::unique_ptr<auth::seal> cursors;
-    address_counts open_by_address{0, 0, 0};
-    std::unique_ptr<log_thread> log;
-    tls::signing_thread signer;
-    std::unique_ptr<common> shared;
-    std::unique_ptr<worker> one;
-    std::optional<listening> socket;
-    std::string key;
-
-    running() {
-        store = store::environment::open({.directory = folder, .map_bytes = 64 << 20}).value();
-        make_user_and_key();
-        cursors = std::make_unique<auth::seal>(store->derived_key("cursors").value());
-        writer = std::make_unique<store::writer>(*store);
-        log = log_thread::open(folder / "access.log").value();
-        shared.reset(new common{*store, *writer, *buckets, *failures, *cursors, open_by_address,
-                                *log, signer});
-        supplies const given{std::make_shared<rulebook>(config{}), nullptr, nullptr};
-        one = std::make_unique<worker>(*shared, 0, given);
-        socket.emplace(
-            listening::open(parse_listen_address("http://127.0.0.1:0").value(), 1).value());
-        auto const started = one->start({{socket->descriptor_of(0), false}});
-        EXPECT_TRUE(started) << started.error().message;
-    }
-    ~running() {
-        one->stop_accepting();
-        one->drain();
-        one->finish();
-        writer->stop();
-        one.reset();
-        log.reset();
-        store.reset();
-        std::filesystem::remove_all(folder);
-    }
-
-    void make_user_and_key() {
-        auth::fresh_key const fresh("test");
-        key = fresh.text();
-        model::key record;
-        record.digest = auth::digest_of(fresh.text());
-        record.scopes.add("*");
-        record.rate_limits = {{"minute", 1'000'000, 60, 0}};
-        std::vector<store::command> commands(2);
-        commands[0].what = store::create_key{record};
-        commands[1].what = store::create_user{"Ada Lovelace", "ada@example.com"};
-        EXPECT_TRUE(store::apply(*store, std::move(commands)));
-    }
-};
 
 class client {
   public:
@@ -101,11 +42,9 @@ class client {
 
 TEST(worker, allocates_nothing_for_a_get_once_it_is_warm) {
     if (!test::counts_allocations()) GTEST_SKIP() << "nothing is counted in this build";
-    running service;
-    client asks(service.socket->where());
-    std::string const request =
-        "GET /api/v1/users/1 HTTP/1.1\r\nHost: localhost\r\nX-API-Key: " + service.key +
-        "\r\nUser-Agent: steady\r\n\r\n";
+    running_worker service;
+    client asks(service.where());
+    auto const request = service.get("/users/1");
     for (int i = 0; i < 3000; ++i) ASSERT_TRUE(asks.ask(request)) << i;
     auto const before = test::allocations_everywhere();
     for (int i = 0; i < 1000; ++i) ASSERT_TRUE(asks.ask(request)) << i;
