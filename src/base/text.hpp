@@ -31,8 +31,8 @@ class text_writer {
         *take(1) = byte;
         return *this;
     }
-    text_writer& number(std::integral auto value) {
-        auto const done = std::to_chars(at_, end_, value);
+    text_writer& number(std::integral auto value, int base = 10) {
+        auto const done = std::to_chars(at_, end_, value, base);
         check(done.ec == std::errc(), "a number where no room was made for it");
         at_ = done.ptr;
         return *this;

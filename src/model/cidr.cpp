@@ -32,6 +32,23 @@ bool has_host_bits(address const& network, unsigned prefix) {
     return cut != network;
 }
 
+// The zeros that "::" stands for: the longest run of groups, the first of equals, and never one
+// group alone (RFC 5952 §4.2). None: both 0xff.
+struct gap {
+    std::size_t begin = 0xff, end = 0xff;
+};
+gap longest_gap(std::array<unsigned, 8> const& groups) {
+    gap longest;
+    std::size_t most = 1;
+    for (std::size_t begin = 0; begin < groups.size();) {
+        auto end = begin;
+        while (end < groups.size() && groups[end] == 0) ++end;
+        if (end - begin > most) longest = {begin, end}, most = end - begin;
+        begin = end + 1;
+    }
+    return longest;
+}
+
 // One to three digits without a leading zero, at most `most`.
 std::optional<unsigned> parse_prefix(std::string_view text, unsigned most) {
     if (text.empty() || text.size() > 3 || (text.size() > 1 && text[0] == '0')) return std::nullopt;
@@ -68,15 +85,34 @@ bool address::is_loopback() const {
     return bytes == std::array<std::uint8_t, 16>{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
 }
 
-std::string address::text() const {
-    char printed[INET6_ADDRSTRLEN];
-    if (!is_v4()) return ::inet_ntop(AF_INET6, bytes.data(), printed, sizeof printed);
-    base::text_writer quad(printed, sizeof printed);
-    for (std::size_t i = 12; i < 16; ++i) {
-        if (i != 12) quad.put('.');
-        quad.number(bytes[i]);
+void address::put(base::text_writer& to) const {
+    if (is_v4()) {
+        for (std::size_t i = 12; i < 16; ++i) {
+            if (i != 12) to.put('.');
+            to.number(bytes[i]);
+        }
+        return;
     }
-    return {printed, quad.at()};
+    std::array<unsigned, 8> groups;
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        groups[i] = static_cast<unsigned>(bytes[2 * i] << 8 | bytes[2 * i + 1]);
+    auto const gap = longest_gap(groups);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        if (i == gap.begin) {
+            to.put("::");
+            i = gap.end - 1;
+            continue;
+        }
+        if (i != 0 && i != gap.end) to.put(':');
+        to.number(groups[i], 16);
+    }
+}
+
+std::string address::text() const {
+    char printed[text_bytes_max];
+    base::text_writer writer(printed, sizeof printed);
+    put(writer);
+    return {printed, writer.at()};
 }
 
 std::optional<cidr> cidr::parse(std::string_view text) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.hpp"
+
 namespace latchkey::model {
 
 struct address {
@@ -17,6 +19,9 @@ struct address {
     static std::optional<address> parse(std::string_view text);
     bool is_v4() const;
     bool is_loopback() const;  // 127.0.0.0/8, ::1
+    // As RFC 5952 §4 wants it, at most text_bytes_max; neither allocates beyond the string.
+    static constexpr std::size_t text_bytes_max = 39;
+    void put(base::text_writer& to) const;
     std::string text() const;
     bool operator==(address const&) const = default;
 };

@@ -1,6 +1,9 @@
 #include "model/cidr.hpp"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+
+#include <random>
 
 namespace latchkey::model {
 namespace {
@@ -28,6 +31,42 @@ TEST(addresses, are_read_and_written) {
     EXPECT_EQ(address::parse("::ffff:10.1.2.3"), address::parse("10.1.2.3"));
     EXPECT_TRUE(address::parse("10.1.2.3")->is_v4());
     EXPECT_FALSE(address::parse("::a01:203")->is_v4());
+}
+
+// RFC 5952 §4.2: of zero groups the longest run, the first of equals, and never one alone.
+TEST(addresses, of_ipv6_are_written_in_the_one_canonical_form) {
+    for (auto const* const text : {"2001:db8:0:1:1:1:1:1", "2001:db8::1:0:0:1", "1:0:0:2::3",
+                                   "1::2:0:0:3", "::2:3:4:5:6:7:8", "1:2:3:4:5:6:7::", "1::",
+                                   "0:1:2:3:4:5:6:7", "2001:db8:1111:2222:3333:4444:5555:6666"}) {
+        auto const parsed = address::parse(text);
+        ASSERT_TRUE(parsed) << text;
+        auto const one_group =
+            std::string_view(text).starts_with("::2") || std::string_view(text).ends_with("7::");
+        if (!one_group) EXPECT_EQ(parsed->text(), text);
+        EXPECT_EQ(address::parse(parsed->text()), parsed) << text;
+    }
+    EXPECT_EQ(address::parse("::2:3:4:5:6:7:8")->text(), "0:2:3:4:5:6:7:8");
+    EXPECT_EQ(address::parse("1:2:3:4:5:6:7::")->text(), "1:2:3:4:5:6:7:0");
+}
+
+TEST(addresses, are_written_as_the_system_writes_them) {
+    std::mt19937_64 random(1);
+    int compared = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        address any;
+        auto const zeros = random();  // which groups are zero, half of them
+        for (std::size_t at = 0; at < any.bytes.size(); ++at)
+            any.bytes[at] =
+                (zeros >> (at / 2) & 1) != 0 ? 0 : static_cast<std::uint8_t>(random() >> 56);
+        char expected[INET6_ADDRSTRLEN];
+        ASSERT_NE(::inet_ntop(AF_INET6, any.bytes.data(), expected, sizeof expected), nullptr);
+        ASSERT_EQ(address::parse(any.text()), any);
+        // glibc writes a dotted quad for the IPv4-compatible ones too, which RFC 4291 ended.
+        if (any.is_v4() || std::string_view(expected).find('.') != std::string_view::npos) continue;
+        ASSERT_EQ(any.text(), expected);
+        ++compared;
+    }
+    EXPECT_GT(compared, 19'000);
 }
 
 TEST(addresses, refuse_what_is_none) {
