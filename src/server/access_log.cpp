@@ -13,7 +13,9 @@ namespace latchkey::server {
 namespace {
 
 constexpr std::size_t waiting_bytes_max = 16 * 1024 * 1024;
-constexpr std::size_t spare_buffers_max = 64;
+// What a burst makes beyond these is freed again.
+constexpr std::size_t spare_buffers_max = 16;
+constexpr std::size_t spare_buffer_bytes_max = 256 * 1024;
 // Made at the start, so that a thread the machine lets wait for a moment costs nobody an
 // allocation.
 constexpr std::size_t first_buffers = 8;
@@ -84,7 +86,8 @@ void append_line(log_entry const& entry, api::exchange const* exchange, api::pee
     line.put(",\"bytes_out\":").number(entry.bytes_out);
     line.put(",\"duration_us\":").number(duration / 1000);
     auto const& client = exchange && exchange->client() ? exchange->client() : from.client;
-    put_plain(line.put(",\"ip\":"), client ? client->text() : std::string());
+    line.put(",\"ip\":");
+    client ? client->put(line.put('"')), void(line.put('"')) : void(line.put("null"));
     put_text(line.put(",\"user_agent\":"), entry.user_agent);
     put_plain(line.put(",\"key_source\":"),
               exchange ? name_of(exchange->source()) : std::string_view());
@@ -169,7 +172,8 @@ void log_thread::run() {
         for (auto& lines : batch) {
             waiting_bytes_ -= lines.size();
             lines.clear();
-            if (empty_.size() < spare_buffers_max) empty_.push_back(std::move(lines));
+            if (empty_.size() < spare_buffers_max && lines.capacity() <= spare_buffer_bytes_max)
+                empty_.push_back(std::move(lines));
         }
         batch.clear();
         if (last && full_.empty()) return;

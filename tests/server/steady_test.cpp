@@ -51,6 +51,22 @@ TEST(worker, allocates_nothing_for_a_get_once_it_is_warm) {
     EXPECT_EQ(test::allocations_everywhere() - before, 0u);
 }
 
+// An address of IPv6 is longer than what a string holds in itself.
+TEST(access_log, allocates_nothing_for_a_line_about_any_client) {
+    if (!test::counts_allocations()) GTEST_SKIP() << "nothing is counted in this build";
+    std::string const client = "2001:db8:1111:2222:3333:4444:5555:6666";
+    api::peer from;
+    from.client = model::address::parse(client);
+    log_entry entry;
+    entry.begin("GET", "/api/v1/users/1", "steady", base::read_clocks());
+    std::string lines;
+    lines.reserve(4096);
+    auto const before = test::allocations();
+    append_line(entry, nullptr, from, 1000, lines);
+    EXPECT_EQ(test::allocations() - before, 0u);
+    EXPECT_NE(lines.find("\"ip\":\"" + client + "\""), std::string::npos) << lines;
+}
+
 // A pipe that nobody empties is a disk that takes its time: until it goes on, lines go into buffers
 // that were there before. (Found where the machine let the log's thread wait.)
 TEST(access_log, allocates_nothing_while_the_disk_takes_its_time) {
