@@ -276,6 +276,7 @@ void transport::finish() {
 }
 
 void transport::shut_down_writing() {
+    // Nobody sends and nobody owes: closing says all that a FIN before it would.
     if (input_ended_ && !client_owes_reading()) return begin_close();
     // What the client still sends is read and dropped: closing a socket with unread bytes resets
     // the connection, and the client could lose the answer (RFC 9112 §9.6).

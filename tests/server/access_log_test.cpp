@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 namespace latchkey::server {
 namespace {
@@ -22,6 +24,19 @@ struct log_folder {
     log_folder() { std::filesystem::create_directory(folder); }
     ~log_folder() { std::filesystem::remove_all(folder); }
 };
+
+// Found where a log thread that had to wait left the process larger by megabytes for good.
+TEST(access_log, keeps_no_buffer_that_a_burst_made_large) {
+    log_folder at;
+    auto log = log_thread::open(at.folder / "access.log").value();
+    std::string lines;
+    for (int i = 0; i < 20; ++i) {
+        lines.assign(512 * 1024, 'x');
+        log->hand_over(lines);
+        EXPECT_LE(lines.capacity(), 256u * 1024);
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));  // until it was written
+    }
+}
 
 TEST(access_log, writes_what_it_is_handed_in_order_and_gives_buffers_back) {
     log_folder at;
