@@ -42,6 +42,31 @@ async function askOn(socket) {
   assert.match(text, /^HTTP\/1\.1 200 /);
 }
 
+// Between client and server stands what shows the bytes: a close_notify is a record.
+test('a client that goes without a close_notify, with nothing on its way to it, is sent nothing more', async (t) => {
+  const at = server.at('https');
+  let upstream;
+  let after = null;
+  const relay = net.createServer((client) => {
+    upstream = net.connect({ host: at.host, port: at.port, allowHalfOpen: true });
+    upstream.on('data', (bytes) => { if (after === null) client.write(bytes); else after += bytes.length; });
+    client.on('data', (bytes) => upstream.write(bytes)).on('error', () => {});
+    upstream.on('error', () => {});
+  });
+  await new Promise((resolve) => { relay.listen(0, '127.0.0.1', resolve); });
+  const { socket, error } = await handshake({}, { ...at, host: '127.0.0.1', port: relay.address().port });
+  assert.equal(error, undefined);
+  t.after(() => { socket.destroy(); upstream.destroy(); relay.close(); });
+  const answered = new Promise((resolve) => { socket.once('data', resolve); });
+  socket.write(message('GET', '/api/v1/users?limit=1', { key }));
+  assert.match(String(await answered), /^HTTP\/1\.1 200 /);
+  after = 0;
+  const ended = new Promise((resolve) => { upstream.once('end', resolve); });
+  upstream.end();
+  await ended;
+  assert.equal(after, 0);
+});
+
 describe('versions and ALPN', () => {
   for (const version of ['TLSv1.2', 'TLSv1.3']) {
     test(`${version} is spoken`, async () => {
