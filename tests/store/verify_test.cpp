@@ -80,6 +80,20 @@ TEST_F(damages, of_records_are_found_and_survived) {
     EXPECT_FALSE(seen_.damaged());
 }
 
+// Keys of another length stand where their bytes belong, and nobody loses the way because of them.
+TEST_F(damages, of_keys_are_found_and_survived) {
+    using namespace std::string_view_literals;
+    write(table::users, "\0\0\0"sv, "short");
+    write(table::users, "\0\0\0\0\0\0\0\1x"sv, "long");
+    write(table::users, "\xff"sv, "last");
+    expect_damage("a user has a key that is no id");
+    seen_.renew();
+    EXPECT_EQ(seen_.user(1)->email, "ann@example.org");
+    EXPECT_EQ(seen_.user(2)->email, "bob@example.org");
+    EXPECT_FALSE(seen_.user(3));
+    seen_.reset();
+}
+
 TEST_F(damages, of_indexes_are_found) {
     write(table::index, email_key("ann@example.org"), {});
     expect_damage("user 1 is not found by its e-mail address");
