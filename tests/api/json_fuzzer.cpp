@@ -44,8 +44,15 @@ reply send(station& to, target const& what, std::string_view body, bool in_piece
     return to.send(std::move(text));
 }
 
-// The harness takes these for a leak, wherever an answer shows them.
-bool has_words_of_harness(std::string_view body) {
+// The harness takes these for a leak, wherever an answer shows them: also where a client calls a
+// member by its own key and is told that there is no member of that name. Sent as what it is, the
+// key must not come back.
+bool has_words_of_harness(std::string_view body, std::string_view key) {
+    auto const credential = "\"api_key\":\"" + std::string(key) + '"';
+    for (auto at = body.find(key); at != body.npos; at = body.find(key, at + key.size())) {
+        auto const before = credential.size() - key.size() - 1;
+        if (at < before || !body.substr(at - before).starts_with(credential)) return true;
+    }
     for (auto const* const word : {"Access-Control-", "Content-Encoding", "echo.invalid"})
         if (body.find(word) != body.npos) return true;
     return false;
@@ -85,8 +92,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     if (size < 2) return 0;
     auto const& what = targets[data[0] % std::size(targets)];
     std::string_view const body(reinterpret_cast<char const*>(data) + 1, size - 1);
-    if (has_words_of_harness(body)) return 0;
     both.begin();
+    if (has_words_of_harness(body, both.first().key)) return 0;
 
     auto const whole = send(both.first(), what, body, false);
     bool written = both.first().committed;
