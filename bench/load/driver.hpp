@@ -30,6 +30,9 @@ struct options {
     unsigned connections = 64;  // of this thread
     unsigned pipeline = 1;
     double rate = 0;  // requests per second of this thread; 0: closed loop
+    // Open loop: what falls due and what comes within it is dealt with at once, which costs the
+    // thread far less and adds up to two of them to a latency. 0: each at its moment.
+    double tick_seconds = 0;
     double warmup_seconds = 1, seconds = 10;
     reconnect again = reconnect::never;               // a connection for each request
     std::vector<unsigned> statuses;                   // that are right; empty: 2xx
