@@ -1,12 +1,23 @@
 #include "store/snapshot.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/check.hpp"
 #include "store/id_walk.hpp"
 #include "store/snapshot_state.hpp"
 
 namespace latchkey::store {
+namespace {
+
+// Once a commit could not be written, LMDB refuses everybody. The thread that wrote is about to say
+// why and to end the process (transaction::commit); who comes here first must not end it otherwise.
+void await_end_if_panic(int code) {
+    if (code == MDB_PANIC) std::this_thread::sleep_for(std::chrono::seconds(30));
+}
+
+}  // namespace
 
 snapshot::snapshot(environment& store) : state_(std::make_unique<state>(store.native())) {}
 snapshot::~snapshot() = default;
@@ -14,6 +25,7 @@ snapshot::~snapshot() = default;
 void snapshot::renew() {
     reset();
     int const code = ::mdb_txn_renew(state_->txn);
+    await_end_if_panic(code);
     base::check(code == 0, "a snapshot that cannot be renewed");
     state_->live = true;
     state_->damaged = false;
@@ -111,6 +123,7 @@ std::optional<std::vector<model::digest>> snapshot::keys_changed_since(std::uint
 
 snapshot::state::state(environment::state& opened) : store(opened) {
     int const code = ::mdb_txn_begin(store.env, nullptr, MDB_RDONLY, &txn);
+    await_end_if_panic(code);
     base::check(code == 0, "a snapshot that cannot begin (are all reader slots taken?)");
     ::mdb_txn_reset(txn);
 }
