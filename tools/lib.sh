@@ -11,6 +11,8 @@ build_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev meson ninja-build cca
   liburing-dev node-llhttp android-libboringssl-dev liblmdb-dev libboost1.81-dev libboost-json1.81-dev
   libxxhash-dev libcli11-dev libtomlplusplus-dev libgtest-dev libgmock-dev libbenchmark-dev)
 
+export CCACHE_SLOPPINESS=pch_defines,time_macros  # without which it keeps nothing that uses a precompiled header
+
 # Node.js and its npm: any that are there will do, and Debian's npm does not go together with another Node.js.
 node_packages() {
   command -v node >/dev/null || echo nodejs
