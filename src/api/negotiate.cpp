@@ -103,8 +103,8 @@ bool has_json_body(http::request const& request) {
                        equal_ignoring_case(type, "application/merge-patch+json");
     if (!equal_ignoring_case(type, "application/json") && !patch) return false;
     while (!rest.empty())
-        if (auto const [name, value] = take_parameter(rest); equal_ignoring_case(name, "charset"))
-            if (auto const charset = unquoted(value);
+        if (auto const [name, given] = take_parameter(rest); equal_ignoring_case(name, "charset"))
+            if (auto const charset = unquoted(given);
                 !equal_ignoring_case(charset, "utf-8") && !equal_ignoring_case(charset, "utf8"))
                 return false;
     return true;
