@@ -155,6 +155,9 @@ model::id exchange::key_id() const {
 std::string_view exchange::project() const {
     return state_->who ? std::string_view(state_->who->record().project) : std::string_view();
 }
+base::mono_ns exchange::heard_again() const {
+    return state_->heard_again;
+}
 key_source exchange::source() const {
     return state_->source;
 }

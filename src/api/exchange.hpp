@@ -104,6 +104,9 @@ class exchange {
     model::id key_id() const;  // 0: none; set on 403 and 429 too
     std::string_view project() const;
     key_source source() const;
+    // Not before then may the next request of this connection be looked at (limit::failures); 0: at
+    // once. Never set for a proxy or a gateway, whose connection carries other clients too.
+    base::mono_ns heard_again() const;
     std::optional<model::address> const& client()
         const;  // the peer's, or what a trusted proxy said
 

@@ -28,6 +28,8 @@ struct exchange::state {
     limit::decision quota;
     bool admitted = false;            // the limits were asked, whatever they said
     std::uint32_t failures_wait = 0;  // seconds that the client must not try further keys
+    base::mono_ns heard_again = 0;    // see exchange::heard_again
+    bool for_others = false;          // the peer asks for clients of its own, on one connection
     std::string decoded;              // a credential that was percent-encoded
     std::string canonical;            // the path, where it came without the prefix
     api::query query;

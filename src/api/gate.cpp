@@ -64,12 +64,14 @@ void exchange::state::start(desk& at, http::request const& request, peer const& 
     credential_in_body = by_key = admitted = false;
     source = key_source::none;
     failures_wait = 0;
+    heard_again = 0;
     who.reset();
     writing = nullptr;
     once.reset();
     claim = {};
     canonical.clear();
     where = find_route(request.method, request.path);
+    for_others = where.gateway;
     path_id = parse_id(where.last);
     event_source.assign(model::is_event_source(where.last) ? where.last : std::string_view());
     made.reset();
@@ -157,6 +159,7 @@ bool exchange::is_secure(http::request const& request, peer const& from) {
                       request.count(field_name::forwarded_proto) == 1;
     if (from.client && is_trusted(*s.rules, *from.client)) {
         s.client = forwarded_client(*s.rules, request);
+        s.for_others = true;
         return said;
     }
     // A proxy that relays what it decrypted had the TLS with the client: only it knows.
@@ -188,6 +191,8 @@ bool exchange::accept_key(desk& at, auth::verdict const& verdict, base::instant 
     }
     if (verdict.problem == problem::key_invalid && s.client)
         s.failures_wait = at.failures.count(*s.client, now.mono);
+    if (s.failures_wait != 0 && !s.for_others)
+        s.heard_again = at.failures.hear_again(*s.client, now.mono);
     refused(s.failures_wait != 0 ? problem::too_many_auth_failures : verdict.problem, answer);
     return false;
 }

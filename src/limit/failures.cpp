@@ -108,4 +108,15 @@ std::uint32_t failures::count(model::address const& client, base::mono_ns now) {
     }
 }
 
+// The generic cell rate algorithm as a virtual schedule (ITU-T I.371).
+base::mono_ns failures::hear_again(model::address const& client, base::mono_ns now) {
+    auto& next = next_[word_of(client) % next_.size()];
+    auto seen = next.load(std::memory_order_relaxed);
+    for (;;) {
+        auto const due = std::clamp(seen, now - refusal_burst, now + refusal_wait_max);
+        if (next.compare_exchange_weak(seen, due + refusal_gap, std::memory_order_relaxed))
+            return std::max(due, now);
+    }
+}
+
 }  // namespace latchkey::limit

@@ -36,6 +36,9 @@ class failures {
     static constexpr std::uint32_t refused_seconds_min = 60;
     static constexpr std::uint32_t refused_seconds_max = 900;
     static constexpr std::uint32_t quiet_seconds = 900;
+    static constexpr base::mono_ns refusal_gap = 1'000'000;           // 1 ms
+    static constexpr base::mono_ns refusal_burst = 64 * refusal_gap;  // what a timer may be late
+    static constexpr base::mono_ns refusal_wait_max = 1000 * refusal_gap;
 
     // `per_minute` is what is allowed, at most per_minute_max; 0 switches the limit off. `seed` is
     // from the system's random source.
@@ -49,6 +52,13 @@ class failures {
     // is not refused any more, 1 to 900. Any thread; no allocation, no system call.
     std::uint32_t count(model::address const& client, base::mono_ns now);
 
+    // When the connection is to be heard again on which an address was just refused (`count` was
+    // not 0): `now` while it is refused less than a thousand times a second, or 64 times after a
+    // while, and else as much later as keeps it at that, by at most refusal_wait_max. A refusal
+    // costs as much as an answer, so who sends keys by the ten thousand would otherwise take from
+    // everybody else. Threads, allocations and calls as of `count`.
+    base::mono_ns hear_again(model::address const& client, base::mono_ns now);
+
     // Which word an address has.
     std::size_t word_of(model::address const& client) const;
 
@@ -56,6 +66,9 @@ class failures {
     std::atomic<std::uint32_t> per_minute_;
     std::uint64_t const seed_;
     std::array<std::atomic<std::uint64_t>, words> words_{};
+    // When the next refusal of an address is due, which shares its word with sixteen others: while
+    // they are all refused, they are as one.
+    std::array<std::atomic<base::mono_ns>, words / 16> next_{};
 };
 
 }  // namespace latchkey::limit

@@ -99,8 +99,10 @@ coro::task<> connection::run() {
             problem const met = co_await collect_body(limits::skipped_body_bytes_max, false);
             if (met != problem::none) break;
         }
+        auto const heard_again = job_->exchange.heard_again();
         end_request();
         if (io_.unsent() > limits::unsent_bytes_max) co_await io_.room();
+        if (heard_again > on_.now().mono) co_await io_.until(heard_again);
         if (++in_this_turn == limits::requests_per_turn_max) {
             in_this_turn = 0;
             co_await io_.next_turn();

@@ -376,6 +376,11 @@ transport::waiting transport::room() {
 transport::waiting transport::next_turn() {
     return {*this, wait::turn};
 }
+transport::waiting transport::until(base::mono_ns when) {
+    read_deadline_ = when;
+    arm_deadline();
+    return {*this, wait::time};
+}
 transport::waiting transport::gone() {
     return {*this, wait::gone};
 }
@@ -388,6 +393,7 @@ bool transport::waiting::await_ready() const noexcept {
         case wait::room:
             return !io.open() || io.unsent() <= unsent_bytes_max / 2;
         case wait::turn:
+        case wait::time:
             return !io.open();
         case wait::gone:
             return io.phase_ == phase::closing && !io.in_flight();
@@ -432,7 +438,8 @@ void transport::on_deadline(base::mono_ns now) {
     }
     if (read_deadline_ != 0 && now >= read_deadline_) {
         read_deadline_ = 0;
-        if (waiter_ && waiting_for_ == wait::input) resume(news::late);
+        if (waiter_ && (waiting_for_ == wait::input || waiting_for_ == wait::time))
+            resume(news::late);
     }
     arm_deadline();
 }

@@ -58,7 +58,7 @@ class transport {
     std::uint64_t received() const { return received_; }
 
     enum class news : std::uint8_t { bytes, end, late };
-    enum class wait : std::uint8_t { input, room, turn, gone };
+    enum class wait : std::uint8_t { input, room, turn, time, gone };
     struct waiting {
         transport& io;
         wait what;
@@ -73,6 +73,8 @@ class transport {
     waiting room();
     // Until the worker's next turn: others come first.
     waiting next_turn();
+    // Until then, up to 64 ms later, whatever comes meanwhile; the client may be gone earlier.
+    waiting until(base::mono_ns when);
     // Until nothing of this is in flight; only after `finish` or `abort`.
     waiting gone();
 

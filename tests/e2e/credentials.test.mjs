@@ -439,6 +439,22 @@ describe('too many failures', () => {
     invalid(await ask('GET', users, { from: '127.0.0.78', key: bad }));
   });
 
+  test('who goes on all the same is answered in order, a thousand times a second, and others at once', async () => {
+    const from = '127.0.0.76';
+    const wire = await server.connect({ from });
+    const began = process.hrtime.bigint();
+    const send = (asked) => wire.send(message('GET', '/api/v1/users?limit=1', { key: asked }));
+    for (let i = 0; i < 330; i += 1) send(bad);
+    send(key);
+    const answered = server.client(key).get('/users?limit=1');
+    for (let i = 0; i < 330; i += 1) assert.equal((await wire.response({ method: 'GET' })).status, i < 30 ? 401 : 429);
+    assertStatus(await wire.response({ method: 'GET' }), 200);
+    const milliseconds = Number((process.hrtime.bigint() - began) / 1_000_000n);
+    assert.ok(milliseconds >= 200, `300 refusals within ${milliseconds} ms`);
+    assertStatus(await answered, 200);
+    wire.close();
+  });
+
   test('a missing key does not count', async () => {
     const from = '127.0.0.79';
     const client = server.client(null, { from });

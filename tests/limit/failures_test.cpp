@@ -46,6 +46,21 @@ TEST_F(failures_test, refuses_the_one_after_thirty_for_a_minute) {
     EXPECT_EQ(fail(), 0u);
 }
 
+TEST_F(failures_test, hears_who_is_refused_a_thousand_times_a_second) {
+    auto const other = address("192.0.2.2");
+    ASSERT_NE(table->word_of(who) % 4096, table->word_of(other) % 4096);
+    for (int i = 0; i < 64; ++i) EXPECT_EQ(table->hear_again(who, now), now);
+    for (int i = 0; i < 1000; ++i)
+        EXPECT_EQ(table->hear_again(who, now), now + i * failures::refusal_gap);
+    // However many connections wait: none for longer than that.
+    for (int i = 0; i < 1000; ++i)
+        EXPECT_EQ(table->hear_again(who, now), now + failures::refusal_wait_max);
+    EXPECT_EQ(table->hear_again(other, now), now);
+    now += 2 * failures::refusal_wait_max;
+    for (int i = 0; i < 200; ++i, now += failures::refusal_gap)
+        EXPECT_EQ(table->hear_again(who, now), now) << "who comes more rarely never waits";
+}
+
 TEST_F(failures_test, obeying_retry_after_is_enough) {
     for (base::mono_ns const offset : {0, 1, 62'499'999, 62'500'000, 999'999'999}) {
         table = std::make_unique<failures>(30, 4711);
