@@ -97,6 +97,7 @@ void append_line(log_entry const& entry, api::exchange const* exchange, api::pee
 log_thread::log_thread() {
     full_.reserve(spare_buffers_max);
     empty_.reserve(spare_buffers_max);
+    batch_.reserve(spare_buffers_max);
     for (std::size_t i = 0; i < first_buffers; ++i)
         empty_.emplace_back().reserve(first_buffer_bytes);
 }
@@ -155,27 +156,25 @@ void log_thread::hand_over(std::string& lines) {
 }
 
 void log_thread::run() {
-    std::vector<std::string> batch;
-    batch.reserve(spare_buffers_max);
     std::unique_lock hold(mutex_);
     for (;;) {
         change_.wait(hold, [this] { return stopping_ || next_fd_ >= 0 || !full_.empty(); });
-        batch.swap(full_);
+        batch_.swap(full_);
         int const next = std::exchange(next_fd_, -1);
-        auto const old = next >= 0 ? before_next_ : batch.size();
+        auto const old = next >= 0 ? before_next_ : batch_.size();
         bool const last = stopping_;
         hold.unlock();
-        for (std::size_t i = 0; i < old; ++i) write_all(batch[i]);
+        for (std::size_t i = 0; i < old; ++i) write_all(batch_[i]);
         if (next >= 0) go_over_to(next);
-        for (std::size_t i = old; i < batch.size(); ++i) write_all(batch[i]);
+        for (std::size_t i = old; i < batch_.size(); ++i) write_all(batch_[i]);
         hold.lock();
-        for (auto& lines : batch) {
+        for (auto& lines : batch_) {
             waiting_bytes_ -= lines.size();
             lines.clear();
             if (empty_.size() < spare_buffers_max && lines.capacity() <= spare_buffer_bytes_max)
                 empty_.push_back(std::move(lines));
         }
-        batch.clear();
+        batch_.clear();
         if (last && full_.empty()) return;
     }
 }

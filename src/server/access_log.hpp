@@ -73,6 +73,7 @@ class log_thread {
     std::mutex mutex_;
     std::condition_variable change_;
     std::vector<std::string> full_, empty_;
+    std::vector<std::string> batch_;  // what the thread writes just now; its own
     std::size_t waiting_bytes_ = 0;
     bool stopping_ = false;
     std::atomic<std::uint64_t> dropped_{0};
