@@ -85,8 +85,9 @@ describe('backup and restore', () => {
       assert.equal(code, 0, stderr);
       const { code: fine, store } = await checked(to);
       assert.equal(fine, 0);
-      assert.ok(store.users >= before, 'a later backup has no less');
-      before = store.users;
+      // Four users stay of five that are made; the one that is deleted may be in one backup and not in the next.
+      assert.ok(store.users >= before - 1, `a later backup has no less: ${store.users} users, ${before} before`);
+      before = Math.max(before, store.users);
     }
   });
 
