@@ -114,6 +114,7 @@ class exchange {
     struct state;
 
     bool is_secure(http::request const& request, peer const& from);
+    void prefetch(store::snapshot const& seen) const;
     need seek_in_body(http::framing const& framing, http::response& response);
     bool accept_key(desk& at, auth::verdict const& verdict, base::instant now,
                     http::response& response);

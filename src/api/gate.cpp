@@ -94,6 +94,7 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
     if (s.where.open) return serve_open(request, answer);
 
     s.by_key = true;
+    prefetch(at.snapshot);
     bool const by_query = at.rules.allow_query || s.foreign();
     auto const found = find_credential(request, by_query, s.decoded);
     if (found.source == key_source::none) {
@@ -110,6 +111,7 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
     if (found.source == key_source::query && !may_come_by_query(at.rules, verdict))
         return refused({problem::key_missing, "keys are not taken from the query", {}, {}}, answer);
     if (!accept_key(at, verdict, now, answer)) return need::nothing;
+    prefetch(at.snapshot);
     if (!admit(at, now, answer)) return need::nothing;
     if (s.where.gateway) return serve_gateway(at, request, now, answer);
     if (!find_handler(request, answer)) return need::nothing;
@@ -166,6 +168,16 @@ bool exchange::is_secure(http::request const& request, peer const& from) {
     return from.tls || (from.relayed ? said : from.local);
 }
 
+// What the path names is fetched from memory while the key is looked at. That is before anybody
+// knows whether the key is good: it reveals nothing, and takes as long for an id that is not there.
+void exchange::prefetch(store::snapshot const& seen) const {
+    auto const& s = *state_;
+    auto const* const reading =
+        s.where.chosen == nullptr ? nullptr : std::get_if<read>(&s.where.chosen->run);
+    if (reading != nullptr && reading->prefetch != nullptr && s.path_id)
+        (seen.*reading->prefetch)(*s.path_id);
+}
+
 // None of the ways that need no body: a POST may carry its key in its body (API §2, way 4).
 need exchange::seek_in_body(http::framing const& framing, http::response& answer) {
     auto& s = *state_;
@@ -186,6 +198,7 @@ bool exchange::accept_key(desk& at, auth::verdict const& verdict, base::instant 
     s.who = verdict.who;
     s.known_at = now.wall;
     if (verdict.problem == problem::none) {
+        at.buckets.prefetch(s.who->record().id);
         if (at.uses != nullptr) at.uses->note(s.who->record().id, now.wall);
         return true;
     }

@@ -82,9 +82,13 @@ using open_fn = std::optional<trouble> (*)(std::string_view rest, settings const
 // A further scope that a query asks for; nullopt: none.
 using also_fn = std::optional<model::scope> (*)(std::string_view raw_query);
 
+// Has the record of the path's id fetched while the key is looked at.
+using prefetch_fn = void (store::snapshot::*)(model::id) const;
+
 struct read {
     read_fn run;
     also_fn also = nullptr;
+    prefetch_fn prefetch = nullptr;
 };
 struct write {
     write_fn plan;

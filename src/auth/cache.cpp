@@ -5,6 +5,7 @@
 
 #include "auth/key_form.hpp"
 #include "auth/table.hpp"
+#include "base/prefetch.hpp"
 
 namespace latchkey::auth {
 
@@ -69,6 +70,10 @@ verdict cache::authenticate(std::string_view key, model::address const* client,
         given.problem = seen.damaged() ? base::problem::internal_error : base::problem::key_invalid;
         return given;
     }
+    // Read for the limits and for the answer's head.
+    auto const& limits = who->limits;
+    base::prefetch(limits.rules.data(), limits.rules.size() * sizeof(limit::rule));
+    base::prefetch(limits.header.data(), limits.header.size());
     given.problem = problem_of(who->record, client, now);
     given.who = principal(std::move(who));
     return given;

@@ -34,6 +34,7 @@
 
 #include "base/clock.hpp"
 #include "base/function_ref.hpp"
+#include "base/prefetch.hpp"
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "model/key.hpp"
@@ -120,6 +121,11 @@ class buckets {
     // A cost above a bucket's burst is refused for ever. So is a limited key whose id has no line:
     // the promise cannot be kept for it, and who creates keys should stop below keys_max.
     decision admit(model::id key, policy const& rules, base::mono_ns now, std::uint32_t cost);
+
+    // Has the key's buckets fetched that `admit` is going to charge. Only a hint.
+    void prefetch(model::id key) const {
+        if (static_cast<std::uint64_t>(key) < keys_) base::prefetch(&lines_[key], sizeof(line));
+    }
 
     // Takes so many tokens of every limit, to be spent from now until now + lease_ns; false: there
     // are not so many to spare (leases.hpp), and none was taken but in a lost race between workers,

@@ -47,6 +47,8 @@ class leases {
     // As buckets::admit. What is said to be left may be L old where another worker was charged.
     decision admit(model::id key, policy const& rules, base::mono_ns now, std::uint32_t cost);
 
+    void prefetch(model::id key) const { shared_.prefetch(key); }
+
     struct counters {
         std::uint64_t taken = 0;      // leases
         std::uint64_t spent = 0;      // tokens of them

@@ -21,7 +21,6 @@ namespace latchkey::store {
 namespace {
 
 constexpr unsigned readers_max = 512;
-constexpr char const* table_names[table_count] = {"users", "posts", "index", "audit", "events"};
 
 // Directories that this process has open. Two environments over one file would release each
 // other's file locks.
@@ -168,6 +167,8 @@ base::result<void> open_tables(environment::state& store, bool may_upgrade) {
         ::mdb_txn_abort(txn);
         return failure;
     };
+    if (int const code = ::mdb_dbi_open(txn, nullptr, 0, &store.main); code != 0)
+        return give_up(lmdb_error(what, code));
     for (std::size_t i = 0; i < table_count; ++i)
         if (int const code = ::mdb_dbi_open(txn, table_names[i], store.read_only ? 0 : MDB_CREATE,
                                             &store.tables[i]);

@@ -40,6 +40,7 @@ struct environment::state {
     base::wall_ms (*wall)() = nullptr;
     std::int64_t event_retention_ms = 0;  // 0: for ever
     MDB_env* env = nullptr;
+    MDB_dbi main = 0;  // which says where the tables are
     std::array<MDB_dbi, table_count> tables{};
     std::uint64_t map_bytes = 0;
     std::uint64_t page_bytes = 0;

@@ -69,6 +69,8 @@ inline constexpr std::string_view schema_magic = "latchkey";
 
 enum class table : std::uint8_t { users, posts, index, audit, events };
 inline constexpr std::size_t table_count = 5;
+inline constexpr char const* table_names[table_count] = {"users", "posts", "index", "audit",
+                                                         "events"};
 
 enum class tag : std::uint8_t {
     schema = 0x01,

@@ -49,6 +49,13 @@ void snapshot::forget_damage() {
     state_->damaged = false;
 }
 
+void snapshot::prefetch_user(model::id id) const {
+    state_->prefetch(table::users, id);
+}
+void snapshot::prefetch_post(model::id id) const {
+    state_->prefetch(table::posts, id);
+}
+
 std::optional<model::user_view> snapshot::user(model::id id) const {
     auto const bytes = state_->record(table::users, id);
     if (!bytes) return std::nullopt;
@@ -146,12 +153,32 @@ std::optional<std::string_view> snapshot::state::get(table where, std::string_vi
 
 std::optional<std::string_view> snapshot::state::record(table where, model::id id) {
     base::check(live, "a query of a snapshot that was reset");
-    auto const name = id * table_count + static_cast<std::uint64_t>(where);
-    auto& place = found_[name % found_.size()];
-    if (place.name == name && place.version == version) return place.bytes;
-    auto const bytes = get(where, id_key(id));
-    if (bytes) place = {name, version, *bytes};
+    if (auto const known = remembered(where, id)) return known;
+    auto bytes = tree_of(where).find(id);
+    if (!bytes) bytes = get(where, id_key(id));
+    if (bytes) place_of(where, id) = {name_of(where, id), version, *bytes};
     return bytes;
+}
+
+void snapshot::state::prefetch(table where, model::id id) {
+    base::check(live, "a query of a snapshot that was reset");
+    if (!remembered(where, id)) tree_of(where).prefetch(id);
+}
+
+std::optional<std::string_view> snapshot::state::remembered(table where, model::id id) {
+    auto const& place = place_of(where, id);
+    if (place.name != name_of(where, id) || place.version != version) return std::nullopt;
+    return place.bytes;
+}
+
+id_tree& snapshot::state::tree_of(table where) {
+    auto const at = static_cast<std::size_t>(where);
+    auto& there = trees_.at(at);
+    if (there.version != version) {
+        there.pages.follow(txn, store.main, table_names[at]);
+        there.version = version;
+    }
+    return there.pages;
 }
 
 MDB_cursor* snapshot::state::cursor(table where) {

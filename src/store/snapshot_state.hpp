@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "store/environment_state.hpp"
+#include "store/id_tree.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::store {
@@ -28,6 +29,7 @@ struct snapshot::state {
     std::optional<std::string_view> get(table where, std::string_view key) const;
     // A user's or post's record.
     std::optional<std::string_view> record(table where, model::id id);
+    void prefetch(table where, model::id id);
     MDB_cursor* cursor(table where);
 
     // The heads of this version; read at most once for each.
@@ -49,11 +51,26 @@ struct snapshot::state {
     // again, as what many ask for is, it need not be looked for. The next commit makes all of them
     // void.
     struct found {
-        std::uint64_t name = 0;  // id and table
+        std::uint64_t name = 0;
         std::uint64_t version = UINT64_MAX;
         std::string_view bytes;
     };
     std::array<found, 256> found_{};  // by the last bits of the name
+    static std::uint64_t name_of(table where, model::id id) {
+        return static_cast<std::uint64_t>(id) * table_count + static_cast<std::uint64_t>(where);
+    }
+    found& place_of(table where, model::id id) {
+        return found_[name_of(where, id) % found_.size()];
+    }
+    std::optional<std::string_view> remembered(table where, model::id id);
+
+    // The tables of users and of posts, as of a version.
+    struct tree {
+        std::uint64_t version = UINT64_MAX;
+        id_tree pages;
+    };
+    std::array<tree, 2> trees_;
+    id_tree& tree_of(table where);
 
     std::uint64_t heads_version_ = 0;
     store::heads heads_;

@@ -1,0 +1,186 @@
+#include "store/id_tree.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/bytes.hpp"
+#include "base/prefetch.hpp"
+
+namespace latchkey::store {
+namespace {
+
+// Numbers are the machine's own, in a file that is not meant to move to another kind of machine.
+static_assert(std::endian::native == std::endian::little);
+
+// A page begins with its own number, two unused bytes, its kind, the end of its offsets and the
+// beginning of its entries. Then come the offsets, one for each entry, in the order of the keys.
+constexpr std::size_t page_head = 16, kind_at = 10, offsets_end_at = 12;
+constexpr std::uint16_t branch_kind = 0x01, leaf_kind = 0x02;
+// An entry is a number of 32 bits, marks, the size of its key, and its key. On a leaf page the
+// value follows, and the number is its size. On a branch page the number, with the marks as its
+// upper bits, is that of the page below that has the ids from this key on; the first entry's key is
+// empty, and stands for all ids before the second's.
+constexpr std::size_t entry_head = 8, marks_at = 4, key_size_at = 6, key_size = sizeof(model::id);
+// What the unnamed table says of another: counts, the depth of its tree, at last its root.
+constexpr std::size_t tree_bytes = 48, depth_at = 6, root_at = 40;
+// The first page of the file, behind its head.
+constexpr std::size_t magic_at = 16, version_at = 20;
+constexpr std::uint32_t magic = 0xBEEFC0DE, data_version = 1;
+
+constexpr std::size_t record_bytes_usual = 192;  // of a user, with its entry's head
+constexpr std::uint64_t unreadable = UINT64_MAX;  // no id and no page
+
+template <class Integer>
+Integer read(char const* at) {
+    Integer value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+}
+
+class page {
+  public:
+    page(char const* bytes, std::size_t size, std::uint64_t number, std::uint16_t kind)
+        : bytes_(bytes), size_(size) {
+        auto const end = read<std::uint16_t>(bytes + offsets_end_at);
+        bool const sound = read<std::uint64_t>(bytes) == number &&
+                           read<std::uint16_t>(bytes + kind_at) == kind && end >= page_head &&
+                           end <= size;
+        count_ = sound ? (end - page_head) / sizeof(std::uint16_t) : 0;
+    }
+
+    std::size_t count() const { return count_; }  // 0: it is not such a page
+
+    std::uint64_t key(std::size_t index) const {
+        auto const* const at = entry(index, key_size);
+        if (at == nullptr || read<std::uint16_t>(at + key_size_at) != key_size) return unreadable;
+        return base::get<std::uint64_t>(at + entry_head);
+    }
+    std::uint64_t child(std::size_t index) const {
+        auto const* const at = entry(index, 0);
+        if (at == nullptr) return unreadable;
+        return read<std::uint32_t>(at) | std::uint64_t{read<std::uint16_t>(at + marks_at)} << 32;
+    }
+    std::optional<std::string_view> value(std::size_t index) const {
+        auto const* const at = entry(index, key_size);
+        if (at == nullptr || read<std::uint16_t>(at + marks_at) != 0) return std::nullopt;
+        auto const* const begin = at + entry_head + key_size;
+        auto const size = read<std::uint32_t>(at);
+        if (size > static_cast<std::size_t>(bytes_ + size_ - begin)) return std::nullopt;
+        return std::string_view(begin, size);
+    }
+
+    // Where the key stands if the ids from `low` to below `high` are spread evenly.
+    std::optional<std::size_t> guess(std::uint64_t wanted, std::uint64_t low,
+                                     std::uint64_t high) const {
+        if (wanted < low || wanted >= high || high - low > UINT32_MAX) return std::nullopt;
+        return static_cast<std::size_t>((wanted - low) * count_ / (high - low));
+    }
+
+    // The last entry from `first` on whose key is not above `wanted`; the one before `first` when
+    // there is none. Looks at the guess first, and from there on in growing steps until it is
+    // between two, which are then halved.
+    std::size_t last_not_above(std::uint64_t wanted, std::size_t first, std::uint64_t low,
+                               std::uint64_t high) const {
+        auto const near = guess(wanted, low, high);
+        std::size_t at = near.value_or(count_ / 2), step = near ? 1 : count_ / 4 + 1;
+        std::size_t begin = first, end = count_;  // the entry behind it is one of these
+        while (begin < end) {
+            if (at < begin || at >= end) at = begin + (end - begin) / 2;
+            auto const there = key(at);
+            if (there == wanted) return at;
+            if (there < wanted) {
+                begin = at + 1;
+                at += step;
+            } else {
+                end = at;
+                at -= std::min(step, at);
+            }
+            step *= 4;
+        }
+        return begin - 1;
+    }
+
+    void prefetch_entry(std::size_t index) const {
+        if (auto const* const at = entry(index, key_size)) base::prefetch(at, record_bytes_usual);
+    }
+
+  private:
+    // Null: it is not within the page, with a key of that size.
+    char const* entry(std::size_t index, std::size_t with_key) const {
+        auto const offset = read<std::uint16_t>(bytes_ + page_head + index * sizeof(std::uint16_t));
+        bool const within = offset >= page_head && offset + entry_head + with_key <= size_;
+        return within ? bytes_ + offset : nullptr;
+    }
+
+    char const* bytes_;
+    std::size_t size_;
+    std::size_t count_ = 0;
+};
+
+}  // namespace
+
+void id_tree::follow(MDB_txn* txn, MDB_dbi main, std::string_view table) {
+    map_ = nullptr;
+    prefetched_ = {};
+    MDB_val key{table.size(), const_cast<char*>(table.data())}, value;
+    if (::mdb_get(txn, main, &key, &value) != 0 || value.mv_size != tree_bytes) return;
+    auto const* const tree = static_cast<char const*>(value.mv_data);
+    depth_ = read<std::uint16_t>(tree + depth_at);
+    root_ = read<std::uint64_t>(tree + root_at);
+    MDB_stat stat;
+    MDB_envinfo info;
+    ::mdb_env_stat(::mdb_txn_env(txn), &stat);
+    ::mdb_env_info(::mdb_txn_env(txn), &info);
+    page_bytes_ = stat.ms_psize;
+    pages_ = info.me_last_pgno + 1;
+    // LMDB does not say where the map is, but each page knows its place in it, this one too.
+    auto const* const here = tree - reinterpret_cast<std::uintptr_t>(tree) % page_bytes_;
+    auto const number = read<std::uint64_t>(here);
+    if (number >= pages_) return;
+    auto const* const map = here - number * page_bytes_;
+    if (read<std::uint32_t>(map + magic_at) == magic &&
+        read<std::uint32_t>(map + version_at) == data_version)
+        map_ = map;
+}
+
+id_tree::leaf id_tree::leaf_of(model::id id) const {
+    auto const wanted = static_cast<std::uint64_t>(id);
+    leaf at{.wanted = id, .number = root_};
+    for (auto level = depth_; level > 1; --level) {
+        if (at.number >= pages_) return {};
+        page const here(map_ + at.number * page_bytes_, page_bytes_, at.number, branch_kind);
+        if (here.count() == 0) return {};
+        auto const found = here.last_not_above(wanted, 1, at.low, at.high);
+        if (found != 0) at.low = here.key(found);
+        if (found + 1 < here.count()) at.high = here.key(found + 1);
+        at.number = here.child(found);
+    }
+    return at.number < pages_ ? at : leaf{};
+}
+
+void id_tree::prefetch(model::id id) {
+    if (map_ == nullptr) return;
+    auto& at = prefetched_;
+    if (at.wanted != id) {
+        at = leaf_of(id);
+        // With all of its offsets, but where records are very small.
+        base::prefetch(map_ + at.number * page_bytes_, 2 * base::cache_line_bytes);
+        return;
+    }
+    page const here(map_ + at.number * page_bytes_, page_bytes_, at.number, leaf_kind);
+    if (auto const near = here.guess(static_cast<std::uint64_t>(id), at.low, at.high))
+        here.prefetch_entry(*near);
+}
+
+std::optional<std::string_view> id_tree::find(model::id id) const {
+    if (map_ == nullptr) return std::nullopt;
+    auto const at = prefetched_.wanted == id ? prefetched_ : leaf_of(id);
+    if (at.wanted != id) return std::nullopt;
+    page const here(map_ + at.number * page_bytes_, page_bytes_, at.number, leaf_kind);
+    auto const wanted = static_cast<std::uint64_t>(id);
+    auto const found = here.last_not_above(wanted, 0, at.low, at.high);
+    if (found >= here.count() || here.key(found) != wanted) return std::nullopt;
+    return here.value(found);
+}
+
+}  // namespace latchkey::store

@@ -1,0 +1,254 @@
+// The search in LMDB's pages against LMDB's own, in tables of many shapes, and over damaged pages.
+#include "store/id_tree.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "store/environment_state.hpp"
+#include "support.hpp"
+
+namespace latchkey::store {
+namespace {
+
+class database {
+  public:
+    explicit database(std::string const& path) {
+        check(::mdb_env_create(&env));
+        ::mdb_env_set_maxdbs(env, 4);
+        ::mdb_env_set_mapsize(env, 1ull << 30);
+        check(::mdb_env_open(env, path.c_str(), MDB_NOSUBDIR | MDB_NOSYNC | MDB_NOTLS, 0600));
+        auto* const txn = begin(0);
+        check(::mdb_dbi_open(txn, nullptr, 0, &main));
+        check(::mdb_dbi_open(txn, "other", MDB_CREATE, &other));
+        check(::mdb_dbi_open(txn, "table", MDB_CREATE, &table));
+        check(::mdb_txn_commit(txn));
+    }
+    ~database() { ::mdb_env_close(env); }
+    database(database const&) = delete;
+    database& operator=(database const&) = delete;
+
+    static void check(int code) { ASSERT_EQ(code, 0) << ::mdb_strerror(code); }
+    MDB_txn* begin(unsigned flags) const {
+        MDB_txn* txn = nullptr;
+        check(::mdb_txn_begin(env, nullptr, flags, &txn));
+        return txn;
+    }
+
+    MDB_env* env = nullptr;
+    MDB_dbi main = 0, table = 0, other = 0;
+};
+
+std::string value_for(model::id id, std::size_t size) {
+    std::string value(size, 'x');
+    value.replace(0, std::min<std::size_t>(size, 16), std::to_string(id).substr(0, size));
+    return value;
+}
+
+void put(database const& in, MDB_txn* txn, model::id id, std::string_view bytes) {
+    auto const key = id_key(id);
+    auto name = val_of(key), value = val_of(bytes);
+    database::check(::mdb_put(txn, in.table, &name, &value, 0));
+}
+
+std::optional<std::string_view> ask_lmdb(database const& in, MDB_txn* txn, model::id id) {
+    auto const key = id_key(id);
+    MDB_val name = val_of(key), value;
+    if (::mdb_get(txn, in.table, &name, &value) != 0) return std::nullopt;
+    return view_of(value);
+}
+
+class id_tree_test : public testing::Test {
+  protected:
+    std::string path() const { return directory_.path() + "/data"; }
+
+    temporary_directory directory_;
+};
+
+// How many of the ids were found without LMDB. What was found is what LMDB finds, to the address.
+std::size_t compare(database const& in, std::vector<model::id> const& ids) {
+    auto* const txn = in.begin(MDB_RDONLY);
+    id_tree tree;
+    tree.follow(txn, in.main, "table");
+    std::size_t found = 0;
+    for (auto const id : ids) {
+        auto const wanted = ask_lmdb(in, txn, id);
+        for (int stage = 0; stage < 3; ++stage) {  // without a prefetch, and after one and two
+            auto const seen = tree.find(id);
+            if (seen) {
+                EXPECT_TRUE(wanted) << id;
+                EXPECT_EQ(seen->data(), wanted->data()) << id;
+                EXPECT_EQ(seen->size(), wanted->size()) << id;
+                found += stage == 0;
+            }
+            tree.prefetch(id);
+        }
+    }
+    ::mdb_txn_abort(txn);
+    return found;
+}
+
+std::vector<model::id> up_to(model::id last) {
+    std::vector<model::id> ids;
+    for (model::id id = 0; id <= last + 3; ++id) ids.push_back(id);
+    for (auto const id : {last * 2, model::id{1} << 53, INT64_MAX}) ids.push_back(id);
+    return ids;
+}
+
+TEST_F(id_tree_test, an_empty_table_and_one_that_is_not_there) {
+    database in(path());
+    EXPECT_EQ(compare(in, up_to(3)), 0u);
+    auto* const txn = in.begin(MDB_RDONLY);
+    id_tree tree;
+    EXPECT_FALSE(tree.find(1));
+    tree.prefetch(1);
+    tree.follow(txn, in.main, "no such table");
+    tree.prefetch(1);
+    EXPECT_FALSE(tree.find(1));
+    ::mdb_txn_abort(txn);
+}
+
+TEST_F(id_tree_test, dense_ids_of_every_depth_are_all_found) {
+    for (model::id const count : {1, 2, 20, 40, 2'000, 40'000}) {
+        std::filesystem::remove(path());
+        database in(path());
+        auto* const txn = in.begin(0);
+        for (model::id id = 1; id <= count; ++id)
+            put(in, txn, id, value_for(id, 80 + static_cast<std::size_t>(id * 7919 % 61)));
+        database::check(::mdb_txn_commit(txn));
+        EXPECT_EQ(compare(in, up_to(count)), static_cast<std::size_t>(count));
+    }
+}
+
+TEST_F(id_tree_test, sparse_clustered_and_enormous_ids_are_all_found) {
+    database in(path());
+    std::mt19937_64 random(1);
+    std::set<model::id> there;
+    auto* const txn = in.begin(0);
+    for (int i = 0; i < 5'000; ++i) there.insert(static_cast<model::id>(random() >> 11));
+    for (model::id id = 1'000'000; id < 1'002'000; ++id) there.insert(id * id);
+    for (model::id id = 1; id < 3'000; ++id) there.insert((model::id{1} << 52) + id);
+    for (auto const id : there) put(in, txn, id, value_for(id, 60));
+    database::check(::mdb_txn_commit(txn));
+    std::vector<model::id> ids;
+    for (auto const id : there) ids.insert(ids.end(), {id - 1, id, id + 1});
+    std::set<model::id> const asked(ids.begin(), ids.end());
+    EXPECT_EQ(compare(in, {asked.begin(), asked.end()}), there.size());
+}
+
+TEST_F(id_tree_test, records_on_pages_of_their_own_are_left_to_lmdb) {
+    database in(path());
+    auto* const txn = in.begin(0);
+    for (model::id id = 1; id <= 300; ++id)
+        put(in, txn, id, value_for(id, id % 3 == 0 ? 5'000 : 1'500));
+    put(in, txn, 301, "");
+    database::check(::mdb_txn_commit(txn));
+    EXPECT_EQ(compare(in, up_to(301)), 201u);
+}
+
+// Each transaction sees its own version, whatever was written since.
+TEST_F(id_tree_test, random_histories_agree_in_every_version) {
+    database in(path());
+    std::mt19937 random(7);
+    std::set<model::id> there;
+    std::vector<std::pair<MDB_txn*, std::set<model::id>>> versions;
+    for (int round = 0; round < 40; ++round) {
+        auto* const txn = in.begin(0);
+        for (int i = 0; i < 300; ++i) {
+            auto const id = static_cast<model::id>(1 + random() % 6'000);
+            if (random() % 5 < 3) {
+                put(in, txn, id, value_for(id, random() % 300));
+                there.insert(id);
+            } else {
+                auto const key = id_key(id);
+                auto name = val_of(key);
+                bool const gone = ::mdb_del(txn, in.table, &name, nullptr) == 0;
+                ASSERT_EQ(gone, there.erase(id) == 1);
+            }
+        }
+        database::check(::mdb_txn_commit(txn));
+        versions.emplace_back(in.begin(MDB_RDONLY), there);
+    }
+    id_tree tree;
+    for (auto const& [txn, ids] : versions) {
+        tree.follow(txn, in.main, "table");
+        for (model::id id = 1; id <= 6'000; ++id) {
+            auto const seen = tree.find(id);
+            ASSERT_EQ(seen.has_value(), ids.contains(id)) << id;
+            if (seen) ASSERT_EQ(*seen, *ask_lmdb(in, txn, id));
+        }
+        ::mdb_txn_abort(txn);
+    }
+}
+
+TEST_F(id_tree_test, a_file_of_another_version_is_left_alone) {
+    database in(path());
+    auto* const txn = in.begin(0);
+    put(in, txn, 1, "one");
+    database::check(::mdb_txn_commit(txn));
+    EXPECT_EQ(compare(in, {1}), 1u);
+    for (off_t const at : {16, 20}) {  // of the first page: the magic number, the version
+        int const fd = ::open(path().c_str(), O_RDWR);
+        char old = 0;
+        ASSERT_EQ(::pread(fd, &old, 1, at), 1);
+        char const wrong = static_cast<char>(old + 1);
+        ASSERT_EQ(::pwrite(fd, &wrong, 1, at), 1);
+        EXPECT_EQ(compare(in, {1}), 0u);
+        ASSERT_EQ(::pwrite(fd, &old, 1, at), 1);
+        ::close(fd);
+    }
+    EXPECT_EQ(compare(in, {1}), 1u);
+}
+
+// Bytes of pages are changed at random. Nothing outside of the file is read (the map behind it
+// would kill the process), what is found lies in the file, and it ends.
+TEST_F(id_tree_test, damaged_pages_lead_nowhere) {
+    database in(path());
+    auto* const txn = in.begin(0);
+    for (model::id id = 1; id <= 20'000; ++id) put(in, txn, id, value_for(id, 100));
+    database::check(::mdb_txn_commit(txn));
+    auto const size = static_cast<std::size_t>(std::filesystem::file_size(path()));
+    auto* const reader = in.begin(MDB_RDONLY);
+    id_tree tree;
+    tree.follow(reader, in.main, "table");
+    auto const* const first = tree.find(1)->data();
+    MDB_envinfo info;
+    ::mdb_env_info(in.env, &info);
+    int const fd = ::open(path().c_str(), O_RDWR);
+    std::mt19937 random(3);
+    std::size_t missed = 0, found = 0;
+    for (int round = 0; round < 3'000; ++round) {
+        // Heads and offsets decide most, so they are hit most.
+        auto const page = 2 + random() % (size / 4096 - 2);
+        auto const at = static_cast<off_t>(page * 4096 + random() % (round % 4 == 0 ? 4096 : 64));
+        auto const wrong = static_cast<char>(random());
+        ASSERT_EQ(::pwrite(fd, &wrong, 1, at), 1);
+        for (int i = 0; i < 50; ++i) {
+            auto const id = static_cast<model::id>(1 + random() % 20'000);
+            tree.prefetch(id);
+            tree.prefetch(id);
+            auto const seen = tree.find(id);
+            if (!seen) {
+                ++missed;
+                continue;
+            }
+            ++found;
+            auto const distance = std::abs(seen->data() - first);
+            ASSERT_LT(static_cast<std::size_t>(distance) + seen->size(), size);
+        }
+    }
+    ::close(fd);
+    EXPECT_GT(missed, 1'000u);
+    EXPECT_GT(found, 1'000u);
+    ::mdb_txn_abort(reader);
+}
+
+}  // namespace
+}  // namespace latchkey::store
