@@ -94,7 +94,6 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
     if (s.where.open) return serve_open(request, answer);
 
     s.by_key = true;
-    prefetch(at.snapshot);
     bool const by_query = at.rules.allow_query || s.foreign();
     auto const found = find_credential(request, by_query, s.decoded);
     if (found.source == key_source::none) {
@@ -104,6 +103,7 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
         return seek_in_body(framing, answer);
     }
     s.source = found.source;
+    prefetch(at.snapshot);
     auto const verdict =
         at.keys.authenticate(found.key, s.client ? &*s.client : nullptr, at.snapshot, now);
     wipe_credentials(request);
@@ -111,8 +111,8 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
     if (found.source == key_source::query && !may_come_by_query(at.rules, verdict))
         return refused({problem::key_missing, "keys are not taken from the query", {}, {}}, answer);
     if (!accept_key(at, verdict, now, answer)) return need::nothing;
-    prefetch(at.snapshot);
     if (!admit(at, now, answer)) return need::nothing;
+    prefetch(at.snapshot);
     if (s.where.gateway) return serve_gateway(at, request, now, answer);
     if (!find_handler(request, answer)) return need::nothing;
     if (!check_head(request, framing.body != body_kind::none, framing.expect_unknown, answer))
@@ -168,8 +168,9 @@ bool exchange::is_secure(http::request const& request, peer const& from) {
     return from.tls || (from.relayed ? said : from.local);
 }
 
-// What the path names is fetched from memory while the key is looked at. That is before anybody
-// knows whether the key is good: it reveals nothing, and takes as long for an id that is not there.
+// What the path names is fetched from memory while the key is looked at, and nobody waits for it. A
+// key that is not known costs a walk over a few branch pages for that, beside the look-up of its
+// digest; the record's page itself is not read before the request is admitted.
 void exchange::prefetch(store::snapshot const& seen) const {
     auto const& s = *state_;
     auto const* const reading =

@@ -84,6 +84,7 @@ base::result<void> open_file(environment::state& store, environment_options cons
     ::mdb_env_info(store.env, &info);
     ::mdb_env_stat(store.env, &stat);
     // What is in use already may be more than the bound.
+    store.map = map_of(store.env);
     store.map_bytes = options.for_server ? bound : info.me_mapsize;
     store.page_bytes = stat.ms_psize;
     return {};

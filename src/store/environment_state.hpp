@@ -42,6 +42,7 @@ struct environment::state {
     MDB_env* env = nullptr;
     MDB_dbi main = 0;  // which says where the tables are
     std::array<MDB_dbi, table_count> tables{};
+    std::string_view map;  // the file in memory and what it may grow to; empty: not known
     std::uint64_t map_bytes = 0;
     std::uint64_t page_bytes = 0;
     std::array<char, 32> master_key{};
@@ -68,6 +69,7 @@ struct environment::state {
     std::uint64_t free_pages() const;
 };
 
+std::string_view map_of(MDB_env* env);
 // Has the map in huge pages where the system can; a wish, so it says nothing (huge_pages.cpp).
 void ask_for_huge_pages(environment::state const& store);
 

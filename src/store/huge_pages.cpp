@@ -4,11 +4,7 @@
 // from now on comes in them.
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
-
-#include <cstdio>
-#include <memory>
 
 #include "store/environment_state.hpp"
 
@@ -22,22 +18,7 @@ void ask_for_huge_pages(environment::state const& store) {
     auto const memory = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                         static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
     if (static_cast<std::uint64_t>(file.st_size) > memory / 2) return;
-    // LMDB does not say where it has mapped the file.
-    struct closer {
-        void operator()(std::FILE* open) const { std::fclose(open); }
-    };
-    std::unique_ptr<std::FILE, closer> const maps(std::fopen("/proc/self/maps", "re"));
-    if (!maps) return;
-    char line[4096 + 128];
-    while (std::fgets(line, sizeof line, maps.get()) != nullptr) {
-        unsigned long begin = 0, end = 0, inode = 0;
-        unsigned major = 0, minor = 0;
-        if (std::sscanf(line, "%lx-%lx %*s %*s %x:%x %lu", &begin, &end, &major, &minor, &inode) !=
-            5)
-            continue;
-        if (inode != file.st_ino || makedev(major, minor) != file.st_dev) continue;
-        ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-    }
+    ::madvise(const_cast<char*>(store.map.data()), store.map.size(), MADV_HUGEPAGE);
 }
 
 }  // namespace latchkey::store

@@ -23,6 +23,7 @@ constexpr std::uint16_t branch_kind = 0x01, leaf_kind = 0x02;
 constexpr std::size_t entry_head = 8, marks_at = 4, key_size_at = 6, key_size = sizeof(model::id);
 // What the unnamed table says of another: counts, the depth of its tree, at last its root.
 constexpr std::size_t tree_bytes = 48, depth_at = 6, root_at = 40;
+constexpr unsigned depth_max = 32;  // LMDB's own bound
 // The first page of the file, behind its head.
 constexpr std::size_t magic_at = 16, version_at = 20;
 constexpr std::uint32_t magic = 0xBEEFC0DE, data_version = 1;
@@ -69,10 +70,12 @@ class page {
         return std::string_view(begin, size);
     }
 
-    // Where the key stands if the ids from `low` to below `high` are spread evenly.
-    std::optional<std::size_t> guess(std::uint64_t wanted, std::uint64_t low,
-                                     std::uint64_t high) const {
-        if (wanted < low || wanted >= high || high - low > UINT32_MAX) return std::nullopt;
+    // Where the key stands if the ids from `low` to below `high` are spread evenly. At the right
+    // edge of the tree, where no branch says where the ids end, those of the page itself do.
+    std::size_t guess(std::uint64_t wanted, std::uint64_t low, std::uint64_t high) const {
+        if (high <= low) high = key(count_ - 1) + 1;
+        if (wanted >= high) return count_ - 1;
+        if (wanted < low || high - low > UINT32_MAX) return count_ / 2;
         return static_cast<std::size_t>((wanted - low) * count_ / (high - low));
     }
 
@@ -81,9 +84,9 @@ class page {
     // between two, which are then halved.
     std::size_t last_not_above(std::uint64_t wanted, std::size_t first, std::uint64_t low,
                                std::uint64_t high) const {
-        auto const near = guess(wanted, low, high);
-        std::size_t at = near.value_or(count_ / 2), step = near ? 1 : count_ / 4 + 1;
         std::size_t begin = first, end = count_;  // the entry behind it is one of these
+        if (begin >= end) return begin - 1;
+        std::size_t at = std::max(first, guess(wanted, low, high)), step = 1;
         while (begin < end) {
             if (at < begin || at >= end) at = begin + (end - begin) / 2;
             auto const there = key(at);
@@ -119,9 +122,12 @@ class page {
 
 }  // namespace
 
-void id_tree::follow(MDB_txn* txn, MDB_dbi main, std::string_view table) {
+void id_tree::follow(MDB_txn* txn, MDB_dbi main, std::string_view table, std::string_view map) {
     map_ = nullptr;
     prefetched_ = {};
+    if (map.empty() || read<std::uint32_t>(map.data() + magic_at) != magic ||
+        read<std::uint32_t>(map.data() + version_at) != data_version)
+        return;
     MDB_val key{table.size(), const_cast<char*>(table.data())}, value;
     if (::mdb_get(txn, main, &key, &value) != 0 || value.mv_size != tree_bytes) return;
     auto const* const tree = static_cast<char const*>(value.mv_data);
@@ -132,15 +138,8 @@ void id_tree::follow(MDB_txn* txn, MDB_dbi main, std::string_view table) {
     ::mdb_env_stat(::mdb_txn_env(txn), &stat);
     ::mdb_env_info(::mdb_txn_env(txn), &info);
     page_bytes_ = stat.ms_psize;
-    pages_ = info.me_last_pgno + 1;
-    // LMDB does not say where the map is, but each page knows its place in it, this one too.
-    auto const* const here = tree - reinterpret_cast<std::uintptr_t>(tree) % page_bytes_;
-    auto const number = read<std::uint64_t>(here);
-    if (number >= pages_) return;
-    auto const* const map = here - number * page_bytes_;
-    if (read<std::uint32_t>(map + magic_at) == magic &&
-        read<std::uint32_t>(map + version_at) == data_version)
-        map_ = map;
+    pages_ = std::min<std::uint64_t>(info.me_last_pgno + 1, map.size() / page_bytes_);
+    if (depth_ <= depth_max) map_ = map.data();
 }
 
 id_tree::leaf id_tree::leaf_of(model::id id) const {
@@ -168,8 +167,8 @@ void id_tree::prefetch(model::id id) {
         return;
     }
     page const here(map_ + at.number * page_bytes_, page_bytes_, at.number, leaf_kind);
-    if (auto const near = here.guess(static_cast<std::uint64_t>(id), at.low, at.high))
-        here.prefetch_entry(*near);
+    if (here.count() == 0) return;
+    here.prefetch_entry(here.guess(static_cast<std::uint64_t>(id), at.low, at.high));
 }
 
 std::optional<std::string_view> id_tree::find(model::id id) const {

@@ -22,9 +22,9 @@ namespace latchkey::store {
 
 class id_tree {
   public:
-    // For every new transaction: `table` is a named table whose keys are ids, and `main` the handle
-    // of the unnamed one that lists them.
-    void follow(MDB_txn* txn, MDB_dbi main, std::string_view table);
+    // For every new transaction: `table` is a named table whose keys are ids, `main` the handle of
+    // the unnamed one that lists them, and `map` where the file is mapped (empty: ask LMDB always).
+    void follow(MDB_txn* txn, MDB_dbi main, std::string_view table, std::string_view map);
 
     // Has the memory fetched that `find` is going to read for this id: the head of its page, and
     // when it is called again the record, if it stands where it is likely to.
@@ -44,7 +44,7 @@ class id_tree {
 
     char const* map_ = nullptr;  // null: nothing is found
     std::uint64_t page_bytes_ = 0;
-    std::uint64_t pages_ = 0;  // of the file
+    std::uint64_t pages_ = 0;  // that are in use, and mapped
     std::uint64_t root_ = 0;
     unsigned depth_ = 0;
     leaf prefetched_;

@@ -175,7 +175,7 @@ id_tree& snapshot::state::tree_of(table where) {
     auto const at = static_cast<std::size_t>(where);
     auto& there = trees_.at(at);
     if (there.version != version) {
-        there.pages.follow(txn, store.main, table_names[at]);
+        there.pages.follow(txn, store.main, table_names[at], store.map);
         there.version = version;
     }
     return there.pages;

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <random>
 #include <set>
@@ -76,7 +76,7 @@ class id_tree_test : public testing::Test {
 std::size_t compare(database const& in, std::vector<model::id> const& ids) {
     auto* const txn = in.begin(MDB_RDONLY);
     id_tree tree;
-    tree.follow(txn, in.main, "table");
+    tree.follow(txn, in.main, "table", map_of(in.env));
     std::size_t found = 0;
     for (auto const id : ids) {
         auto const wanted = ask_lmdb(in, txn, id);
@@ -109,7 +109,11 @@ TEST_F(id_tree_test, an_empty_table_and_one_that_is_not_there) {
     id_tree tree;
     EXPECT_FALSE(tree.find(1));
     tree.prefetch(1);
-    tree.follow(txn, in.main, "no such table");
+    tree.follow(txn, in.main, "no such table", map_of(in.env));
+    tree.prefetch(1);
+    EXPECT_FALSE(tree.find(1));
+    EXPECT_FALSE(map_of(in.env).empty());
+    tree.follow(txn, in.main, "table", {});
     tree.prefetch(1);
     EXPECT_FALSE(tree.find(1));
     ::mdb_txn_abort(txn);
@@ -178,7 +182,7 @@ TEST_F(id_tree_test, random_histories_agree_in_every_version) {
     }
     id_tree tree;
     for (auto const& [txn, ids] : versions) {
-        tree.follow(txn, in.main, "table");
+        tree.follow(txn, in.main, "table", map_of(in.env));
         for (model::id id = 1; id <= 6'000; ++id) {
             auto const seen = tree.find(id);
             ASSERT_EQ(seen.has_value(), ids.contains(id)) << id;
@@ -207,47 +211,110 @@ TEST_F(id_tree_test, a_file_of_another_version_is_left_alone) {
     EXPECT_EQ(compare(in, {1}), 1u);
 }
 
-// Bytes of pages are changed at random. Nothing outside of the file is read (the map behind it
-// would kill the process), what is found lies in the file, and it ends.
-TEST_F(id_tree_test, damaged_pages_lead_nowhere) {
-    database in(path());
-    auto* const txn = in.begin(0);
-    for (model::id id = 1; id <= 20'000; ++id) put(in, txn, id, value_for(id, 100));
-    database::check(::mdb_txn_commit(txn));
-    auto const size = static_cast<std::size_t>(std::filesystem::file_size(path()));
-    auto* const reader = in.begin(MDB_RDONLY);
-    id_tree tree;
-    tree.follow(reader, in.main, "table");
-    auto const* const first = tree.find(1)->data();
-    MDB_envinfo info;
-    ::mdb_env_info(in.env, &info);
-    int const fd = ::open(path().c_str(), O_RDWR);
-    std::mt19937 random(3);
-    std::size_t missed = 0, found = 0;
-    for (int round = 0; round < 3'000; ++round) {
-        // Heads and offsets decide most, so they are hit most.
-        auto const page = 2 + random() % (size / 4096 - 2);
-        auto const at = static_cast<off_t>(page * 4096 + random() % (round % 4 == 0 ? 4096 : 64));
-        auto const wrong = static_cast<char>(random());
-        ASSERT_EQ(::pwrite(fd, &wrong, 1, at), 1);
+// A file whose bytes are changed behind LMDB's back. Nothing outside of it is read (the map behind
+// it would kill the process), what is found lies in it, and each search ends.
+class damaged_file : public id_tree_test {
+  protected:
+    static constexpr model::id last = 20'000;
+
+    void SetUp() override {
+        auto* const txn = in_.begin(0);
+        for (model::id id = 1; id <= last; ++id) put(in_, txn, id, value_for(id, 100));
+        database::check(::mdb_txn_commit(txn));
+        reader_ = in_.begin(MDB_RDONLY);
+        tree_.follow(reader_, in_.main, "table", map_of(in_.env));
+        file_ = map_of(in_.env).substr(0, std::filesystem::file_size(path()));
+        fd_ = ::open(path().c_str(), O_RDWR);
+    }
+    void TearDown() override {
+        ::close(fd_);
+        ::mdb_txn_abort(reader_);
+    }
+    template <class Integer>
+    void write(std::size_t at, Integer value) const {
+        ASSERT_EQ(::pwrite(fd_, &value, sizeof value, static_cast<off_t>(at)),
+                  static_cast<ssize_t>(sizeof value));
+    }
+    // Asks for some; how many were found.
+    std::size_t search() {
+        std::size_t found = 0;
         for (int i = 0; i < 50; ++i) {
-            auto const id = static_cast<model::id>(1 + random() % 20'000);
-            tree.prefetch(id);
-            tree.prefetch(id);
-            auto const seen = tree.find(id);
-            if (!seen) {
-                ++missed;
-                continue;
-            }
+            auto const id = static_cast<model::id>(1 + random_() % last);
+            tree_.prefetch(id);
+            tree_.prefetch(id);
+            auto const seen = tree_.find(id);
+            if (!seen) continue;
             ++found;
-            auto const distance = std::abs(seen->data() - first);
-            ASSERT_LT(static_cast<std::size_t>(distance) + seen->size(), size);
+            EXPECT_GE(seen->data(), file_.data());
+            EXPECT_LE(seen->data() + seen->size(), file_.data() + file_.size());
+        }
+        return found;
+    }
+
+    database in_{path()};
+    MDB_txn* reader_ = nullptr;
+    id_tree tree_;
+    std::string_view file_;
+    int fd_ = -1;
+    std::mt19937 random_{3};
+};
+
+TEST_F(damaged_file, pages_lead_nowhere) {
+    std::size_t found = 0;
+    constexpr int rounds = 3'000;
+    for (int round = 0; round < rounds; ++round) {
+        // Heads and offsets decide most, so they are hit most.
+        auto const page = 2 + random_() % (file_.size() / 4096 - 2);
+        write(page * 4096 + random_() % (round % 4 == 0 ? 4096 : 64), static_cast<char>(random_()));
+        found += search();
+    }
+    EXPECT_GT(found, 1'000u);
+    EXPECT_LT(found, rounds * 50u - 1'000u);
+}
+
+// Each branch names pages beyond the file, itself and others at random.
+TEST_F(damaged_file, branches_lead_nowhere) {
+    std::size_t branches = 0;
+    for (std::size_t page = 2; page < file_.size() / 4096; ++page) {
+        auto const here = file_.substr(page * 4096, 4096);
+        if (here[10] != 1) continue;
+        ++branches;
+        for (int round = 0; round < 50; ++round) {
+            std::uint16_t entry;
+            std::memcpy(&entry, here.data() + 16 + 2 * (random_() % 100), sizeof entry);
+            std::uint32_t const numbers[] = {static_cast<std::uint32_t>(page), UINT32_MAX,
+                                             static_cast<std::uint32_t>(file_.size() / 4096),
+                                             static_cast<std::uint32_t>(random_() % 1'000), 0};
+            write(page * 4096 + entry % 4092u, numbers[random_() % 5]);
+            search();
         }
     }
-    ::close(fd);
-    EXPECT_GT(missed, 1'000u);
-    EXPECT_GT(found, 1'000u);
-    ::mdb_txn_abort(reader);
+    EXPECT_GT(branches, 1u);
+}
+
+TEST_F(damaged_file, descriptions_of_the_tree_lead_nowhere) {
+    EXPECT_EQ(search(), 50u);
+    std::string name = "table";
+    MDB_val key = val_of(name), value;
+    ASSERT_EQ(::mdb_get(reader_, in_.main, &key, &value), 0);
+    auto const at = static_cast<std::size_t>(view_of(value).data() - file_.data());
+    auto const sound = std::string(view_of(value));
+    auto const depth = static_cast<std::uint8_t>(sound[6]);
+    for (std::uint16_t const wrong : {0, depth - 1, depth + 1, 32, 33, 65'535}) {
+        write(at + 6, wrong);
+        tree_.follow(reader_, in_.main, "table", map_of(in_.env));
+        EXPECT_EQ(search(), 0u) << wrong;
+    }
+    write(at + 6, static_cast<std::uint16_t>(depth));
+    for (std::uint64_t const wrong : {std::uint64_t{0}, std::uint64_t{1}, file_.size() / 4096,
+                                      std::uint64_t{UINT32_MAX}, UINT64_MAX - 1, UINT64_MAX}) {
+        write(at + 40, wrong);
+        tree_.follow(reader_, in_.main, "table", map_of(in_.env));
+        EXPECT_EQ(search(), 0u) << wrong;
+    }
+    ASSERT_EQ(::pwrite(fd_, sound.data(), sound.size(), static_cast<off_t>(at)), 48);
+    tree_.follow(reader_, in_.main, "table", map_of(in_.env));
+    EXPECT_EQ(search(), 50u);
 }
 
 }  // namespace
