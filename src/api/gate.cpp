@@ -103,9 +103,10 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
         return seek_in_body(framing, answer);
     }
     s.source = found.source;
+    auto const key = at.keys.present(found.key);
     prefetch(at.snapshot);
     auto const verdict =
-        at.keys.authenticate(found.key, s.client ? &*s.client : nullptr, at.snapshot, now);
+        at.keys.authenticate(key, s.client ? &*s.client : nullptr, at.snapshot, now);
     wipe_credentials(request);
     wipe(s.decoded);
     if (found.source == key_source::query && !may_come_by_query(at.rules, verdict))

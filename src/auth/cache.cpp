@@ -48,13 +48,20 @@ table::entry make_identity(model::key&& record) {
 
 }  // namespace
 
-verdict cache::authenticate(std::string_view key, model::address const* client,
+cache::presented cache::present(std::string_view key) const {
+    presented shown;
+    shown.key = key;
+    // A key that is known needs no look at its form; a long text is not worth a digest before that.
+    if (key.size() <= key_bytes) state_->known.prefetch(shown.digest.emplace(digest_of(key)));
+    return shown;
+}
+
+verdict cache::authenticate(presented const& shown, model::address const* client,
                             store::snapshot const& seen, base::instant now) {
     verdict given;
-    // A key that is known needs no look at its form; a long text is not worth a digest before that.
-    std::optional<model::digest> digest;
-    table::entry const* there = nullptr;
-    if (key.size() <= key_bytes) there = state_->find(digest.emplace(digest_of(key)));
+    auto const key = shown.key;
+    auto digest = shown.digest;
+    table::entry const* there = digest ? state_->find(*digest) : nullptr;
     bool const formed =
         there != nullptr || has_key_form(key) || (state_->imported && has_imported_form(key));
     if (!formed) {

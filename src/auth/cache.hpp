@@ -66,12 +66,25 @@ class cache {
     // Brings the table to what `seen` says. Before any `authenticate` with a snapshot that moved.
     void follow(store::snapshot const& seen);
 
+    // A key on its way to `authenticate`, whose entry in the table is being fetched from memory: other
+    // work can be done meanwhile. A view of the key's text.
+    class presented {
+        friend class cache;
+        std::string_view key;
+        std::optional<model::digest> digest;  // none: the text is too long for a key of ours
+    };
+    presented present(std::string_view key) const;
+
     // The key's problem, or none: key_invalid (then `who` is empty), key_deactivated, key_expired,
     // key_not_yet_active, ip_not_allowed, in this order; internal_error when its record cannot be
     // read (store::snapshot::damaged). `client` null: not known, and then a non-empty allowlist
     // refuses.
-    verdict authenticate(std::string_view key, model::address const* client,
+    verdict authenticate(presented const& shown, model::address const* client,
                          store::snapshot const& seen, base::instant now);
+    verdict authenticate(std::string_view key, model::address const* client,
+                         store::snapshot const& seen, base::instant now) {
+        return authenticate(present(key), client, seen, now);
+    }
 
     // Every call is one of the first four.
     struct counters {

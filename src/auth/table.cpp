@@ -10,12 +10,6 @@ namespace latchkey::auth {
 namespace {
 
 // The bucket and the tag are taken from different bytes, or all tags of a bucket would be alike.
-std::size_t bucket_of(model::digest const& digest) {
-    std::uint64_t bits;
-    std::memcpy(&bits, digest.data(), sizeof bits);
-    return bits;
-}
-
 std::uint16_t tag_of(model::digest const& digest) {
     std::uint16_t bits;
     std::memcpy(&bits, digest.data() + 8, sizeof bits);
@@ -26,6 +20,18 @@ std::uint16_t tag_of(model::digest const& digest) {
 
 table::table(std::size_t entries) : buckets_(entries / ways) {
     base::check(entries >= ways && std::has_single_bit(entries), "a cache of that size");
+}
+
+std::size_t table::index_of(model::digest const& digest) const {
+    std::uint64_t bits;
+    std::memcpy(&bits, digest.data(), sizeof bits);
+    return bits & (buckets_.size() - 1);
+}
+
+// Up to the first ways, since most buckets are nearly empty.
+void table::prefetch(model::digest const& digest) const {
+    auto const& in = buckets_[index_of(digest)];
+    base::prefetch(&in, offsetof(bucket, digests) + sizeof(model::digest));
 }
 
 table::entry const* table::find(model::digest const& digest) {
@@ -65,7 +71,7 @@ std::size_t table::clear() {
 }
 
 table::place table::locate(model::digest const& digest) {
-    bucket& in = buckets_[bucket_of(digest) & (buckets_.size() - 1)];
+    bucket& in = buckets_[index_of(digest)];
     std::uint16_t const tag = tag_of(digest);
     unsigned alike = 0;
     for (unsigned way = 0; way < ways; ++way) alike |= unsigned{in.tags[way] == tag} << way;

@@ -20,6 +20,8 @@ class table {
 
     explicit table(std::size_t entries);  // a power of two, at least 8
 
+    // Has the memory fetched that `find` is going to read. Only a hint.
+    void prefetch(model::digest const& digest) const;
     // Null when it is not there. The pointer holds until the next `insert`, `erase` or `clear`.
     entry const* find(model::digest const& digest);
     // The digest must not be there. Pushes out one that was not found of late when its bucket is
@@ -43,6 +45,7 @@ class table {
         bucket& in;
         unsigned way;  // `ways`: not there
     };
+    std::size_t index_of(model::digest const& digest) const;
     place locate(model::digest const& digest);
     static unsigned make_room(bucket& in);
 

@@ -11,7 +11,7 @@
 // the last `take` allocates nothing.
 #pragma once
 
-#include <unordered_map>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -47,7 +47,7 @@ class uses {
 
     entry& fresh_entry(model::id key);
 
-    std::unordered_map<model::id, entry> seen_;
+    boost::unordered_flat_map<model::id, entry> seen_;
     std::vector<model::id> fresh_;
     std::vector<store::key_use> past_;  // minutes that are over, or were put back
     entry* latest_ = nullptr;           // a request notes and counts the same key
