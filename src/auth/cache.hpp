@@ -66,8 +66,8 @@ class cache {
     // Brings the table to what `seen` says. Before any `authenticate` with a snapshot that moved.
     void follow(store::snapshot const& seen);
 
-    // A key on its way to `authenticate`, whose entry in the table is being fetched from memory: other
-    // work can be done meanwhile. A view of the key's text.
+    // A key on its way to `authenticate`, whose entry in the table is being fetched from memory:
+    // other work can be done meanwhile. A view of the key's text.
     class presented {
         friend class cache;
         std::string_view key;

@@ -74,8 +74,8 @@ class snapshot {
     // Judged anew from here on.
     void forget_damage();
 
-    // What `user` or `post` is going to read is fetched from memory, and meanwhile other work can be
-    // done: the first call has its page come, a second one for the same id the record in it.
+    // What `user` or `post` is going to read is fetched from memory, and meanwhile other work can
+    // be done: the first call has its page come, a second one for the same id the record in it.
     void prefetch_user(model::id id) const;
     void prefetch_post(model::id id) const;
     std::optional<model::user_view> user(model::id id) const;
