@@ -29,16 +29,19 @@ def table(work, seen):
 
 
 def verdicts(work, seen):
+    """A ratio is one of medians. Beside it stands the median of the ratios of the single rounds: what is measured within
+    some seconds of each other sees the machine at one speed, which moves by a third from one minute to the next."""
     lines = []
     for each in work.targets:
-        against = [median(seen[name][each.figure]) for name in each.against]
-        other = max(against) if not each.most else min(against)
-        ratio = median(seen[each.of][each.figure]) / other
+        best = min if each.most else max
+        ratio = median(seen[each.of][each.figure]) / best(median(seen[name][each.figure]) for name in each.against)
+        by_round = median([own / best(others) for own, *others in
+                           zip(*(seen[name][each.figure] for name in [each.of, *each.against]))])
         holds = ratio <= each.bound if each.most else ratio >= each.bound
         aims = ratio <= each.aim if each.most else ratio >= each.aim
         sign = "≤" if each.most else "≥"
         lines.append(f"- {each.text}: **{ratio:.2f}** ({sign} {each.bound:g}: {'holds' if holds else 'MISSED'}; "
-                     f"aim {each.aim:g}{', reached' if aims else ''})")
+                     f"round by round {by_round:.2f}; aim {each.aim:g}{', reached' if aims else ''})")
     return lines
 
 
