@@ -122,8 +122,9 @@ class driver {
 driver::driver(options const& how, plan const& what)
     : how_(how),
       random_(how.seed),
-      // Other runs against the same store must not have the same numbers.
-      unique_(static_cast<std::uint64_t>(clock_now(CLOCK_REALTIME)) / 1000 * 100 + how.seed) {
+      // Neither other runs against the same store nor other threads may have the same numbers.
+      unique_(static_cast<std::uint64_t>(clock_now(CLOCK_REALTIME)) / 1000 * unique_step +
+              how.seed) {
     if (how.core >= 0) {
         cpu_set_t set;
         CPU_ZERO(&set);

@@ -1,6 +1,7 @@
 #include "plan.hpp"
 
 #include <charconv>
+#include <utility>
 
 namespace load {
 namespace {
@@ -78,7 +79,7 @@ void text_template::append(std::string& to, random& from, std::uint64_t& unique)
         else if (each.what == piece::kind::range)
             append_number(to, each.low + from.below(each.high - each.low + 1));
         else
-            append_number(to, unique++);
+            append_number(to, std::exchange(unique, unique + unique_step));
     }
 }
 

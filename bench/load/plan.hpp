@@ -33,6 +33,9 @@ class random {
     std::uint64_t state_;
 };
 
+// Between two numbers that one thread gives out, for those of the others; more than threads.
+inline constexpr std::uint64_t unique_step = 100;
+
 // A text with holes: `{a..b}` is a random number, `{unique}` one that no other request of the run
 // has.
 class text_template {
