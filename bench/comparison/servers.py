@@ -77,6 +77,7 @@ class Latchkey(Server):
     name = "latchkey"
     data = "data"  # which store of the bench
     more = ()  # further arguments
+    workers = None  # None: as many as the work says
 
     def start(self, work):
         # As after a start of the machine: what was cached in small pages would stay in them.
@@ -86,7 +87,7 @@ class Latchkey(Server):
 
     def command(self, work):
         log = os.path.join(self.folder, "access.log") if work.log else "off"
-        return [self.bench.latchkey, "serve", "--data", self.bench.store(self.data), "--workers", str(work.workers),
+        return [self.bench.latchkey, "serve", "--data", self.bench.store(self.data), "--workers", str(self.workers or work.workers),
                 "--listen", f"http://127.0.0.1:{self.port}", "--listen", f"https://127.0.0.1:{self.tls_port}",
                 "--tls-certificate", self.bench.certificate, "--tls-key", self.bench.certificate_key,
                 "--access-log", log, *self.more] + self.bench.latchkey_options
@@ -94,6 +95,10 @@ class Latchkey(Server):
 
 class SmallStore(Latchkey):
     name, data = "10,000 users", "small"
+
+
+class OneWorker(SmallStore):
+    name, workers = "one worker", 1
 
 
 class LargeStore(Latchkey):

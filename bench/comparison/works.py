@@ -101,8 +101,10 @@ works = [
           Run("10,000,000 users", s.LargeStore, ["--request", "GET /api/v1/users/{1..10000000}"])],
          [target("CPU against 10,000 users", "10,000,000 users", "10,000 users", "cpu_us", 1.45, 1.3)],
          expect_length=False, needs=["small", "large"]),
-    Work("workers", "two workers on both cores, the load on both too",
-         [get("latchkey", s.Latchkey, "--threads", "2")], [], workers=2, server_cores="0,1", load_cores="0,1"),
+    Work("workers", "GET a user, two workers instead of one, the server and the load on both cores",
+         [get("one worker", s.OneWorker, "--threads", "2"), get("two workers", s.Latchkey, "--threads", "2")],
+         [target("CPU against one worker", "two workers", "one worker", "cpu_us", 1.2, 1.1)], expect_length=False,
+         workers=2, server_cores="0,1", load_cores="0,1", needs=["small"]),
     Work("idle", "memory of an idle connection, 10,000 of them",
          [Run("plain", s.Latchkey, []), Run("TLS", s.Latchkey, [])], [], kind="idle"),
 ]
