@@ -87,7 +87,8 @@ class Latchkey(Server):
 
     def command(self, work):
         log = os.path.join(self.folder, "access.log") if work.log else "off"
-        return [self.bench.latchkey, "serve", "--data", self.bench.store(self.data), "--workers", str(self.workers or work.workers),
+        return [self.bench.latchkey, "serve", "--data", self.bench.store(self.data),
+                "--workers", str(self.workers or work.workers),
                 "--listen", f"http://127.0.0.1:{self.port}", "--listen", f"https://127.0.0.1:{self.tls_port}",
                 "--tls-certificate", self.bench.certificate, "--tls-key", self.bench.certificate_key,
                 "--access-log", log, *self.more] + self.bench.latchkey_options

@@ -43,7 +43,7 @@ std::vector<store::key_use> uses::take(std::size_t most) {
                                       past_.end());
     past_.resize(past_.size() - from_past);
     for (; !fresh_.empty() && taken.size() < most; fresh_.pop_back()) {
-        auto& entry = seen_[fresh_.back()];
+        auto& entry = seen_.at(fresh_.back());
         entry.fresh = false;
         taken.push_back(entry.seen);
         entry.seen.counted = {};

@@ -50,7 +50,9 @@ class uses {
     boost::unordered_flat_map<model::id, entry> seen_;
     std::vector<model::id> fresh_;
     std::vector<store::key_use> past_;  // minutes that are over, or were put back
-    entry* latest_ = nullptr;           // a request notes and counts the same key
+    // A request notes and counts the same key. A new key may move all entries: only fresh_entry
+    // makes one, and sets this anew.
+    entry* latest_ = nullptr;
 };
 
 }  // namespace latchkey::auth

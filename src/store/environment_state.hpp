@@ -1,5 +1,5 @@
 // What an environment is made of, for the store's own files: the LMDB handles, and the answer to
-// whether there is room to grow. Private to the store; the only header here that names LMDB.
+// whether there is room to grow. Private to the store.
 #pragma once
 
 #include <lmdb.h>
@@ -69,6 +69,8 @@ struct environment::state {
     std::uint64_t free_pages() const;
 };
 
+// Where LMDB has mapped its file (map.cpp); empty where the system does not say, as on file systems
+// that have another device number there (btrfs).
 std::string_view map_of(MDB_env* env);
 // Has the map in huge pages where the system can; a wish, so it says nothing (huge_pages.cpp).
 void ask_for_huge_pages(environment::state const& store);

@@ -60,6 +60,23 @@ TEST(environments, of_a_server_are_mapped_in_huge_pages_where_there_are_some) {
     EXPECT_NE(flags_of_the_map().find(" hg "), std::string::npos) << flags_of_the_map();
 }
 
+// Without it records would still be found, by LMDB, and nobody would notice but for the time.
+TEST(environments, know_where_their_file_is_mapped) {
+    temporary_directory directory;
+    auto const store = open_store(directory.path());
+    ASSERT_NE(store, nullptr);
+    auto const& native = store->native();
+    ASSERT_GE(native.map.size(), native.map_bytes);
+    EXPECT_EQ(native.map.substr(16, 4), std::string_view("\xde\xc0\xef\xbe"));  // LMDB's mark
+    auto const user = made_user(one(*store, new_user("Ann", "ann@example.org")));
+    snapshot seen(*store);
+    seen.renew();
+    auto const found = seen.user(user.id);
+    ASSERT_TRUE(found);
+    EXPECT_GE(found->name.data(), native.map.data());
+    EXPECT_LT(found->name.data(), native.map.data() + native.map.size());
+}
+
 TEST(environments, keep_their_master_key) {
     temporary_directory const directory;
     std::string first;
