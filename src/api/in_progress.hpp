@@ -28,18 +28,21 @@ class in_progress {
         claim() = default;
         claim(claim&& other) noexcept { *this = std::move(other); }
         claim& operator=(claim&& other) noexcept {
-            std::swap(of_, other.of_);
-            std::swap(what_, other.what_);
+            if (this == &other) return *this;
+            give_up();
+            of_ = std::exchange(other.of_, nullptr);
+            if (of_ != nullptr) what_ = other.what_;
             return *this;
         }
-        ~claim() {
-            if (of_ != nullptr) of_->leave(what_);
-        }
+        ~claim() { give_up(); }
         explicit operator bool() const { return of_ != nullptr; }
 
       private:
         friend class in_progress;
         claim(in_progress& of, entry const& what) : of_(&of), what_(what) {}
+        void give_up() {
+            if (of_ != nullptr) std::exchange(of_, nullptr)->leave(what_);
+        }
 
         in_progress* of_ = nullptr;
         entry what_{};
