@@ -55,6 +55,11 @@ char* digits(char* at, int value, int count) {
     return at + count;
 }
 
+struct known_date {
+    std::int64_t day = INT64_MIN;
+    char text[11] = {};  // "2026-11-21T"
+};
+
 // Takes `count` digits from the front; -1 when they are not there.
 int take_digits(std::string_view& text, std::size_t count) {
     if (text.size() < count) return -1;
@@ -99,38 +104,42 @@ std::optional<int> take_offset(std::string_view& text) {
 
 }  // namespace
 
+mono_ns read_mono() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<mono_ns>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
 instant read_clocks() {
-    timespec mono, wall;
-    clock_gettime(CLOCK_MONOTONIC, &mono);
+    timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
     auto now = static_cast<wall_ms>(wall.tv_sec) * 1000 + wall.tv_nsec / 1'000'000;
     auto highest = highest_wall.load(std::memory_order_relaxed);
     while (now > highest &&
            !highest_wall.compare_exchange_weak(highest, now, std::memory_order_relaxed)) {
     }
-    return {static_cast<mono_ns>(mono.tv_sec) * 1'000'000'000 + mono.tv_nsec,
-            std::max(now, highest)};
+    return {read_mono(), std::max(now, highest)};
 }
 
 void format_timestamp(wall_ms time, char* to) {
-    // Requests of one burst mostly show times of few days: the date part is remembered per thread.
-    thread_local std::int64_t known_day = INT64_MIN;
-    thread_local char known_date[11];
+    // Requests of one burst mostly show times of few days: their dates are remembered per thread.
+    static thread_local constinit std::array<known_date, 16> known{};
     time = std::clamp(time, earliest, latest);
     std::int64_t const day = (time >= 0 ? time : time - (ms_per_day - 1)) / ms_per_day;
-    if (day != known_day) {
+    auto& date_of = known[static_cast<std::uint64_t>(day) % known.size()];
+    if (day != date_of.day) [[unlikely]] {
         civil const date = civil_of(time);
-        char* at = digits(known_date, date.year, 4);
+        char* at = digits(date_of.text, date.year, 4);
         *at++ = '-';
         at = digits(at, static_cast<int>(date.month), 2);
         *at++ = '-';
         at = digits(at, static_cast<int>(date.day), 2);
         *at = 'T';
-        known_day = day;
+        date_of.day = day;
     }
     auto const rest = static_cast<unsigned>(time - day * ms_per_day);
     unsigned const seconds = rest / 1000, millis = rest % 1000;
-    std::memcpy(to, known_date, 11);
+    std::memcpy(to, date_of.text, sizeof date_of.text);
     std::memcpy(to + 11, "00:00:00.000Z", 13);
     two_digits(to + 11, seconds / 3600);
     two_digits(to + 14, seconds / 60 % 60);

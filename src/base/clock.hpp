@@ -17,6 +17,7 @@ struct instant {
     wall_ms wall = 0;
 };
 
+mono_ns read_mono();
 // Both clocks; the wall part is the highest any thread of the process has seen. Any thread.
 instant read_clocks();
 

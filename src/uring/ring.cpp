@@ -145,7 +145,7 @@ int ring::submit(unsigned wait_for, base::mono_ns until) {
     io_uring_getevents_arg argument{};
     __kernel_timespec timeout{};
     if (wait_for != 0 && until != 0) {
-        auto const left = std::max<base::mono_ns>(until - base::read_clocks().mono, 0);
+        auto const left = std::max<base::mono_ns>(until - base::read_mono(), 0);
         timeout.tv_sec = left / 1'000'000'000;
         timeout.tv_nsec = left % 1'000'000'000;
         argument.ts = reinterpret_cast<std::uintptr_t>(&timeout);

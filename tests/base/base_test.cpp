@@ -37,6 +37,18 @@ TEST(timestamps, are_read_back) {
         EXPECT_FALSE(parse_timestamp(bad)) << bad;
 }
 
+// Dates are remembered by day, and days that are 16 apart share a place.
+TEST(timestamps, are_right_in_whatever_order_days_are_asked_for) {
+    constexpr wall_ms day = 86'400'000, noon = day / 2;
+    for (int round = 0; round < 3; ++round)
+        for (wall_ms number = 0; number < 4'000; ++number) {
+            wall_ms const time = (number * 1'597 % 4'001 - 2'000) * day + noon + number;
+            ASSERT_EQ(parse_timestamp(timestamp(time)), time);
+            ASSERT_EQ(parse_timestamp(timestamp(time + 16 * day)), time + 16 * day);
+            ASSERT_EQ(parse_timestamp(timestamp(time)), time);
+        }
+}
+
 TEST(http_dates, are_imf_fixdate) {
     std::string text(http_date_bytes, ' ');
     format_http_date(784'111'777'000, text.data());
