@@ -150,6 +150,13 @@ guard::progress guard::split_absolute(std::string_view input) {
 guard::progress guard::read_version(std::string_view input, settings const& limits) {
     constexpr std::string_view form = "HTTP/d.d\r\n";
     constexpr std::size_t version_size = form.size() - 2;
+    constexpr std::string_view usual = "HTTP/1.1\r\n";
+    if (at_ == element_ && input.substr(at_).starts_with(usual) &&
+        at_ + version_size <= facts_.message.at + limits.request_line_bytes_max) [[likely]] {
+        major_version_ = facts_.minor_version = 1;
+        at_ += usual.size();
+        return end_request_line(input);
+    }
     while (at_ < input.size()) {
         auto const index = at_ - element_;
         char const byte = input[at_];
@@ -163,12 +170,16 @@ guard::progress guard::read_version(std::string_view input, settings const& limi
         if (index + 1 == form.size()) {
             major_version_ = static_cast<std::uint8_t>(input[element_ + 5] - '0');
             facts_.minor_version = static_cast<std::uint8_t>(input[element_ + 7] - '0');
-            element_ = section_ = at_;
-            stage_ = stage::fields;
-            return judge_request_line(input);
+            return end_request_line(input);
         }
     }
     return progress::waits;
+}
+
+guard::progress guard::end_request_line(std::string_view input) {
+    element_ = section_ = at_;
+    stage_ = stage::fields;
+    return judge_request_line(input);
 }
 
 // In this order, so that HTTP/2's preface `PRI * HTTP/2.0` is told about the version.

@@ -80,6 +80,7 @@ class guard {
     progress read_fields(std::string_view input, settings const& limits);
     progress split_target(std::string_view input);
     progress split_absolute(std::string_view input);
+    progress end_request_line(std::string_view input);
     progress judge_request_line(std::string_view input);
     progress judge_field(std::string_view input, stretch line);
     progress judge_host(std::string_view value, std::size_t at);
