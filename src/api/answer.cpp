@@ -84,8 +84,8 @@ need exchange::dressed(http::response& answer) {
                       s.admitted && !s.quota.admitted());
     answer.add_with("X-Request-Id", s.id.text().size(),
                     [&](base::text_writer& value) { value.put(s.id.text()); });
-    answer.add("X-Content-Type-Options", "nosniff");
-    if (s.by_key) answer.add("Vary", "Authorization, X-API-Key");
+    answer.add_lines("X-Content-Type-Options: nosniff\r\n");
+    if (s.by_key) answer.add_lines("Vary: Authorization, X-API-Key\r\n");
     if (s.tls && s.rules->strict_transport_security)
         answer.add("Strict-Transport-Security", transport_security);
     if (!s.canonical.empty())

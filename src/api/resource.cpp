@@ -55,7 +55,7 @@ void append_post(std::string& to, model::post_view const& post) {
 
 void show_resource(http::response& answer) {
     answer.content_type = http::content::json;
-    answer.add("Cache-Control", "private, no-cache");
+    answer.add_lines("Cache-Control: private, no-cache\r\n");
 }
 
 void show_written(http::response& answer) {

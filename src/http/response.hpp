@@ -38,7 +38,14 @@ class response {
         (put(out, pieces), ...);
         end_line(out);
     }
-    // The same, with a value of at most `value_bytes_max` that `put_value(text_writer&)` writes.
+    // Appends field lines that are written out whole, each with its CRLF.
+    template <std::size_t Size>
+    void add_lines(char const (&lines)[Size]) {
+        auto out = room(Size - 1);
+        out.put({lines, Size - 1});
+        used_ += Size - 1;
+    }
+    // As `add`, with a value of at most `value_bytes_max` that `put_value(text_writer&)` writes.
     void add_with(std::string_view name, std::size_t value_bytes_max, auto put_value) {
         auto out = room(name.size() + line_bytes + value_bytes_max);
         out.put(name).put(": ");
