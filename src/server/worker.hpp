@@ -195,6 +195,8 @@ class worker {
     http::response response_;
     http::date_line date_;
     access_log_buffer log_;
+    unsigned answers_in_turn_ = 0;
+    base::mono_ns answered_at_ = 0;
     std::string plain_scratch_;
     coro::frame_pool frames_;
     coro::scope connections_;
