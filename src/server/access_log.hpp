@@ -1,5 +1,5 @@
 // The access log (API §13): one JSON line a request, with the key's id and never the key. A worker
-// formats into a buffer of its own and hands it, when it is 64 KiB or 250 ms old, to one thread
+// formats into a buffer of its own and hands it, when it is 128 KiB or 250 ms old, to one thread
 // that writes files. No request waits for the log: what the thread cannot take is counted and
 // dropped.
 #pragma once
@@ -22,7 +22,7 @@ namespace latchkey::server {
 
 // What the server knows of a request; the rest is the exchange's.
 struct log_entry {
-    std::string method, path, user_agent;
+    std::string_view method, path, user_agent;
     std::string request_id;  // of a request that never was one
     bool refused_unparsed = false;
     base::instant began;
@@ -31,9 +31,15 @@ struct log_entry {
     std::uint16_t status = 0;
     base::problem code = base::problem::none;
 
-    // Copies, cut to 1,024 bytes of path and 256 of user agent.
+    // Of texts that stay where they are, or until `keep`; cut to 32 bytes of method, 1,024 of path
+    // and 256 of user agent.
     void begin(std::string_view verb, std::string_view raw_path, std::string_view agent,
                base::instant now);
+    // Copies the texts. For a request that is not answered before the bytes it came in are gone.
+    void keep();
+
+  private:
+    std::string kept_;
 };
 
 // Appends the line. `exchange` may be null (the parser refused the request).
@@ -64,6 +70,7 @@ class log_thread {
     void run();
     void go_over_to(int fd);
     void write_all(std::string_view lines);
+    ssize_t write_some(std::string_view lines);
     void count_lost(std::string_view lines);
 
     int fd_ = -1;                  // the thread's own
@@ -78,6 +85,7 @@ class log_thread {
     bool stopping_ = false;
     std::atomic<std::uint64_t> dropped_{0};
     bool cut_ = false;  // the file ends within a line; the thread's own
+    bool passes_cache_ = true;  // as far as is known; the thread's own
     std::thread thread_;
 };
 
@@ -101,7 +109,7 @@ class access_log_buffer {
     base::mono_ns due() const { return lines_.empty() ? 0 : since_ + age_max; }
 
   private:
-    static constexpr std::size_t bytes_max = 64 * 1024;
+    static constexpr std::size_t bytes_max = 128 * 1024;
     static constexpr base::mono_ns age_max = 250'000'000;
 
     log_thread& to_;

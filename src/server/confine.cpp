@@ -74,6 +74,7 @@ constexpr allowed calls[] = {
     {__NR_readv},
     {__NR_writev},
     {__NR_pwritev},
+    {__NR_pwritev2},
     {__NR_lseek},
     {__NR_fdatasync},
     {__NR_fsync},

@@ -90,6 +90,7 @@ coro::task<> connection::run() {
             then = finish(wrong);
         }
         if (then == need::commit) {
+            job_->entry.keep();
             store::commit done(on_.shared().writer, on_.mailbox(), job_->exchange.take_command());
             store::outcome const& outcome = co_await done;
             answer(outcome);
@@ -190,6 +191,7 @@ bool connection::take_body_in_place(http::step const& head) {
 // Gets ready to wait for the body: keeps the head, reserves what must be reserved, says `100
 // Continue`.
 problem connection::expect_body(http::step const& head) {
+    job_->entry.keep();
     job_->head.assign(io_.unread().substr(0, head.consumed));
     job_->body.clear();
     io_.consume(head.consumed);

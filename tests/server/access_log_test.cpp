@@ -4,11 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <thread>
+#include <vector>
 
 namespace latchkey::server {
 namespace {
@@ -56,6 +58,50 @@ TEST(access_log, writes_what_it_is_handed_in_order_and_gives_buffers_back) {
     struct stat status{};
     ::stat(path.c_str(), &status);
     EXPECT_EQ(status.st_mode & 0007, 0u) << "others may not read it";
+}
+
+// More than a page of the file, and mostly neither beginning nor ending with one.
+std::vector<std::string> large_batches() {
+    std::vector<std::string> made(24);
+    int number = 0;
+    for (std::size_t i = 0; i < made.size(); ++i)
+        while (made[i].size() < 40'000 + 7'001 * i) made[i] += std::to_string(number++) + "\n";
+    return made;
+}
+
+TEST(access_log, loses_nothing_of_what_passes_the_page_cache) {
+    log_folder at;
+    auto const path = at.folder / "access.log";
+    std::string wanted = "from before\n";
+    std::ofstream(path) << wanted;
+    {
+        auto log = log_thread::open(path).value();
+        for (auto lines : large_batches()) {
+            wanted += lines + "short\n";
+            log->hand_over(lines);
+            lines = "short\n";
+            log->hand_over(lines);
+        }
+        EXPECT_EQ(log->dropped(), 0u);
+    }
+    EXPECT_TRUE(contents(path) == wanted);
+}
+
+TEST(access_log, writes_much_at_once_to_a_pipe_too) {
+    log_folder at;
+    auto const path = at.folder / "pipe";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    std::string wanted, got;
+    std::thread reader([&] { got = contents(path); });
+    {
+        auto log = log_thread::open(path).value();
+        for (auto lines : large_batches()) {
+            wanted += lines;
+            log->hand_over(lines);
+        }
+    }
+    reader.join();
+    EXPECT_TRUE(got == wanted);
 }
 
 TEST(access_log, goes_on_in_a_new_file_after_it_was_moved_away) {
@@ -118,6 +164,15 @@ TEST(access_log, counts_what_a_full_disk_does_not_take) {
     EXPECT_EQ(log->dropped(), 2u) << "in entries";
 }
 
+TEST(access_log, counts_all_of_much_that_a_full_disk_does_not_take) {
+    auto log = log_thread::open("/dev/full").value();
+    auto lines = large_batches().back();
+    auto const count = static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
+    log->hand_over(lines);
+    for (int i = 0; i < 2000 && log->dropped() == 0; ++i) ::usleep(1000);
+    EXPECT_EQ(log->dropped(), count);
+}
+
 TEST(access_log, says_what_is_wrong_with_its_file) {
     auto const log = log_thread::open("/nowhere/access.log");
     ASSERT_FALSE(log);
@@ -143,6 +198,19 @@ TEST(access_log_lines, are_json_whatever_the_client_sends) {
         std::string::npos)
         << line;
     EXPECT_TRUE(line.ends_with("}\n"));
+}
+
+TEST(access_log_lines, outlive_what_they_are_of_once_they_are_kept) {
+    log_entry entry;
+    {
+        std::string method = "PATCH", path = "/api/v1/users/7", agent = "some agent";
+        entry.begin(method, path, agent, {0, 0});
+        entry.keep();
+        for (auto* const each : {&method, &path, &agent}) each->assign(each->size(), '#');
+    }
+    EXPECT_EQ(entry.method, "PATCH");
+    EXPECT_EQ(entry.path, "/api/v1/users/7");
+    EXPECT_EQ(entry.user_agent, "some agent");
 }
 
 }  // namespace
