@@ -1,6 +1,7 @@
 #include "store/snapshot.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -17,19 +18,31 @@ void await_end_if_panic(int code) {
     if (code == MDB_PANIC) std::this_thread::sleep_for(std::chrono::seconds(30));
 }
 
+// LMDB notes which version is read, and then copies where its tables are from a place that the
+// commit after the next one writes. A thread that waited in between reads a later version under the
+// name of an earlier one, and what is remembered by version would be of another.
+bool was_overtaken(MDB_env* env, std::uint64_t version) {
+    std::atomic_thread_fence(std::memory_order_acquire);
+    MDB_envinfo info;
+    ::mdb_env_info(env, &info);
+    return info.me_last_txnid > version + 1;
+}
+
 }  // namespace
 
 snapshot::snapshot(environment& store) : state_(std::make_unique<state>(store.native())) {}
 snapshot::~snapshot() = default;
 
 void snapshot::renew() {
-    reset();
-    int const code = ::mdb_txn_renew(state_->txn);
-    await_end_if_panic(code);
-    base::check(code == 0, "a snapshot that cannot be renewed");
-    state_->live = true;
+    do {
+        reset();
+        int const code = ::mdb_txn_renew(state_->txn);
+        await_end_if_panic(code);
+        base::check(code == 0, "a snapshot that cannot be renewed");
+        state_->live = true;
+        state_->version = ::mdb_txn_id(state_->txn);
+    } while (was_overtaken(state_->store.env, state_->version));
     state_->damaged = false;
-    state_->version = ::mdb_txn_id(state_->txn);
     ++state_->renewals;
 }
 

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -164,6 +165,54 @@ TEST(processes, share_a_store) {
     seen.reset();
     through.stop();
     expect_whole(*store);
+}
+
+// A renewal that waits after any of its instructions, while two commits are made. (Found where one
+// had read the later version under the name of the earlier one, and mixed what it knew of both.)
+TEST(processes, see_the_version_that_they_name_whenever_others_commit) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+    GTEST_SKIP() << "too many of its instructions would be the sanitizer's";
+#endif
+#endif
+    temporary_directory const directory;
+    auto const store = open_store(directory.path());
+    snapshot mine(*store);
+    std::map<std::uint64_t, std::uint64_t> users;  // by version
+    auto const commit = [&] {
+        made_user(one(*store, new_user("u", std::to_string(users.size()) + "@example.org")));
+        mine.renew();
+        users[mine.version()] = mine.users({}, [](auto const&) {}).total;
+        mine.reset();
+    };
+    commit();
+    child other("renew", directory.path(), 10'000);
+    int status = 0;
+    auto const goes_on = [&](auto how) {  // until it stops; false: it ended
+        ::ptrace(how, other.pid(), nullptr, nullptr);
+        return ::waitpid(other.pid(), &status, 0) == other.pid() && WIFSTOPPED(status);
+    };
+    ::waitpid(other.pid(), &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "nobody may trace here";
+    ASSERT_TRUE(WIFSTOPPED(status));
+    bool renewed = false;
+    for (int steps = 0; !renewed; steps += 8) {
+        for (int i = 0; i < steps && !renewed; ++i) {
+            ASSERT_TRUE(goes_on(PTRACE_SINGLESTEP));
+            renewed = WSTOPSIG(status) == SIGSTOP;
+        }
+        commit();
+        commit();
+        if (!renewed) ASSERT_TRUE(goes_on(PTRACE_CONT));
+        ASSERT_EQ(WSTOPSIG(status), SIGSTOP);
+        ASSERT_TRUE(goes_on(PTRACE_CONT));
+    }
+    other.kill();
+    std::istringstream lines(other.rest_of_output());
+    std::size_t seen = 0;
+    for (std::uint64_t version = 0, total = 0; lines >> version >> total; ++seen)
+        EXPECT_EQ(users.at(version), total) << "of version " << version;
+    EXPECT_GT(seen, 10u);
 }
 
 TEST(processes, have_one_server_among_them) {

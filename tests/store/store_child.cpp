@@ -4,10 +4,14 @@
 //     store-child claim DIRECTORY         says why it cannot, or "claimed"
 //     store-child once DIRECTORY COUNT    that many users, each under an Idempotency-Key; their ids
 //     store-child doom DIRECTORY USER     deletes one
+//     store-child renew DIRECTORY COUNT   a snapshot, and what it shows, for who traces it
 //     store-child disk DIRECTORY          what happens on a full disk, a small one of its own there
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -125,6 +129,23 @@ int run_on_small_disk(std::string const& directory) {
     return 0;
 }
 
+// Renews a snapshot as often, and stops before and behind each time for who traces it.
+int renew_watched(environment& store, std::uint64_t times) {
+    snapshot seen(store);
+    seen.renew();
+    if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) return 77;
+    for (std::uint64_t i = 0; i < times; ++i) {
+        seen.reset();
+        ::raise(SIGSTOP);
+        seen.renew();
+        ::raise(SIGSTOP);
+        auto const total = seen.users({}, [](auto const&) {}).total;
+        std::printf("%" PRIu64 " %" PRIu64 "\n", seen.version(), total);
+        std::fflush(stdout);
+    }
+    return 0;
+}
+
 int run(std::string const& what, std::string const& directory, std::uint64_t number) {
     if (what == "disk") return run_on_small_disk(directory);
     auto const store = open_durably(directory);
@@ -133,6 +154,7 @@ int run(std::string const& what, std::string const& directory, std::uint64_t num
         std::printf("%s\n", claimed ? "claimed" : claimed.error().message.c_str());
         return 0;
     }
+    if (what == "renew") return renew_watched(*store, number);
     if (what == "doom")
         return one(*store, {.what = delete_user{static_cast<model::id>(number)}}).problem ==
                        base::problem::none
