@@ -61,6 +61,7 @@ void log_entry::begin(std::string_view verb, std::string_view raw_path, std::str
     method = verb.substr(0, method_bytes_max);
     path = raw_path.substr(0, path_bytes_max);
     user_agent = agent.substr(0, agent_bytes_max);
+    kept_.clear();
     request_id.clear();
     refused_unparsed = false;
     began = now;
@@ -70,6 +71,7 @@ void log_entry::begin(std::string_view verb, std::string_view raw_path, std::str
 }
 
 void log_entry::keep() {
+    if (!kept_.empty()) return;  // they are its own already, and it cannot be made of itself
     kept_.assign(method).append(path).append(user_agent);
     std::string_view rest = kept_;
     for (auto* const each : {&method, &path, &user_agent}) {

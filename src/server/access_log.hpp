@@ -35,7 +35,8 @@ struct log_entry {
     // and 256 of user agent.
     void begin(std::string_view verb, std::string_view raw_path, std::string_view agent,
                base::instant now);
-    // Copies the texts. For a request that is not answered before the bytes it came in are gone.
+    // Copies the texts. For a request that is not answered before the bytes it came in are gone;
+    // once is enough, and a second time does nothing.
     void keep();
 
   private:

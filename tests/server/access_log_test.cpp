@@ -205,7 +205,8 @@ TEST(access_log_lines, outlive_what_they_are_of_once_they_are_kept) {
     {
         std::string method = "PATCH", path = "/api/v1/users/7", agent = "some agent";
         entry.begin(method, path, agent, {0, 0});
-        entry.keep();
+        entry.keep();  // its body came later
+        entry.keep();  // and then it waited for a commit
         for (auto* const each : {&method, &path, &agent}) each->assign(each->size(), '#');
     }
     EXPECT_EQ(entry.method, "PATCH");
