@@ -212,6 +212,27 @@ describe('the access log', () => {
     assert.equal(new Set(lines.map((l) => l.request_id)).size, 2000);
     assert.ok(lines.every((l) => l.key_id === id && l.status === 200));
   });
+
+  // Its head has gone from the server's buffers by then, twice over.
+  test('tells a request right whose body came later and that waited for a commit', async () => {
+    const server = await startServer();
+    const { key } = await server.makeKey();
+    for (const scheme of ['http', 'https']) {
+      const wire = await server.connect({ scheme });
+      const bytes = message('POST', '/api/v1/users', { key, body: newUser(), headers: { 'User-Agent': 'slow/1.0', 'X-Request-Id': `later-${scheme}` } });
+      const head = bytes.indexOf('\r\n\r\n') + 4;
+      await wire.send(bytes.subarray(0, head + 5));
+      await sleep(100);
+      await wire.send(bytes.subarray(head + 5));
+      assertStatus(await wire.response({ method: 'POST' }), 201);
+      wire.finish();
+    }
+    await server.stop();
+    const lines = server.logLines();
+    assert.deepEqual(lines.map((l) => l.request_id), ['later-http', 'later-https']);
+    for (const { method, path: where, user_agent: agent, status } of lines)
+      assert.deepEqual([method, where, agent, status], ['POST', '/api/v1/users', 'slow/1.0', 201]);
+  });
 });
 
 describe('stopping and starting again', () => {
