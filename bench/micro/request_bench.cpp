@@ -83,7 +83,8 @@ worker_desk& at() {
 // What a connection keeps between requests.
 struct request_state {
     http::settings limits;
-    http::parser parser{limits};
+    http::section_cache sections;
+    http::parser parser{limits, &sections};
     http::request request;
     http::framing framing;
     http::response answer;

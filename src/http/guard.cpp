@@ -10,32 +10,36 @@ namespace latchkey::http {
 
 using base::problem;
 
+bool guard::read_request_line(std::string_view input, settings const& limits) {
+    while (stage_ < stage::fields)
+        if (read_stage(input, limits) != progress::done) return false;
+    return stage_ == stage::fields && at_ == section_;
+}
+
 guard::verdict guard::advance(std::string_view input, settings const& limits) {
-    auto result = progress::done;
-    while (result == progress::done) {
-        switch (stage_) {
-            case stage::empty_lines:
-                result = read_empty_lines(input);
-                break;
-            case stage::method:
-                result = read_method(input, limits);
-                break;
-            case stage::target:
-                result = read_target(input, limits);
-                break;
-            case stage::version:
-                result = read_version(input, limits);
-                break;
-            case stage::fields:
-                result = read_fields(input, limits);
-                break;
-            case stage::complete:
-                return verdict::complete;
-            case stage::refused:
-                return verdict::refused;
-        }
+    while (stage_ < stage::complete)
+        if (read_stage(input, limits) == progress::waits) return verdict::more;
+    return stage_ == stage::complete ? verdict::complete : verdict::refused;
+}
+
+guard::progress guard::read_stage(std::string_view input, settings const& limits) {
+    switch (stage_) {
+        case stage::empty_lines:
+            return read_empty_lines(input);
+        case stage::method:
+            return read_method(input, limits);
+        case stage::target:
+            return read_target(input, limits);
+        case stage::version:
+            return read_version(input, limits);
+        case stage::fields:
+            return read_fields(input, limits);
+        case stage::complete:
+            return progress::done;
+        case stage::refused:
+            break;
     }
-    return result == progress::refused ? verdict::refused : verdict::more;
+    return progress::refused;
 }
 
 guard::progress guard::refuse(base::problem what, std::string_view detail) {

@@ -54,6 +54,10 @@ class guard {
     // refused it stays so.
     verdict advance(std::string_view input, settings const& limits);
 
+    // The same up to the field section. True when that is next and no byte of it was looked at.
+    bool read_request_line(std::string_view input, settings const& limits);
+    std::size_t section() const { return section_; }  // where it begins
+
     head_facts const& facts() const { return facts_; }
     base::problem problem() const { return problem_; }
     std::string_view detail() const { return detail_; }
@@ -73,6 +77,7 @@ class guard {
 
     progress refuse(base::problem what, std::string_view detail);
     progress refuse_overlong_line();
+    progress read_stage(std::string_view input, settings const& limits);
     progress read_empty_lines(std::string_view input);
     progress read_method(std::string_view input, settings const& limits);
     progress read_target(std::string_view input, settings const& limits);

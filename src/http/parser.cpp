@@ -153,6 +153,11 @@ framing framing_of(request const& head, head_facts const& facts) {
     return how;
 }
 
+// A request line beside which a field section means the same as beside any other such.
+bool is_usual(head_facts const& facts) {
+    return facts.minor_version == 1 && !facts.absolute && facts.verb != method::other;
+}
+
 void fill_request_line(std::string_view input, head_facts const& facts, request& into) {
     into.method = facts.verb;
     into.method_text = facts.method.in(input);
@@ -171,6 +176,37 @@ void fill_request_line(std::string_view input, head_facts const& facts, request&
 }  // namespace
 
 step parser::read_head(std::string_view input, request& into, framing& how) {
+    auto const* const seen = find_section(input);
+    auto const result = seen ? take_over(*seen, input, into, how) : read_section(input, into, how);
+    if (result.state != step::state::complete) return result;
+    if (how.content_length > limits_->body_bytes_max)
+        return refused(problem::body_too_large, "The body is too large.");
+    kind_ = how.body;
+    remaining_ = how.content_length;
+    return result;
+}
+
+// Reads the request line and looks whether the section behind it was read before.
+known_section const* parser::find_section(std::string_view input) {
+    if (sections_ == nullptr || !guard_.read_request_line(input, *limits_)) return nullptr;
+    if (!is_usual(guard_.facts())) return nullptr;
+    auto const* const seen = sections_->find(place_, input.substr(guard_.section()));
+    return seen != nullptr && seen->size() <= limits_->header_bytes_max ? seen : nullptr;
+}
+
+step parser::take_over(known_section const& seen, std::string_view input, request& into,
+                       framing& how) {
+    into.clear();
+    fill_request_line(input, guard_.facts(), into);
+    seen.show(input.substr(guard_.section()), into);
+    how = seen.how();
+    return {.state = step::state::complete,
+            .consumed = guard_.section() + seen.size(),
+            .problem = problem::none,
+            .detail = {}};
+}
+
+step parser::read_section(std::string_view input, request& into, framing& how) {
     switch (guard_.advance(input, *limits_)) {
         case guard::verdict::more:
             return {};
@@ -183,10 +219,10 @@ step parser::read_head(std::string_view input, request& into, framing& how) {
     auto const result = parse_head(input, into);
     if (result.state != step::state::complete) return result;
     how = framing_of(into, guard_.facts());
-    if (how.content_length > limits_->body_bytes_max)
-        return refused(problem::body_too_large, "The body is too large.");
-    kind_ = how.body;
-    remaining_ = how.content_length;
+    if (sections_ != nullptr && is_usual(guard_.facts())) {
+        auto const section = input.substr(0, result.consumed).substr(guard_.section());
+        sections_->keep(place_, section, into, how);
+    }
     return result;
 }
 

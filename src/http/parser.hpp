@@ -20,6 +20,7 @@
 #include "http/chunk_guard.hpp"
 #include "http/guard.hpp"
 #include "http/request.hpp"
+#include "http/section_cache.hpp"
 #include "http/settings.hpp"
 
 namespace latchkey::http {
@@ -34,8 +35,9 @@ struct step {
 
 class parser {
   public:
-    // `limits` must outlive the parser.
-    explicit parser(settings const& limits) : limits_(&limits) {}
+    // Both must outlive the parser. Without `sections` every field section is read.
+    explicit parser(settings const& limits, section_cache* sections = nullptr)
+        : limits_(&limits), sections_(sections) {}
     // From the next call on these hold.
     void use(settings const& limits) { limits_ = &limits; }
 
@@ -60,10 +62,15 @@ class parser {
     // Big enough for llhttp_t of 8.x and 9.x; parser.cpp checks it, so that llhttp.h stays there.
     static constexpr std::size_t llhttp_bytes = 128;
 
+    known_section const* find_section(std::string_view input);
+    step take_over(known_section const& seen, std::string_view input, request& into, framing& how);
+    step read_section(std::string_view input, request& into, framing& how);
     step parse_head(std::string_view input, request& into);
     step read_chunks(std::string_view input, std::string& body, std::size_t bytes_max);
 
     settings const* limits_;
+    section_cache* sections_;
+    section_cache::place place_ = 0;
     framing::body_kind kind_ = framing::body_kind::none;
     std::uint64_t remaining_ = 0;  // of a sized body
     guard guard_;

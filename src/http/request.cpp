@@ -107,9 +107,8 @@ void request::clear() {
     field_count_ = 0;
 }
 
-bool request::add(std::string_view name, std::string_view value) {
+bool request::add(std::string_view name, std::string_view value, field_name known) {
     if (field_count_ == fields_.size()) return false;
-    auto const known = field_name_of(name);
     fields_[field_count_++] = {name, value, known};
     if (known != field_name::unknown) {
         auto& first = first_[static_cast<std::size_t>(known)];

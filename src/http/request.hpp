@@ -83,7 +83,10 @@ struct request {
 
     void clear();
     // False when the table is full (header_fields_max).
-    bool add(std::string_view name, std::string_view value);
+    bool add(std::string_view name, std::string_view value) {
+        return add(name, value, field_name_of(name));
+    }
+    bool add(std::string_view name, std::string_view value, field_name known);
 
   private:
     // Index + 1 of the first field of each known name; 0: absent.

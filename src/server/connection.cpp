@@ -22,7 +22,7 @@ constexpr base::mono_ns second = 1'000'000'000;
 class connection {
   public:
     connection(worker& on, accepted const& socket)
-        : on_(on), io_(on, socket), rules_(on.rules()), parser_(rules_->parsing) {}
+        : on_(on), io_(on, socket), rules_(on.rules()), parser_(rules_->parsing, &on.sections()) {}
     connection(connection const&) = delete;
     connection& operator=(connection const&) = delete;
 

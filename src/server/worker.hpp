@@ -110,6 +110,7 @@ class worker {
     api::desk& desk() { return *desk_; }
     auth::uses& uses() { return uses_; }
     void may_report_early() { reports_early_ = true; }
+    http::section_cache& sections() { return sections_; }
     http::request& request() { return request_; }
     http::response& response() { return response_; }
     std::string_view date() { return date_.at(now_.wall); }
@@ -191,6 +192,7 @@ class worker {
     std::unique_ptr<limit::leases> leases_;
     std::unique_ptr<api::desk> desk_;
     std::uint64_t random_ = 0;
+    http::section_cache sections_;
     http::request request_;
     http::response response_;
     http::date_line date_;

@@ -58,5 +58,15 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     };
     same(http::run(bytes, every, limits));
     if (cut > 0 && cut < bytes.size()) same(http::run(bytes, {cut}, limits));
+
+    // What was read before, by other inputs or in the same one, changes nothing.
+    static http::section_cache sections;
+    std::vector<std::size_t> const cuts(cut > 0 && cut < bytes.size() ? 1 : 0, cut);
+    same(http::run(bytes, cuts, limits, &sections));
+    auto const twice = std::string(bytes) + std::string(bytes);
+    auto const without = http::run(twice, {}, limits);
+    auto const with = http::run(twice, cuts, limits, &sections);
+    want(with.messages == without.messages && with.detail == without.detail);
+    want(http::tell(with, twice.size()) == http::tell(without, twice.size()));
     return 0;
 }

@@ -38,7 +38,8 @@ constexpr std::string_view requests =
 
 struct connection {
     settings limits;
-    parser in{limits};
+    section_cache sections;
+    parser in{limits, &sections};
     request head;
     framing how;
     response answer;

@@ -43,7 +43,7 @@ std::string describe(request const& head, framing const& how, std::string const&
 // a sanitizer notices a byte read beyond it and a pointer kept from the time before.
 class connection {
   public:
-    explicit connection(settings const& limits) : parser_(limits) {}
+    connection(settings const& limits, section_cache* sections) : parser_(limits, sections) {}
 
     void receive(std::string_view bytes) {
         if (result_.refused()) return;
@@ -125,8 +125,9 @@ void expect_same(outcome const& left, outcome const& right, std::string const& h
 
 }  // namespace
 
-outcome run(std::string_view bytes, std::vector<std::size_t> const& cuts, settings const& limits) {
-    connection on(limits);
+outcome run(std::string_view bytes, std::vector<std::size_t> const& cuts, settings const& limits,
+            section_cache* sections) {
+    connection on(limits, sections);
     std::size_t begin = 0;
     for (auto const cut : cuts) {
         on.receive(bytes.substr(begin, cut - begin));
@@ -144,6 +145,14 @@ outcome run_every_way(std::string_view bytes, settings const& limits) {
     std::iota(every.begin(), every.end(), 1);
     auto const single = run(bytes, every, limits);
     expect_same(whole, single, "byte by byte");
+
+    auto const twice = std::string(bytes) + std::string(bytes);
+    auto const without = run(twice, {}, limits);
+    auto const sections = std::make_unique<section_cache>();
+    expect_same(without, run(twice, {}, limits, sections.get()), "twice");
+    for (std::size_t at = bytes.size(); at < twice.size(); ++at)
+        expect_same(without, run(twice, {at}, limits, sections.get()),
+                    "twice, split at " + std::to_string(at));
     return single;
 }
 

@@ -27,10 +27,12 @@ struct outcome {
 };
 
 // `cuts` are the offsets at which a new read begins, ascending.
-outcome run(std::string_view bytes, std::vector<std::size_t> const& cuts, settings const& limits);
+outcome run(std::string_view bytes, std::vector<std::size_t> const& cuts, settings const& limits,
+            section_cache* sections = nullptr);
 
 // Whole, byte by byte and split at every offset; all must come out the same, which is returned
-// (`shown` is that of the run byte by byte).
+// (`shown` is that of the run byte by byte). And so must two times the bytes, however the second
+// time is split, with a cache that has seen the first and without.
 outcome run_every_way(std::string_view bytes, settings const& limits = {});
 
 // The messages, one per line, and then "refused NAME" or "N left" when bytes remain.
