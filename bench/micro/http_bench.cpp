@@ -19,7 +19,7 @@ std::string const heads[] = {
     "Authorization: Bearer lkey0123456789012345678901234567890123456789abcd\r\n"
     "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n"
     "Accept: application/json, text/plain, */*\r\nAccept-Language: en-US,en;q=0.5\r\n"
-    "Accept-Encoding: gzip, deflate, br, zstd\r\nReferer: https://app.example.com/users\r\n"
+    "Accept-Encoding: gzip, deflate, br, zstd\r\nOrigin: https://app.example.com\r\n"
     "Connection: keep-alive\r\nSec-Fetch-Dest: empty\r\nSec-Fetch-Mode: cors\r\n"
     "Sec-Fetch-Site: same-site\r\nIf-None-Match: \"0123456789abcdefghi\"\r\n\r\n"};
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/check.hpp"
 #include "base/hash.hpp"
 #include "http/bytes.hpp"
 
@@ -23,18 +24,30 @@ bool names_one_request(field_name known) {
            known == field_name::traceparent;
 }
 
-bool carries_another_secret(field const& entry) {
-    return entry.known == field_name::unknown &&
-           (same_token(entry.name, "cookie") || same_token(entry.name, "proxy-authorization"));
+// Fields that nobody here reads, and in which no client or proxy puts a secret. Any other may hold
+// one: cookies, a URL with a key in its query, the token of an event's sender.
+bool is_harmless(std::string_view name) {
+    constexpr std::string_view harmless[] = {
+        "accept-charset", "accept-encoding", "accept-language", "cache-control", "dnt",
+        "keep-alive", "origin", "pragma", "priority", "te", "upgrade-insecure-requests", "via",
+        "x-forwarded-host", "x-forwarded-port", "x-real-ip", "x-requested-with"};
+    constexpr std::string_view of_browsers = "sec-";
+    return same_token(name.substr(0, of_browsers.size()), of_browsers) ||
+           std::any_of(std::begin(harmless), std::end(harmless),
+                       [&](std::string_view known) { return same_token(name, known); });
+}
+
+bool may_be_kept(field const& entry) {
+    if (entry.known == field_name::unknown) return is_harmless(entry.name);
+    return !names_one_request(entry.known);
 }
 
 bool may_be_kept(request const& read, framing const& how) {
     if (how.body == framing::body_kind::chunked) return false;
     if (read.fields().size() > known_section::fields_max) return false;
     if (read.count(field_name::authorization) + read.count(field_name::x_api_key) > 1) return false;
-    return std::none_of(read.fields().begin(), read.fields().end(), [](field const& entry) {
-        return names_one_request(entry.known) || carries_another_secret(entry);
-    });
+    return std::all_of(read.fields().begin(), read.fields().end(),
+                       [](field const& entry) { return may_be_kept(entry); });
 }
 
 // The key in the section, empty where there is none; nullopt: something else may be one.
@@ -75,6 +88,9 @@ void section_cache::keep(place& last, std::string_view section, request const& r
     if (!secret) return;
     auto const span_of = [&](std::string_view text) -> known_section::span {
         if (text.empty()) return {};
+        base::check(text.data() >= section.data() &&
+                        text.data() + text.size() <= section.data() + section.size(),
+                    "a view into something else than the field section");
         return {static_cast<std::uint16_t>(text.data() - section.data()),
                 static_cast<std::uint16_t>(text.size())};
     };

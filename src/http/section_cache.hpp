@@ -7,8 +7,9 @@
 //
 // Keys are not kept: the text behind `Bearer` or in X-API-Key may be any of the same length, as
 // long as it is visible ASCII, which is a part of the value to whoever parses it.
-// Nor are sections with a second credential, with a field that carries another secret or names this
-// one request, with a chunked body (llhttp goes on reading that), or of an unusual size.
+// Nor are sections with a second credential, with any field but the usual ones, which could hold
+// another secret, with one that names this one request, with a chunked body (llhttp goes on reading
+// that), or of an unusual size.
 //
 // One per worker, on its thread; about 70 KiB, no allocation.
 #pragma once

@@ -33,6 +33,8 @@ const ways = {
   header: (key) => [200, message('GET', users, { key })],
   query: (key) => [200, message('GET', `${users}?api_key=${key}&limit=1`)],
   body: (key) => [[201, 409], message('POST', users, { body: person(key) })],
+  'and a copy in fields that nobody reads': (key) => [200, message('GET', users, { key, headers: {
+    Referer: `https://a.example/?api_key=${key}`, 'X-Forwarded-Uri': `/?api_key=${key}`, 'X-Gitlab-Token': key } })],
   'query, encoded': (key) => [200, message('GET', `/auth?api_key=${encoded(key)}`)],
   'body, escaped': (key) => [[201, 409], message('POST', users, { body: person('KEY').replace('KEY', escaped(key)) })],
   'body, chunked': (key) => {

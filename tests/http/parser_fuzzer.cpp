@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <string_view>
 
@@ -59,14 +60,16 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     same(http::run(bytes, every, limits));
     if (cut > 0 && cut < bytes.size()) same(http::run(bytes, {cut}, limits));
 
-    // What was read before, by other inputs or in the same one, changes nothing.
-    static http::section_cache sections;
+    // That fields were read before changes nothing.
+    auto scripts = http::behind_other_lines(bytes);
+    scripts.push_back(std::string(bytes) + std::string(bytes));
     std::vector<std::size_t> const cuts(cut > 0 && cut < bytes.size() ? 1 : 0, cut);
-    same(http::run(bytes, cuts, limits, &sections));
-    auto const twice = std::string(bytes) + std::string(bytes);
-    auto const without = http::run(twice, {}, limits);
-    auto const with = http::run(twice, cuts, limits, &sections);
-    want(with.messages == without.messages && with.detail == without.detail);
-    want(http::tell(with, twice.size()) == http::tell(without, twice.size()));
+    for (auto const& script : scripts) {
+        auto const sections = std::make_unique<http::section_cache>();
+        auto const without = http::run(script, {}, limits);
+        auto const with = http::run(script, cuts, limits, sections.get());
+        want(with.messages == without.messages && with.detail == without.detail);
+        want(http::tell(with, script.size()) == http::tell(without, script.size()));
+    }
     return 0;
 }

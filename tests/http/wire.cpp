@@ -153,7 +153,20 @@ outcome run_every_way(std::string_view bytes, settings const& limits) {
     for (std::size_t at = bytes.size(); at < twice.size(); ++at)
         expect_same(without, run(twice, {at}, limits, sections.get()),
                     "twice, split at " + std::to_string(at));
+    for (auto const& other : behind_other_lines(bytes))
+        expect_same(run(other, {}, limits),
+                    run(other, {}, limits, std::make_unique<section_cache>().get()),
+                    "behind the same under another request line");
     return single;
+}
+
+std::vector<std::string> behind_other_lines(std::string_view bytes) {
+    std::vector<std::string> made;
+    auto const line = std::min(bytes.find("\r\n"), bytes.size());
+    for (std::string const other : {"GET / HTTP/1.1", "GET / HTTP/1.0", "GET http://b/ HTTP/1.1",
+                                    "PROPFIND / HTTP/1.1", "OPTIONS * HTTP/1.1"})
+        made.push_back(other + std::string(bytes.substr(line)) + std::string(bytes));
+    return made;
 }
 
 std::string tell(outcome const& result, std::size_t size) {

@@ -32,8 +32,12 @@ outcome run(std::string_view bytes, std::vector<std::size_t> const& cuts, settin
 
 // Whole, byte by byte and split at every offset; all must come out the same, which is returned
 // (`shown` is that of the run byte by byte). And so must two times the bytes, however the second
-// time is split, with a cache that has seen the first and without.
+// time is split, with a cache that has seen the first and without, and what stands behind the same
+// fields under another request line.
 outcome run_every_way(std::string_view bytes, settings const& limits = {});
+
+// The bytes, each time behind themselves with another request line in the place of their first.
+std::vector<std::string> behind_other_lines(std::string_view bytes);
 
 // The messages, one per line, and then "refused NAME" or "N left" when bytes remain.
 std::string tell(outcome const& result, std::size_t size);
