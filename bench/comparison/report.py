@@ -21,10 +21,10 @@ def table(work, seen):
     first = median(seen[work.runs[0].label]["cpu_us"])
     for run in work.runs:
         of = seen[run.label]
-        ratio = median(of["cpu_us"]) / first if first else float("nan")
+        ratio = f"{median(of['cpu_us']) / first:.2f}" if first else "–"  # commits without a server have none
         lines.append(f"| {run.label} | {median(of['per_second']):,.0f} | {spread(of['per_second']):.0%} "
                      f"| {median(of['cpu_us']):.2f} | {spread(of['cpu_us']):.0%} | {median(of['p50']):,.0f} "
-                     f"| {median(of['p99']):,.0f} | {median(of['p999']):,.0f} | {ratio:.2f} |")
+                     f"| {median(of['p99']):,.0f} | {median(of['p999']):,.0f} | {ratio} |")
     return lines + [""] + verdicts(work, seen) + [""]
 
 
