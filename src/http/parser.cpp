@@ -220,7 +220,8 @@ step parser::read_section(std::string_view input, request& into, framing& how) {
     if (result.state != step::state::complete) return result;
     how = framing_of(into, guard_.facts());
     if (sections_ != nullptr && is_usual(guard_.facts())) {
-        auto const section = input.substr(0, result.consumed).substr(guard_.section());
+        auto const begin = guard_.section();
+        auto const section = input.substr(begin, result.consumed - begin);
         sections_->keep(place_, section, into, how);
     }
     return result;

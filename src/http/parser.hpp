@@ -1,6 +1,7 @@
 // HTTP/1.1 and 1.0 requests out of bytes (RFC 9112), over llhttp 8.1.0 with a guard in front of it:
 // one pass over the header block that refuses every byte sequence on which parsers differ
-// (src/http/guard.hpp). One parser per connection; it owns no bytes and allocates nothing.
+// (src/http/guard.hpp). Fields that are those of before are taken over instead
+// (src/http/section_cache.hpp). One parser per connection; it owns no bytes and allocates nothing.
 //
 //     auto const step = parser.read_head(input, request, framing);
 //     // incomplete: call again with the same bytes and more behind them

@@ -52,16 +52,15 @@ bool may_be_kept(request const& read, framing const& how) {
 
 // The key in the section, empty where there is none; nullopt: something else may be one.
 std::optional<std::string_view> secret_of(request const& read) {
-    constexpr std::string_view scheme = "bearer ";
+    constexpr std::string_view scheme = "bearer";
     auto secret = read.find(field_name::x_api_key).value_or(std::string_view());
     if (auto const value = read.find(field_name::authorization)) {
-        if (value->size() <= scheme.size() || (*value)[scheme.size() - 1] != ' ') return {};
-        if (!same_token(value->substr(0, scheme.size() - 1), scheme.substr(0, scheme.size() - 1)))
-            return {};
-        secret = value->substr(scheme.size());
+        if (!same_token(value->substr(0, scheme.size()), scheme)) return {};
+        auto const rest = value->substr(scheme.size());
+        if (rest.size() < 2 || rest.front() != ' ') return {};
+        secret = rest.substr(1);
     }
-    if (!all_visible(secret)) return {};
-    return secret;
+    return all_visible(secret) ? std::optional(secret) : std::nullopt;
 }
 
 }  // namespace

@@ -207,7 +207,9 @@ TEST(section_cache, learns_nothing_from_an_unusual_request_line) {
         auto const host = section.starts_with("Host");
         EXPECT_EQ(one.read("GET / HTTP/1.1\r\n" + section),
                   host ? "probe/1" : "malformed_request");
-        if (host) EXPECT_EQ(one.head.authority, "a");
+        if (host) {
+            EXPECT_EQ(one.head.authority, "a");
+        }
     }
 }
 
@@ -230,7 +232,8 @@ TEST(section_cache, keeps_no_section_that_it_must_not) {
           "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n",
           "Authorization: Digest abc\r\n", "Referer: https://a/?api_key=b\r\n",
           "X-Forwarded-Uri: /?api_key=b\r\n", "Api-Key: a\r\n", "X-Gitlab-Token: a\r\n",
-          "X-Forwarded-Authorization: Bearer a\r\n", "Second: a\r\n", "X-API-Key: a\r\nAuthorization: Bearer b\r\n",
+          "X-Forwarded-Authorization: Bearer a\r\n", "Second: a\r\n",
+          "X-API-Key: a\r\nAuthorization: Bearer b\r\n",
           "X-API-Key: a b\r\n", "X-API-Key: \xe9\r\n", "Authorization: Basic YTpi\r\n",
           "Authorization: Bearer\r\n", "Authorization: Bearer\tabc\r\n",
           "Authorization: Bearer  abc\r\n", "Authorization: Bearer a b\r\n",
