@@ -1,12 +1,11 @@
 #include "server/config.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "api/documents.hpp"
 #include "auth/key_form.hpp"
 #include "limit/failures.hpp"
+#include "server/cores.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -243,10 +242,7 @@ std::optional<listen_address> management_address(config const& of) {
 }
 
 unsigned worker_count(config const& of) {
-    if (of.workers != 0) return static_cast<unsigned>(of.workers);
-    cpu_set_t cores;
-    if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
-    return static_cast<unsigned>(std::max(CPU_COUNT(&cores), 1));
+    return of.workers != 0 ? static_cast<unsigned>(of.workers) : usable_cores();
 }
 
 std::string access_log_path(config const& of) {

@@ -144,6 +144,9 @@ void append_connections(measured const& of, page& to) {
     to.family("latchkey_connections_refused_total", "counter",
               "Connections that were closed at once, since there were too many.")
         .sample(sum(of, &worker_metrics::turned_down));
+    to.family("latchkey_connections_passed_on_total", "counter",
+              "Connections that a worker with more than its share gave to another one.")
+        .sample(sum(of, &worker_metrics::passed_on));
     to.family("latchkey_tls_handshakes_total", "counter", "TLS handshakes, by how they ended.")
         .sample(sum(of, &worker_metrics::handshakes_full), label("result", "full"))
         .sample(sum(of, &worker_metrics::handshakes_resumed), label("result", "resumed"))

@@ -8,6 +8,8 @@
 
 #include <utility>
 
+#include "server/cores.hpp"
+
 namespace latchkey::server {
 namespace {
 
@@ -52,7 +54,7 @@ int bound_socket(listen_address const& where, bool shared) {
 
 // A path that nobody answers on is left over from a process that died.
 bool is_abandoned(listen_address const& where) {
-    struct stat status{};
+    struct stat status {};
     if (::lstat(where.path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
     sockaddr_storage address;
     auto const size = to_sockaddr(where, address);
@@ -129,6 +131,10 @@ base::result<void> listening::open_tcp(unsigned workers) {
     for (unsigned i = 0; i < workers; ++i) {
         int const fd = bound_socket(where_, true);
         if (fd < 0) return cannot_listen(where_, -fd);
+        // Whose packets come in on the worker's core are the worker's; older kernels (below 6.2)
+        // take no notice.
+        if (auto const core = core_of(i))
+            ::setsockopt(fd, SOL_SOCKET, SO_INCOMING_CPU, &*core, sizeof *core);
         sockets_.push_back(fd);
     }
     return {};

@@ -1,4 +1,5 @@
-// Sockets that listen. A TCP address gets one socket per worker (SO_REUSEPORT spreads connections),
+// Sockets that listen. A TCP address gets one socket per worker (SO_REUSEPORT), of which the kernel
+// chooses the one of the core where a connection's packets come in (SO_INCOMING_CPU, socket(7)),
 // after a trial bind without it has shown that the port is free: another process' listener on the
 // same port would silently take its share. A Unix socket, and one that was handed in, is one
 // descriptor for all workers.

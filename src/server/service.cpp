@@ -211,6 +211,12 @@ base::result<void> service::start_workers(unsigned count) {
         }
         workers_.push_back(std::move(made));
     }
+    for (auto const& each : workers_) {
+        std::vector<worker*> others;
+        for (auto const& other : workers_)
+            if (other != each) others.push_back(other.get());
+        each->meet(std::move(others));
+    }
     return {};
 }
 

@@ -1,6 +1,5 @@
 #include "server/worker.hpp"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/socket.h>
@@ -11,7 +10,9 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "base/prefetch.hpp"
+#include "server/acceptor.hpp"
 #include "server/connection.hpp"
+#include "server/cores.hpp"
 #include "server/key_uses.hpp"
 
 namespace latchkey::server {
@@ -21,21 +22,16 @@ constexpr std::uint32_t receive_buffers = 1024;
 constexpr std::size_t spare_buffers_max = 256;
 constexpr std::size_t spare_buffer_bytes_max = 64 * 1024;
 constexpr unsigned answers_per_look = 8, small_bytes_max = 4096;
-constexpr base::mono_ns accept_pause = 100'000'000;
+constexpr base::mono_ns shedding_pause = 100'000'000;
 
-// Each worker to a core of its own, where there are enough: its memory and its interrupts stay
-// near.
+// Its memory and its interrupts stay near.
 void pin(unsigned index) {
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-    for (int core = 0, seen = 0; core < CPU_SETSIZE; ++core) {
-        if (!CPU_ISSET(core, &allowed) || seen++ != static_cast<int>(index)) continue;
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(core, &one);
-        sched_setaffinity(0, sizeof one, &one);
-        return;
-    }
+    auto const core = core_of(index);
+    if (!core) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(*core, &one);
+    sched_setaffinity(0, sizeof one, &one);
 }
 
 // Something for a worker to do between two of its turns.
@@ -45,70 +41,8 @@ struct errand : coro::resumption {
 
 }  // namespace
 
-// One listener of one worker: an accept, multishot or for one, that is armed again when it ends.
-struct worker::acceptor {
-    struct op : uring::operation {
-        acceptor* self = nullptr;
-    };
-    struct pause_entry : uring::timers::entry {
-        acceptor* self = nullptr;
-    };
-
-    worker& on;
-    listener from;
-    op accept_;
-    pause_entry pause;
-    bool active = false;
-
-    acceptor(worker& home, listener const& socket) : on(home), from(socket) {
-        accept_.self = pause.self = this;
-        accept_.complete = [](uring::operation& self, std::int32_t result, std::uint32_t flags) {
-            static_cast<op&>(self).self->accepted_one(result, flags);
-        };
-        pause.fire = [](uring::timers::entry& self, base::mono_ns) {
-            static_cast<pause_entry&>(self).self->arm();
-        };
-    }
-    ~acceptor() { on.timers().remove(pause); }
-
-    void arm() {
-        if (!on.accepting_ || active) return;
-        active = true;
-        auto* const accept = from.shared ? io_uring_prep_accept : io_uring_prep_multishot_accept;
-        accept(on.ring().submission(accept_), from.fd, nullptr, nullptr, SOCK_CLOEXEC);
-    }
-    void accepted_one(std::int32_t result, std::uint32_t flags) {
-        if (!(flags & IORING_CQE_F_MORE)) active = false;
-        if (result >= 0) on.accept({.fd = result, .tls = from.tls, .proxy = from.proxy});
-        if (active) return;
-        if (!on.accepting_) return stop_listening();
-        // Out of descriptors or memory: trying again at once would spin.
-        bool const short_of =
-            result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
-        if (short_of)
-            on.timers().arm(pause, on.now().mono + accept_pause);
-        else
-            arm();
-    }
-    // Who connected before the stop is still served (its answer says `Connection: close`); who
-    // comes later is refused by the kernel at once and does not wait in a queue that nobody
-    // empties.
-    void stop_listening() {
-        if (from.handed) return;  // who waits is the next process' to serve
-        for (int fd; (fd = ::accept4(from.fd, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;)
-            on.accept({.fd = fd, .tls = from.tls, .proxy = from.proxy});
-        ::shutdown(from.fd, SHUT_RDWR);
-    }
-    void cancel() {
-        if (!active) return stop_listening();
-        io_uring_prep_cancel64(
-            on.ring().submission(),
-            reinterpret_cast<std::uintptr_t>(static_cast<uring::operation*>(&accept_)), 0);
-    }
-};
-
 worker::worker(common& shared, unsigned index, supplies given)
-    : shared_(shared), index_(index), given_(std::move(given)), log_(shared.log) {}
+    : shared_(shared), index_(index), given_(std::move(given)), log_(shared.log), balance_(*this) {}
 
 worker::~worker() {
     if (thread_.joinable()) thread_.join();
@@ -120,7 +54,8 @@ void worker::turn() {
     bool const block = may_block() && mailbox_->may_sleep();
     if (block) snapshot_->reset();  // a sleeper pins no page of the store
     auto until = timers_->next();
-    if (auto const due = log_.due(); due != 0 && (until == 0 || due < until)) until = due;
+    for (auto const due : {log_.due(), balance_.due()})
+        if (due != 0 && (until == 0 || due < until)) until = due;
     ring_->enter(block, until);
     mailbox_->awake();
     now_ = base::read_clocks();
@@ -139,6 +74,7 @@ void worker::turn() {
     run_again();
     run_handshakes();
     if (reports_early_ && uses_.full()) report_uses();
+    if (balance_.due() != 0 && now_.mono >= balance_.due()) balance_.settle();
     if (end_idle_in_ != 0 && --end_idle_in_ == 0) end_idle();
     buffers_->publish();
     feed_starved();
@@ -217,7 +153,7 @@ void worker::feed_starved() {
 // for much, do not read it, and have more than their share of what there is.
 void worker::shed_hoarders() {
     if (now_.mono < next_shedding_) return;
-    next_shedding_ = now_.mono + accept_pause;  // it walks all connections
+    next_shedding_ = now_.mono + shedding_pause;  // it walks all connections
     auto const share = static_cast<std::size_t>(held_bytes_max_) / 2 / (connections() + 1);
     for (auto *io = open_, *next = io; io != nullptr; io = next) {
         next = io->next_open;
@@ -319,6 +255,21 @@ void worker::accept(accepted socket) {
     connections_.spawn(serve, this, socket);
 }
 
+// Counted before it is asked whether the service ends: whoever waits for the last connection sees
+// this one, or is seen here.
+bool worker::take_over(accepted const& socket) {
+    connection_count_.fetch_add(1);
+    if (shared_.draining.load()) {
+        connection_count_.fetch_sub(1);
+        return false;
+    }
+    tell([this, socket] {
+        connection_count_.fetch_sub(1);
+        accept(socket);
+    });
+    return true;
+}
+
 bool worker::may_enter(std::optional<model::address> const& client,
                        std::optional<model::address>& counted) {
     if (!shared_.open_by_address.on() || !client) return true;
@@ -342,9 +293,14 @@ void worker::tell(std::function<void()> what) {
     mailbox_->post(*node);
 }
 
+void worker::meet(std::vector<worker*> others) {
+    tell([this, others = std::move(others)] { balance_.meet(others); });
+}
+
 void worker::stop_accepting() {
     tell([this] {
         accepting_ = false;
+        balance_.settle();
         for (auto const& each : acceptors_) each->cancel();
     });
 }
@@ -455,7 +411,7 @@ base::result<void> worker::run(std::vector<listener> const& listeners) {
 void worker::turn_until_finished() {
     auto const accepts_still = [this] {
         return std::any_of(acceptors_.begin(), acceptors_.end(),
-                           [](auto const& each) { return each->active; });
+                           [](auto const& each) { return each->active(); });
     };
     while (!finishing_ || connections_.size() != 0 || accepts_still()) turn();
     report_last_uses();

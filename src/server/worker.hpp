@@ -24,6 +24,7 @@
 #include "http/write.hpp"
 #include "server/access_log.hpp"
 #include "server/address_counts.hpp"
+#include "server/balance.hpp"
 #include "server/config.hpp"
 #include "server/listener.hpp"
 #include "server/metrics.hpp"
@@ -38,6 +39,8 @@
 #include "uring/timers.hpp"
 
 namespace latchkey::server {
+
+class acceptor;
 
 // What all workers are given; outlives them. Everything is immutable or thread-safe.
 struct common {
@@ -82,7 +85,9 @@ class worker {
     // The same on the caller's thread instead: returns after `finish`, or what kept it from
     // accepting.
     base::result<void> run(std::vector<listener> const& listeners);
-    // From any thread; carried out between two turns.
+    // From any thread; carried out between two turns. Those others may be given connections from
+    // then on; they live until none of them accepts.
+    void meet(std::vector<worker*> others);
     void stop_accepting();
     void drain();  // ends idle connections, the others after their answer
     void abort_all();
@@ -90,8 +95,8 @@ class worker {
     void use(supplies given, std::function<void()> done);
     // Calls `done` on the worker's thread, between two turns: it lives.
     void ask(std::function<void()> done) { tell(std::move(done)); }
-    // Open connections; any thread, a little late.
-    std::size_t connections() const { return connection_count_.load(std::memory_order_relaxed); }
+    // Open connections, with those on their way from another worker; any thread, a little late.
+    std::size_t connections() const { return connection_count_.load(); }
     // For the thread that answers `/metrics`; what stands in it is a little late.
     worker_metrics const& metrics() const { return metrics_; }
     // Ends the worker once no connection is left, and waits for its thread; call after `drain`.
@@ -143,13 +148,21 @@ class worker {
         return jobs_in_hand_ > rules()->configuration.overload_requests_in_flight || over_budget();
     }
 
+    bool accepting() const { return accepting_; }
     void accept(accepted socket);
+    balance& who_serves() { return balance_; }
+    // Connections that count although they are not accepted yet.
+    void expect(std::ptrdiff_t change) {
+        connection_count_.fetch_add(static_cast<std::size_t>(change));
+    }
+    // On the thread of the worker that it came to: this one accepts it between two turns. False
+    // when the service ends, and it stays the caller's.
+    bool take_over(accepted const& socket);
     // Whether that client may have one more connection; `counted` is set if it counts.
     bool may_enter(std::optional<model::address> const& client,
                    std::optional<model::address>& counted);
 
   private:
-    struct acceptor;
     struct uses_timer : uring::timers::entry {
         worker* self = nullptr;
     };
@@ -217,6 +230,7 @@ class worker {
     std::ptrdiff_t held_bytes_max_ = 0;
     base::mono_ns next_shedding_ = 0;
     std::atomic<std::size_t> connection_count_{0};
+    balance balance_;
     bool accepting_ = true;
     bool ends_idle_ = false;
     bool finishing_ = false;

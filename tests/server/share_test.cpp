@@ -1,6 +1,9 @@
-// Workers that accept on one and the same socket: a Unix socket, or one that was handed in.
+// Which worker gets a connection: of a socket that all accept on (a Unix socket, or one that was
+// handed in), and of an address where each has its own.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -11,6 +14,7 @@
 #include <vector>
 
 #include "running_worker.hpp"
+#include "server/cores.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -22,42 +26,71 @@ class connections {
     ~connections() {
         for (int const fd : all_) ::close(fd);
     }
-    void add(listen_address const& where) {
+    int add(listen_address const& where) {
         sockaddr_storage address;
         auto const size = to_sockaddr(where, address);
         all_.push_back(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
         EXPECT_EQ(::connect(all_.back(), reinterpret_cast<sockaddr*>(&address), size), 0);
+        return all_.back();
     }
+    std::vector<int> const& all() const { return all_; }
 
   private:
     std::vector<int> all_;
 };
 
+// Two workers beside the one that brings what they stand on.
+class two_workers {
+  public:
+    explicit two_workers(std::string const& url, unsigned first_index, bool shared)
+        : socket_(listening::open(parse_listen_address(url).value(), shared ? 1 : 2).value()) {
+        supplies const given{std::make_shared<rulebook>(config{}), nullptr, nullptr};
+        for (unsigned i = 0; i < 2; ++i) {
+            each_.push_back(std::make_unique<worker>(beside_.shared(), first_index + i, given));
+            EXPECT_TRUE(each_[i]->start({{.fd = socket_.descriptor_of(i), .shared = shared}}));
+        }
+        if (shared) return;
+        each_[0]->meet({each_[1].get()});
+        each_[1]->meet({each_[0].get()});
+    }
+    ~two_workers() {
+        stop();
+        for (auto const& one : each_) one->finish();
+    }
+
+    listen_address const& where() const { return socket_.where(); }
+    worker& operator[](std::size_t i) { return *each_[i]; }
+    std::string get(std::string_view path) const { return beside_.get(path); }
+    std::uint64_t passed_on() const {
+        return each_[0]->metrics().passed_on.read() + each_[1]->metrics().passed_on.read();
+    }
+    void wait_until_open(std::size_t count) {
+        auto const got = [&] { return each_[0]->connections() + each_[1]->connections(); };
+        for (int wait = 0; got() != count && wait < 5000; ++wait) std::this_thread::sleep_for(1ms);
+        EXPECT_EQ(got(), count);
+    }
+    // As the service does it; what is answered ends when its client closes.
+    void stop() {
+        beside_.shared().draining = true;
+        for (auto const& one : each_) one->stop_accepting();
+        for (auto const& one : each_) one->drain();
+    }
+
+  private:
+    running_worker beside_;
+    listening socket_;
+    std::vector<std::unique_ptr<worker>> each_;
+};
+
 // How many of `count` connections, that come one after the other, each of two workers gets.
 std::vector<std::size_t> spread(std::string const& url, std::size_t count) {
-    running_worker beside;
-    auto const socket = listening::open(parse_listen_address(url).value(), 1).value();
-    supplies const given{std::make_shared<rulebook>(config{}), nullptr, nullptr};
-    std::vector<std::unique_ptr<worker>> two;
-    for (unsigned i = 1; i <= 2; ++i) {
-        two.push_back(std::make_unique<worker>(beside.shared(), i, given));
-        EXPECT_TRUE(two.back()->start({{.fd = socket.descriptor_of(0), .shared = true}}));
+    two_workers two(url, 1, true);
+    connections open;
+    for (std::size_t i = 1; i <= count; ++i) {
+        open.add(two.where());
+        two.wait_until_open(i);
     }
-    auto const got = [&] { return two[0]->connections() + two[1]->connections(); };
-    std::vector<std::size_t> each;
-    {
-        connections open;
-        for (std::size_t i = 1; i <= count; ++i) {
-            open.add(socket.where());
-            for (int wait = 0; got() < i && wait < 5000; ++wait) std::this_thread::sleep_for(1ms);
-            EXPECT_EQ(got(), i);
-        }
-        each = {two[0]->connections(), two[1]->connections()};
-    }
-    for (auto const& one : two) one->stop_accepting();
-    for (auto const& one : two) one->drain();
-    for (auto const& one : two) one->finish();
-    return each;
+    return {two[0].connections(), two[1].connections()};
 }
 
 // Found by the suite for ThreadSanitizer, which saw no race where there was one: a multishot accept
@@ -67,6 +100,78 @@ TEST(workers, take_turns_on_a_socket_that_they_share) {
         std::filesystem::temp_directory_path() / ("share-" + std::to_string(::getpid()));
     for (auto const& url : {"unix:" + path.string(), std::string("http://127.0.0.1:0")})
         for (auto const got : spread(url, 20)) EXPECT_GE(got, 5u) << "of 20 on " << url;
+}
+
+// A client on one core: packets of the loopback come in where they are sent.
+class runs_on {
+  public:
+    explicit runs_on(int core) {
+        sched_getaffinity(0, sizeof before_, &before_);
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(core, &one);
+        EXPECT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    }
+    ~runs_on() { sched_setaffinity(0, sizeof before_, &before_); }
+
+  private:
+    cpu_set_t before_{};
+};
+
+class on_their_cores : public testing::Test {
+  protected:
+    void SetUp() override {
+        utsname system{};
+        int major = 0, minor = 0;
+        uname(&system);
+        std::sscanf(system.release, "%d.%d", &major, &minor);
+        if (major < 6 || (major == 6 && minor < 2)) GTEST_SKIP() << "the kernel does not choose";
+        if (usable_cores() < 2) GTEST_SKIP() << "there is one core";
+        cores_ = {*core_of(0), *core_of(1)};
+    }
+
+    std::vector<int> cores_;
+};
+
+TEST_F(on_their_cores, workers_get_the_connections_whose_packets_come_in_there) {
+    two_workers two("http://127.0.0.1:0", 0, false);
+    connections open;
+    for (std::size_t i = 0; i < 20; ++i) {
+        auto const mine = i % 2;
+        auto const before = two[mine].connections();
+        runs_on const core(cores_[mine]);
+        open.add(two.where());
+        two.wait_until_open(i + 1);
+        EXPECT_EQ(two[mine].connections(), before + 1) << "connection " << i;
+    }
+    EXPECT_EQ(two.passed_on(), 0u);
+}
+
+TEST_F(on_their_cores, a_worker_keeps_no_more_than_its_share) {
+    for (std::size_t mine : {0u, 1u}) {
+        two_workers two("http://127.0.0.1:0", 0, false);
+        connections open;
+        runs_on const core(cores_[mine]);
+        for (std::size_t i = 1; i <= 40; ++i) {
+            open.add(two.where());
+            two.wait_until_open(i);
+        }
+        // What waits is counted where it waits.
+        for (int wait = 0; two.passed_on() < 17 && wait < 5000; ++wait)
+            std::this_thread::sleep_for(1ms);
+        EXPECT_EQ(two[mine].connections(), 22u);
+        EXPECT_EQ(two[1 - mine].connections(), 18u);
+        EXPECT_EQ(two.passed_on(), 18u);
+        // They live there.
+        auto const request = two.get("/users/1");
+        for (int const fd : open.all()) {
+            ASSERT_EQ(::send(fd, request.data(), request.size(), 0),
+                      static_cast<ssize_t>(request.size()));
+            char answer[16] = {};
+            ASSERT_EQ(::recv(fd, answer, 15, 0), 15);
+            EXPECT_STREQ(answer, "HTTP/1.1 200 OK");
+        }
+    }
 }
 
 }  // namespace
