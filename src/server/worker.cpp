@@ -22,6 +22,7 @@ constexpr std::uint32_t receive_buffers = 1024;
 constexpr std::size_t spare_buffers_max = 256;
 constexpr std::size_t spare_buffer_bytes_max = 64 * 1024;
 constexpr unsigned answers_per_look = 8, small_bytes_max = 4096;
+constexpr unsigned idle_turns = 2;
 constexpr base::mono_ns shedding_pause = 100'000'000;
 
 // Its memory and its interrupts stay near.
@@ -252,6 +253,8 @@ void worker::accept(accepted socket) {
         return;
     }
     metrics_.accepted.add();
+    // Who comes while the service ends may have sent a request before that: it is asked for.
+    if (std::exchange(ends_idle_, false) || end_idle_in_ != 0) end_idle_in_ = idle_turns;
     connections_.spawn(serve, this, socket);
 }
 
@@ -309,7 +312,7 @@ void worker::drain() {
     tell([this] {
         // Not here: requests may have come with this turn's completions, and those just accepted
         // are asked for theirs with the next.
-        end_idle_in_ = 2;
+        end_idle_in_ = idle_turns;
     });
 }
 

@@ -174,5 +174,27 @@ TEST_F(on_their_cores, a_worker_keeps_no_more_than_its_share) {
     }
 }
 
+// Also who was in the listener's queue, waited to be passed on, or was on his way.
+TEST_F(on_their_cores, who_came_before_the_stop_is_answered) {
+    for (int pause_ms : {0, 0, 0, 0, 0, 0, 1, 5, 9, 10, 11}) {
+        two_workers two("http://127.0.0.1:0", 0, false);
+        connections open;
+        runs_on const core(cores_[0]);
+        auto const request = two.get("/users/1");
+        for (int i = 0; i < 60; ++i) {
+            int const fd = open.add(two.where());
+            ASSERT_EQ(::send(fd, request.data(), request.size(), 0),
+                      static_cast<ssize_t>(request.size()));
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+        two.stop();
+        for (int const fd : open.all()) {
+            char answer[16] = {};
+            ASSERT_EQ(::recv(fd, answer, 15, MSG_WAITALL), 15) << "after " << pause_ms << " ms";
+            EXPECT_STREQ(answer, "HTTP/1.1 200 OK");
+        }
+    }
+}
+
 }  // namespace
 }  // namespace latchkey::server
