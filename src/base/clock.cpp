@@ -12,7 +12,6 @@
 namespace latchkey::base {
 namespace {
 
-constexpr std::int64_t ms_per_day = 86'400'000;
 constexpr wall_ms earliest = -62'167'219'200'000;  // 0000-01-01
 constexpr wall_ms latest = 253'402'300'799'999;    // 9999-12-31T23:59:59.999
 
@@ -55,10 +54,30 @@ char* digits(char* at, int value, int count) {
     return at + count;
 }
 
-struct known_date {
-    std::int64_t day = INT64_MIN;
-    char text[11] = {};  // "2026-11-21T"
+struct known_time {
+    wall_ms time = INT64_MIN;
+    char text[timestamp_bytes] = {};
 };
+
+void write_timestamp(wall_ms time, char* to) {
+    using namespace std::chrono;
+    auto const date = floor<days>(sys_time<milliseconds>(milliseconds(time)));
+    year_month_day const ymd(date);
+    auto const year = static_cast<unsigned>(int(ymd.year()));
+    auto const rest =
+        static_cast<unsigned>((milliseconds(time) - date.time_since_epoch()).count());
+    unsigned const seconds = rest / 1000, millis = rest % 1000;
+    std::memcpy(to, "0000-00-00T00:00:00.000Z", timestamp_bytes);
+    two_digits(to, year / 100);
+    two_digits(to + 2, year % 100);
+    two_digits(to + 5, unsigned(ymd.month()));
+    two_digits(to + 8, unsigned(ymd.day()));
+    two_digits(to + 11, seconds / 3600);
+    two_digits(to + 14, seconds / 60 % 60);
+    two_digits(to + 17, seconds % 60);
+    to[20] = static_cast<char>('0' + millis / 100);
+    two_digits(to + 21, millis % 100);
+}
 
 // Takes `count` digits from the front; -1 when they are not there.
 int take_digits(std::string_view& text, std::size_t count) {
@@ -122,30 +141,16 @@ instant read_clocks() {
 }
 
 void format_timestamp(wall_ms time, char* to) {
-    // Requests of one burst mostly show times of few days: their dates are remembered per thread.
-    static thread_local constinit std::array<known_date, 16> known{};
+    // A record that was never changed shows one time twice, the access log that of a whole burst:
+    // the last ones are remembered per thread.
+    static thread_local constinit std::array<known_time, 16> known{};
     time = std::clamp(time, earliest, latest);
-    std::int64_t const day = (time >= 0 ? time : time - (ms_per_day - 1)) / ms_per_day;
-    auto& date_of = known[static_cast<std::uint64_t>(day) % known.size()];
-    if (day != date_of.day) [[unlikely]] {
-        civil const date = civil_of(time);
-        char* at = digits(date_of.text, date.year, 4);
-        *at++ = '-';
-        at = digits(at, static_cast<int>(date.month), 2);
-        *at++ = '-';
-        at = digits(at, static_cast<int>(date.day), 2);
-        *at = 'T';
-        date_of.day = day;
+    auto& here = known[static_cast<std::uint64_t>(time) * 0x9e3779b97f4a7c15 >> 60];
+    if (time != here.time) {
+        write_timestamp(time, here.text);
+        here.time = time;
     }
-    auto const rest = static_cast<unsigned>(time - day * ms_per_day);
-    unsigned const seconds = rest / 1000, millis = rest % 1000;
-    std::memcpy(to, date_of.text, sizeof date_of.text);
-    std::memcpy(to + 11, "00:00:00.000Z", 13);
-    two_digits(to + 11, seconds / 3600);
-    two_digits(to + 14, seconds / 60 % 60);
-    two_digits(to + 17, seconds % 60);
-    to[20] = static_cast<char>('0' + millis / 100);
-    two_digits(to + 21, millis % 100);
+    std::memcpy(to, here.text, timestamp_bytes);
 }
 
 std::optional<wall_ms> parse_timestamp(std::string_view text) {

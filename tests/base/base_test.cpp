@@ -37,8 +37,8 @@ TEST(timestamps, are_read_back) {
         EXPECT_FALSE(parse_timestamp(bad)) << bad;
 }
 
-// Dates are remembered by day, and days that are 16 apart share a place.
-TEST(timestamps, are_right_in_whatever_order_days_are_asked_for) {
+// The last ones are remembered, and many share a place.
+TEST(timestamps, are_right_in_whatever_order_they_are_asked_for) {
     constexpr wall_ms day = 86'400'000, noon = day / 2;
     for (int round = 0; round < 3; ++round)
         for (wall_ms number = 0; number < 4'000; ++number) {
@@ -46,6 +46,11 @@ TEST(timestamps, are_right_in_whatever_order_days_are_asked_for) {
             ASSERT_EQ(parse_timestamp(timestamp(time)), time);
             ASSERT_EQ(parse_timestamp(timestamp(time + 16 * day)), time + 16 * day);
             ASSERT_EQ(parse_timestamp(timestamp(time)), time);
+        }
+    for (int year = 0; year < 10'000; ++year)
+        for (char const* rest : {"-01-01T00:00:00.000Z", "-12-31T23:59:59.999Z"}) {
+            auto const text = std::to_string(10'000 + year).substr(1) + rest;
+            ASSERT_EQ(timestamp(parse_timestamp(text).value()), text);
         }
 }
 
