@@ -29,7 +29,7 @@ need exchange::refused(trouble what, http::response& answer) {
     std::size_t count = 0;
     if (what.problem == problem::rate_limited)
         for (std::size_t i = 0; i < s.who->limits().rules.size(); ++i)
-            if (s.quota.violated >> i & 1) violated[count++] = s.who->limits().rules[i].name;
+            if (s.quota.violated >> i & 1) violated[count++] = s.who->limits().rules[i].name();
     render_problem(what, *s.rules, s.id.text(), {violated.data(), count}, answer);
     switch (what.problem) {
         case problem::key_missing:
@@ -84,8 +84,10 @@ need exchange::dressed(http::response& answer) {
                       s.admitted && !s.quota.admitted());
     answer.add_with("X-Request-Id", s.id.text().size(),
                     [&](base::text_writer& value) { value.put(s.id.text()); });
-    answer.add_lines("X-Content-Type-Options: nosniff\r\n");
-    if (s.by_key) answer.add_lines("Vary: Authorization, X-API-Key\r\n");
+    if (s.by_key)
+        answer.add_lines("X-Content-Type-Options: nosniff\r\nVary: Authorization, X-API-Key\r\n");
+    else
+        answer.add_lines("X-Content-Type-Options: nosniff\r\n");
     if (s.tls && s.rules->strict_transport_security)
         answer.add("Strict-Transport-Security", transport_security);
     if (!s.canonical.empty())

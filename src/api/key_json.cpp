@@ -94,7 +94,7 @@ void append_limits(std::string& to, live_limits const& live) {
     std::size_t at = 0;
     list(to, "rate_limits", live.rules.rules, [&](limit::rule const& rule) {
         auto const& standing = live.seen.standings[at++];
-        rate_limit(to, {rule.name, rule.limit, rule.window_seconds, rule.burst});
+        rate_limit(to, {std::string(rule.name()), rule.limit, rule.window_seconds, rule.burst});
         to.pop_back();
         to.append(",\"remaining\":");
         append_number(to, standing.remaining);

@@ -140,6 +140,23 @@ struct path_tree {
 
 constexpr path_tree tree;
 
+// Where nearly all paths go on. No pattern has a variable before it, so that whatever begins with
+// the prefix goes there.
+constexpr std::uint8_t below_prefix = [] {
+    std::uint8_t at = 0;
+    for (auto rest = prefix; !rest.empty();) {
+        auto const end = std::min(rest.find('/', 1), rest.size());
+        auto next = none;
+        for (auto i = tree.nodes[at].child; i != none; i = tree.nodes[i].sibling) {
+            if (tree.nodes[i].any) throw "a variable before the prefix";
+            if (tree.nodes[i].segment == rest.substr(1, end - 1)) next = i;
+        }
+        at = next;
+        rest.remove_prefix(end);
+    }
+    return at;
+}();
+
 // The node where the path ends; null: no pattern is like it. `variable`: what stood for `{…}`.
 node const* descend(node const& from, std::string_view path, std::string_view& variable) {
     if (path.empty()) return from.row == none ? nullptr : &from;
@@ -176,7 +193,10 @@ bool takes_idempotency_key(route const& which) {
 
 match find_route(method verb, std::string_view path) {
     match found;
-    auto const* const end = descend(tree.nodes[0], path, found.last);
+    bool const below = path.starts_with(prefix);
+    auto const* const end =
+        below ? descend(tree.nodes[below_prefix], path.substr(prefix.size()), found.last)
+              : descend(tree.nodes[0], path, found.last);
     if (end == nullptr) return found;
     auto const& first = table[end->row];
     found.pattern = first.pattern;

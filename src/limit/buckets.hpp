@@ -66,7 +66,10 @@ struct rule {
     std::uint32_t window_seconds = 0;
     std::uint32_t burst = 0;  // what the bucket holds, after the bound of refill_max_ns
     std::uint8_t slot = 0;    // of the key's line
-    std::string name;
+    std::string item;         // `, "name";r=`: what its standing begins with
+    std::string_view name() const {
+        return std::string_view(item).substr(3, item.size() - std::string_view(", \"\";r=").size());
+    }
 };
 struct policy {
     std::vector<rule> rules;              // at most 8; empty: unlimited

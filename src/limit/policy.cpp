@@ -24,19 +24,12 @@ rule prepare_one(model::rate_limit const& from, std::uint8_t slot) {
     one.limit = from.limit;
     one.window_seconds = from.window_seconds;
     one.slot = slot;
-    one.name = from.name;
+    one.item.append(", \"").append(from.name).append("\";r=");
     return one;
 }
 
-// `"name";first=1;second=2`, and the comma before it. Names are [a-z][a-z0-9_-]*, so that they need
-// no escapes in a quoted string (RFC 9651 §3.3.3).
-void put_item(base::text_writer& to, bool first_item, std::string_view name, char first,
-              std::uint32_t first_value, char second, std::uint32_t second_value) {
-    if (!first_item) to.put(", ");
-    to.put('"').put(name).put("\";").put(first).put('=').number(first_value);
-    to.put(';').put(second).put('=').number(second_value);
-}
-
+// Of an item: `"name";q=600;w=60` or `"name";r=599;t=1`, and the comma before it. Names are
+// [a-z][a-z0-9_-]*, so that they need no escapes in a quoted string (RFC 9651 §3.3.3).
 constexpr std::size_t item_bytes_max(std::string_view name) {
     return name.size() + 2 * base::number_bytes_max + std::string_view(", \"\";q=;w=").size();
 }
@@ -56,8 +49,9 @@ policy prepare(std::span<model::rate_limit const> limits, std::span<std::uint8_t
         base::check((used >> slots[i] & 1u) == 0, "two rate limits in one slot");
         used |= 1u << slots[i];
         base::string_writer header(made.header, item_bytes_max(limits[i].name));
-        put_item(header, i == 0, limits[i].name, 'q', limits[i].limit, 'w',
-                 limits[i].window_seconds);
+        if (i != 0) header.put(", ");
+        header.put('"').put(limits[i].name).put("\";q=").number(limits[i].limit);
+        header.put(";w=").number(limits[i].window_seconds);
         made.standings_bytes_max += item_bytes_max(limits[i].name);
     }
     auto const order = std::span(made.by_slot).first(limits.size());
@@ -68,9 +62,11 @@ policy prepare(std::span<model::rate_limit const> limits, std::span<std::uint8_t
 }
 
 void put_standings(policy const& rules, decision const& seen, base::text_writer& to) {
-    for (std::size_t i = 0; i < seen.count; ++i)
-        put_item(to, i == 0, rules.rules[i].name, 'r', seen.standings[i].remaining, 't',
-                 seen.standings[i].full_in_seconds);
+    for (std::size_t i = 0; i < seen.count; ++i) {
+        auto const& [remaining, full_in_seconds] = seen.standings[i];
+        std::string_view const item = rules.rules[i].item;
+        to.put(i == 0 ? item.substr(2) : item).number(remaining).put(";t=").number(full_in_seconds);
+    }
 }
 
 }  // namespace latchkey::limit

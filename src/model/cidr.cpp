@@ -13,6 +13,23 @@ namespace {
 
 constexpr std::array<std::uint8_t, 12> v4_prefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
+// "255.", with as many bytes of it as count.
+struct octet {
+    char text[4];
+    std::uint8_t size;
+};
+constexpr auto octets = [] {
+    std::array<octet, 256> all{};
+    for (unsigned value = 0; value < all.size(); ++value) {
+        auto& [text, size] = all[value];
+        if (value >= 100) text[size++] = static_cast<char>('0' + value / 100);
+        if (value >= 10) text[size++] = static_cast<char>('0' + value / 10 % 10);
+        text[size++] = static_cast<char>('0' + value % 10);
+        text[size++] = '.';
+    }
+    return all;
+}();
+
 // Are the first `bits` bits the same?
 bool same_prefix(address const& left, address const& right, unsigned bits) {
     auto const whole = bits / 8;
@@ -87,10 +104,13 @@ bool address::is_loopback() const {
 
 void address::put(base::text_writer& to) const {
     if (is_v4()) {
+        char text[4 * sizeof octet::text];
+        std::size_t size = 0;
         for (std::size_t i = 12; i < 16; ++i) {
-            if (i != 12) to.put('.');
-            to.number(bytes[i]);
+            std::memcpy(text + size, octets[bytes[i]].text, sizeof octet::text);
+            size += octets[bytes[i]].size;
         }
+        to.put({text, size - 1});
         return;
     }
     std::array<unsigned, 8> groups;

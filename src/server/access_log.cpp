@@ -38,9 +38,14 @@ constexpr std::size_t line_bytes_max =
 void put_text(base::text_writer& to, std::string_view value) {
     value.empty() ? void(to.put("null")) : api::put_string(to, value);
 }
-// Of ours: it needs no escaping.
-void put_plain(base::text_writer& to, std::string_view value) {
-    value.empty() ? void(to.put("null")) : void(to.put('"').put(value).put('"'));
+// A member whose name is given with the quote that its value begins with. The value is of ours: it
+// needs no escaping.
+template <std::size_t Size>
+void put_plain(base::text_writer& to, char const (&opening)[Size], std::string_view value) {
+    if (value.empty())
+        to.put({opening, Size - 2}).put("null");
+    else
+        to.put({opening, Size - 1}).put(value).put('"');
 }
 
 base::result<int> open_file(std::string const& path) {
@@ -87,17 +92,17 @@ void append_line(log_entry const& entry, api::exchange const* exchange, api::pee
     base::text_writer line(text, sizeof text);
     line.put("{\"ts\":");
     api::put_timestamp(line, entry.began.wall);
-    put_plain(line.put(",\"request_id\":"),
+    put_plain(line, ",\"request_id\":\"",
               exchange ? exchange->request_id() : std::string_view(entry.request_id));
-    put_plain(line.put(",\"trace_id\":"), exchange ? exchange->trace_id() : std::string_view());
+    put_plain(line, ",\"trace_id\":\"", exchange ? exchange->trace_id() : std::string_view());
     line.put(",\"key_id\":");
     exchange && exchange->key_id() != 0 ? line.number(exchange->key_id()) : line.put("null");
-    put_plain(line.put(",\"project\":"), exchange ? exchange->project() : std::string_view());
+    put_plain(line, ",\"project\":\"", exchange ? exchange->project() : std::string_view());
     put_text(line.put(",\"method\":"), entry.method);
-    put_plain(line.put(",\"route\":"), exchange ? exchange->route() : std::string_view());
+    put_plain(line, ",\"route\":\"", exchange ? exchange->route() : std::string_view());
     put_text(line.put(",\"path\":"), entry.path);
     line.put(",\"status\":").number(entry.status);
-    put_plain(line.put(",\"code\":"), base::describe(entry.code).name);
+    put_plain(line, ",\"code\":\"", base::describe(entry.code).name);
     line.put(",\"bytes_in\":").number(entry.bytes_in);
     line.put(",\"bytes_out\":").number(entry.bytes_out);
     line.put(",\"duration_us\":").number(duration / 1000);
@@ -105,7 +110,7 @@ void append_line(log_entry const& entry, api::exchange const* exchange, api::pee
     line.put(",\"ip\":");
     client ? client->put(line.put('"')), void(line.put('"')) : void(line.put("null"));
     put_text(line.put(",\"user_agent\":"), entry.user_agent);
-    put_plain(line.put(",\"key_source\":"),
+    put_plain(line, ",\"key_source\":\"",
               exchange ? name_of(exchange->source()) : std::string_view());
     line.put("}\n");
     to.append(text, line.at());
