@@ -1,18 +1,61 @@
 #include "auth/cache.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/smart_ptr/make_local_shared.hpp>
+#include <cstring>
 
 #include "auth/key_form.hpp"
 #include "auth/table.hpp"
+#include "base/bytes.hpp"
 #include "base/prefetch.hpp"
 
 namespace latchkey::auth {
+
+namespace {
+
+// The text of the key that was shown last, and its digest. How much of another text is the same
+// must not be told by how long it takes to find that they differ.
+class last_text {
+  public:
+    bool is(std::string_view key) const {
+        if (key.size() != size_ || size_ < sizeof(std::uint64_t)) return false;
+        std::uint64_t differing = 0;
+        for (std::size_t i = 0; i + sizeof differing < size_; i += sizeof differing)
+            differing |= word(key.data() + i) ^ word(text_.data() + i);
+        auto const last = size_ - sizeof differing;
+        return (differing | (word(key.data() + last) ^ word(text_.data() + last))) == 0;
+    }
+    model::digest const& digest() const { return digest_; }
+    void take(std::string_view key) {
+        key.copy(text_.data(), key.size());
+        size_ = key.size();
+        digest_ = digest_of(key);
+    }
+    void wipe() {
+        base::wipe(text_.data(), size_);
+        size_ = 0;
+    }
+
+  private:
+    static std::uint64_t word(char const* at) {
+        std::uint64_t value;
+        std::memcpy(&value, at, sizeof value);
+        return value;
+    }
+
+    std::array<char, key_bytes> text_;
+    std::size_t size_ = 0;
+    model::digest digest_;
+};
+
+}  // namespace
 
 struct cache::state {
     explicit state(std::size_t entries) : known(entries) {}
 
     table known;
+    last_text last;
     counters count;
     std::uint64_t version = 0;  // of the snapshot that was followed last
     std::uint64_t epoch = 0;
@@ -48,12 +91,23 @@ table::entry make_identity(model::key&& record) {
 
 }  // namespace
 
-cache::presented cache::present(std::string_view key) const {
+cache::presented cache::present(std::string_view key) {
     presented shown;
     shown.key = key;
     // A key that is known needs no look at its form; a long text is not worth a digest before that.
-    if (key.size() <= key_bytes) state_->known.prefetch(shown.digest.emplace(digest_of(key)));
+    if (key.size() > key_bytes) return shown;
+    auto& last = state_->last;
+    if (!last.is(key)) {
+        last.wipe();  // the next one may be shorter
+        last.take(key);
+    }
+    shown.digest = last.digest();
+    state_->known.prefetch(*shown.digest);
     return shown;
+}
+
+void cache::forget_text() {
+    state_->last.wipe();
 }
 
 verdict cache::authenticate(presented const& shown, model::address const* client,

@@ -12,8 +12,11 @@
 // not used for longest, about, makes room (second chance).
 //
 // A state that only the clock changes (expiry, not_before) is no change of the record: it is asked
-// at every call, against `now.wall`. Nothing here is wiped: records hold no secret, and the bytes
-// of the credential are the caller's.
+// at every call, against `now.wall`.
+//
+// The requests of a burst mostly come with one key: its text is kept beside its digest until
+// `forget_text`, which the worker calls before its turn ends, and wiped then. All else that is kept
+// is no secret, and the bytes of the credential are the caller's to wipe.
 #pragma once
 
 #include <boost/smart_ptr/local_shared_ptr.hpp>
@@ -73,7 +76,9 @@ class cache {
         std::string_view key;
         std::optional<model::digest> digest;  // none: the text is too long for a key of ours
     };
-    presented present(std::string_view key) const;
+    presented present(std::string_view key);
+    // Once a turn, when its requests have been looked at.
+    void forget_text();
 
     // The key's problem, or none: key_invalid (then `who` is empty), key_deactivated, key_expired,
     // key_not_yet_active, ip_not_allowed, in this order; internal_error when its record cannot be

@@ -83,6 +83,7 @@ void worker::turn() {
     timers_->expire(now_.mono);
     if (held_ > held_bytes_max_ / 2) shed_hoarders();
     log_.turn(now_.mono);
+    keys_->forget_text();  // it must not lie in memory while the thread sleeps
     publish_gauges();
 }
 

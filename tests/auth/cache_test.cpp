@@ -49,6 +49,45 @@ TEST_F(cache_test, knows_a_key_and_remembers_it) {
     }
 }
 
+// The text of the key that was shown last is compared with the next one.
+TEST_F(cache_test, tells_a_text_that_is_nearly_the_last_one_from_it) {
+    auto const text = keys.add_fresh(), other = keys.add_fresh();
+    turn();
+    for (bool const forgotten : {false, true}) {
+        auto const next = [&] {
+            if (forgotten) known.forget_text();
+        };
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            auto wrong = text;
+            wrong[i] = wrong[i] == 'a' ? 'b' : 'a';
+            EXPECT_EQ(ask(text), problem::none);
+            next();
+            EXPECT_EQ(ask(wrong), problem::key_invalid) << i;
+            EXPECT_EQ(ask(text.substr(0, i)), problem::key_invalid) << i;
+            EXPECT_EQ(ask(text.substr(0, i)), problem::key_invalid) << i;
+            next();
+            EXPECT_EQ(ask(text.substr(i + 1)), problem::key_invalid) << i;
+            EXPECT_EQ(ask(text), problem::none);
+        }
+        auto const id = [&](std::string const& of) {
+            return known.authenticate(of, nullptr, seen, now).who->record().id;
+        };
+        auto const first = id(text), second = id(other);
+        EXPECT_NE(first, second);
+        EXPECT_EQ(id(text), first);
+        EXPECT_EQ(id(text), first);
+        EXPECT_EQ(id(other), second);
+    }
+}
+
+// What is remembered is a digest, never whether the key is known.
+TEST_F(cache_test, a_text_that_was_shown_last_is_looked_up_again) {
+    auto const unknown = unknown_key();
+    EXPECT_EQ(ask(unknown), problem::key_invalid);
+    EXPECT_EQ(ask(unknown), problem::key_invalid);
+    EXPECT_EQ(known.count().unknown, 2u);
+}
+
 TEST_F(cache_test, refuses_what_nobody_was_given) {
     auto const given = known.authenticate(unknown_key(), nullptr, seen, now);
     EXPECT_EQ(given.problem, problem::key_invalid);
