@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/smart_ptr/make_local_shared.hpp>
 #include <cstring>
+#include <utility>
 
 #include "auth/key_form.hpp"
 #include "auth/table.hpp"
@@ -14,8 +15,8 @@ namespace latchkey::auth {
 
 namespace {
 
-// The text of the key that was shown last, and its digest. How much of another text is the same
-// must not be told by how long it takes to find that they differ.
+// The text of the key that was shown twice in a row, and the digest of the last one. How much of
+// another text is the same must not be told by how long it takes to find that they differ.
 class last_text {
   public:
     bool is(std::string_view key) const {
@@ -27,14 +28,18 @@ class last_text {
         return (differing | (word(key.data() + last) ^ word(text_.data() + last))) == 0;
     }
     model::digest const& digest() const { return digest_; }
+    // A text that comes for the first time is mostly no burst's, and not worth a copy.
     void take(std::string_view key) {
-        key.copy(text_.data(), key.size());
-        size_ = key.size();
-        digest_ = digest_of(key);
+        wipe();  // the next one may be shorter
+        auto const fresh = digest_of(key);
+        if (fresh == digest_) {
+            key.copy(text_.data(), key.size());
+            size_ = key.size();
+        }
+        digest_ = fresh;
     }
     void wipe() {
-        base::wipe(text_.data(), size_);
-        size_ = 0;
+        if (size_ != 0) base::wipe(text_.data(), std::exchange(size_, 0));
     }
 
   private:
@@ -46,7 +51,7 @@ class last_text {
 
     std::array<char, key_bytes> text_;
     std::size_t size_ = 0;
-    model::digest digest_;
+    model::digest digest_{};
 };
 
 }  // namespace
@@ -97,10 +102,7 @@ cache::presented cache::present(std::string_view key) {
     // A key that is known needs no look at its form; a long text is not worth a digest before that.
     if (key.size() > key_bytes) return shown;
     auto& last = state_->last;
-    if (!last.is(key)) {
-        last.wipe();  // the next one may be shorter
-        last.take(key);
-    }
+    if (!last.is(key)) last.take(key);
     shown.digest = last.digest();
     state_->known.prefetch(*shown.digest);
     return shown;

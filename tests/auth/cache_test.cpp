@@ -60,7 +60,7 @@ TEST_F(cache_test, tells_a_text_that_is_nearly_the_last_one_from_it) {
         for (std::size_t i = 0; i < text.size(); ++i) {
             auto wrong = text;
             wrong[i] = wrong[i] == 'a' ? 'b' : 'a';
-            EXPECT_EQ(ask(text), problem::none);
+            for (int times = 0; times < 3; ++times) EXPECT_EQ(ask(text), problem::none);
             next();
             EXPECT_EQ(ask(wrong), problem::key_invalid) << i;
             EXPECT_EQ(ask(text.substr(0, i)), problem::key_invalid) << i;
@@ -74,9 +74,8 @@ TEST_F(cache_test, tells_a_text_that_is_nearly_the_last_one_from_it) {
         };
         auto const first = id(text), second = id(other);
         EXPECT_NE(first, second);
-        EXPECT_EQ(id(text), first);
-        EXPECT_EQ(id(text), first);
-        EXPECT_EQ(id(other), second);
+        for (auto const& [of, is] : {std::pair(text, first), std::pair(other, second)})
+            for (int times = 0; times < 3; ++times) EXPECT_EQ(id(of), is);
     }
 }
 
