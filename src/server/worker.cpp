@@ -76,14 +76,16 @@ void worker::turn() {
     run_handshakes();
     if (reports_early_ && uses_.full()) report_uses();
     if (balance_.due() != 0 && now_.mono >= balance_.due()) balance_.settle();
-    if (end_idle_in_ != 0 && --end_idle_in_ == 0) end_idle();
+    // Who waits for a buffer, or for his completion to be looked at, was not asked yet.
+    bool const all_asked = starved_.empty() && next_ready_ == ready_.size();
+    if (end_idle_in_ != 0 && all_asked && --end_idle_in_ == 0) end_idle();
     buffers_->publish();
     feed_starved();
     flush_dirty();
     timers_->expire(now_.mono);
+    keys_->forget_text();  // it must not lie in memory while the thread sleeps
     if (held_ > held_bytes_max_ / 2) shed_hoarders();
     log_.turn(now_.mono);
-    keys_->forget_text();  // it must not lie in memory while the thread sleeps
     publish_gauges();
 }
 
@@ -245,9 +247,9 @@ void worker::note(job const& done, api::peer const& from) {
     if (log_.on()) append_line(entry, exchange, from, took, log_.lines(now_.mono));
 }
 
-void worker::accept(accepted socket) {
+void worker::accept(accepted socket, std::size_t expected) {
     bool const limited = shared_.open_by_address.on();
-    if (connections() >= rules()->configuration.connections ||
+    if (aborting_ || connections() - expected >= connections_max() ||
         (limited && !may_enter(peer_of(socket.fd, socket.tls).client, socket.counted))) {
         io_uring_prep_close(ring_->submission(), socket.fd);
         metrics_.turned_down.add();
@@ -268,8 +270,8 @@ bool worker::take_over(accepted const& socket) {
         return false;
     }
     tell([this, socket] {
+        accept(socket, 1);
         connection_count_.fetch_sub(1);
-        accept(socket);
     });
     return true;
 }
@@ -327,6 +329,7 @@ void worker::end_idle() {
 
 void worker::abort_all() {
     tell([this] {
+        aborting_ = true;  // also whom the listeners' queues still have
         for (auto *io = open_, *next = io; io != nullptr; io = next) {
             next = io->next_open;
             io->abort();
@@ -420,7 +423,7 @@ void worker::turn_until_finished() {
     while (!finishing_ || connections_.size() != 0 || accepts_still()) turn();
     report_last_uses();
     mailbox_->close();
-    while (!mailbox_->idle()) turn();
+    while (!mailbox_->idle() || connections_.size() != 0) turn();
     log_.flush();
     acceptors_.clear();
     desk_.reset();

@@ -95,7 +95,8 @@ class worker {
     void use(supplies given, std::function<void()> done);
     // Calls `done` on the worker's thread, between two turns: it lives.
     void ask(std::function<void()> done) { tell(std::move(done)); }
-    // Open connections, with those on their way from another worker; any thread, a little late.
+    // Open connections, with those that wait to be accepted here or are on their way from another
+    // worker; any thread, a little late.
     std::size_t connections() const { return connection_count_.load(); }
     // For the thread that answers `/metrics`; what stands in it is a little late.
     worker_metrics const& metrics() const { return metrics_; }
@@ -149,7 +150,9 @@ class worker {
     }
 
     bool accepting() const { return accepting_; }
-    void accept(accepted socket);
+    // `expected`: as many of the connections are counted that are this one.
+    void accept(accepted socket, std::size_t expected = 0);
+    std::size_t connections_max() const { return rules()->configuration.connections; }
     balance& who_serves() { return balance_; }
     // Connections that count although they are not accepted yet.
     void expect(std::ptrdiff_t change) {
@@ -232,6 +235,7 @@ class worker {
     std::atomic<std::size_t> connection_count_{0};
     balance balance_;
     bool accepting_ = true;
+    bool aborting_ = false;
     bool ends_idle_ = false;
     bool finishing_ = false;
     unsigned end_idle_in_ = 0;  // turns until idle connections are ended
