@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::size_t waiting_bytes_max = 16 * 1024 * 1024;
 // What a burst makes beyond these is freed again.
-constexpr std::size_t spare_buffers_max = 8;
-constexpr std::size_t spare_buffer_bytes_max = 1024 * 1024;
+constexpr std::size_t spare_buffers_max = 16;
+constexpr std::size_t spare_buffer_bytes_max = 256 * 1024;
 // Made at the start, so that a thread the machine lets wait for a moment costs nobody an
 // allocation.
 constexpr std::size_t first_buffers = 8;
-constexpr std::size_t first_buffer_bytes = 544 * 1024;
+constexpr std::size_t first_buffer_bytes = 160 * 1024;
 constexpr std::size_t method_bytes_max = 32;
 constexpr std::size_t path_bytes_max = 1024;
 constexpr std::size_t agent_bytes_max = 256;

@@ -1,5 +1,5 @@
 // The access log (API §13): one JSON line a request, with the key's id and never the key. A worker
-// formats into a buffer of its own and hands it, when it is 512 KiB or 250 ms old, to one thread
+// formats into a buffer of its own and hands it, when it is 128 KiB or 250 ms old, to one thread
 // that writes files. No request waits for the log: what the thread cannot take is counted and
 // dropped.
 #pragma once
@@ -110,7 +110,7 @@ class access_log_buffer {
     base::mono_ns due() const { return lines_.empty() ? 0 : since_ + age_max; }
 
   private:
-    static constexpr std::size_t bytes_max = 512 * 1024;
+    static constexpr std::size_t bytes_max = 128 * 1024;
     static constexpr base::mono_ns age_max = 250'000'000;
 
     log_thread& to_;
