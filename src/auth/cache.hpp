@@ -14,9 +14,9 @@
 // A state that only the clock changes (expiry, not_before) is no change of the record: it is asked
 // at every call, against `now.wall`.
 //
-// The requests of a burst mostly come with one key: its text is kept beside its digest until
-// `forget_text`, which the worker calls before its turn ends, and wiped then. All else that is kept
-// is no secret, and the bytes of the credential are the caller's to wipe.
+// The requests of a burst mostly come with one key: from the second time on its text is kept beside
+// its digest until `forget_text`, which the worker calls before its turn ends, and wiped then. All
+// else that is kept is no secret, and the bytes of the credential are the caller's to wipe.
 #pragma once
 
 #include <boost/smart_ptr/local_shared_ptr.hpp>

@@ -84,7 +84,7 @@ class alignas(64) worker_metrics {
 
     std::array<counter, static_cast<std::size_t>(base::problem::count_)> problems;
     std::array<counter, sources> credentials;
-    counter bytes_in, bytes_out;    // of messages, without TLS
+    counter bytes_in, bytes_out;               // of messages, without TLS
     counter accepted, turned_down, passed_on;  // connections
     counter handshakes_full, handshakes_resumed, handshakes_failed;
     counter turns, completions, starved, ring_refusals;

@@ -244,8 +244,8 @@ TEST_F(who_came_before_the_stop, is_answered_however_many_they_are) {
     int queue_max = 0;
     std::ifstream("/proc/sys/net/core/somaxconn") >> queue_max;
     if (queue_max < 4'000) GTEST_SKIP() << "queues of listeners are short";
+    std::atomic<bool> go_on = false;  // a worker may look at it until it ends
     two_workers two("http://127.0.0.1:0", 0, false);
-    std::atomic<bool> go_on = false;
     for (auto const i : {0u, 1u}) two[i].ask([&] { go_on.wait(false); });
     come(two, 2500);
     two.stop();
