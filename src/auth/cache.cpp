@@ -91,7 +91,7 @@ base::problem problem_of(model::key const& record, model::address const* client,
 
 table::entry make_identity(model::key&& record) {
     auto limits = limit::prepare(record.rate_limits, record.limit_slots);
-    return boost::make_local_shared<identity const>(identity{std::move(record), std::move(limits)});
+    return boost::make_local_shared<identity const>(identity{std::move(limits), std::move(record)});
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ table::entry cache::state::look_up(model::digest const& digest, store::snapshot 
     }
     ++count.misses;
     auto who = make_identity(std::move(*record));
-    known.insert(digest, who);
+    known.insert(who);
     return who;
 }
 

@@ -36,8 +36,8 @@ namespace latchkey::auth {
 // A key's record with its limits prepared. Immutable; counted without atomics, since it never
 // leaves its worker.
 struct identity {
-    model::key record;
     limit::policy limits;
+    model::key record;
 };
 
 // Proof that a key was accepted; only the cache makes one. Copied where a request must wait.
@@ -61,7 +61,7 @@ struct verdict {
 
 class cache {
   public:
-    explicit cache(std::size_t entries = 16 * 1024);  // a power of two, at least 8; 56 bytes each
+    explicit cache(std::size_t entries = 16 * 1024);  // a power of two, at least 8; 24 bytes each
     ~cache();
     cache(cache const&) = delete;
     cache& operator=(cache const&) = delete;

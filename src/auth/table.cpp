@@ -28,10 +28,9 @@ std::size_t table::index_of(model::digest const& digest) const {
     return bits & (buckets_.size() - 1);
 }
 
-// Up to the first ways, since most buckets are nearly empty.
+// With its first two ways. Where there are some thousand keys, a bucket seldom has more.
 void table::prefetch(model::digest const& digest) const {
-    auto const& in = buckets_[index_of(digest)];
-    base::prefetch(&in, offsetof(bucket, digests) + sizeof(model::digest));
+    base::prefetch(&buckets_[index_of(digest)], base::cache_line_bytes);
 }
 
 table::entry const* table::find(model::digest const& digest) {
@@ -41,14 +40,14 @@ table::entry const* table::find(model::digest const& digest) {
     return &in.who[way];
 }
 
-void table::insert(model::digest const& digest, entry who) {
+void table::insert(entry who) {
+    auto const& digest = who->record.digest;
     auto const [in, there] = locate(digest);
     base::check(there == ways, "a digest twice in the cache");
     unsigned const way = make_room(in);
     in.used |= 1u << way;
     in.touched |= 1u << way;
     in.tags[way] = tag_of(digest);
-    in.digests[way] = digest;
     in.who[way] = std::move(who);
 }
 
@@ -77,10 +76,12 @@ table::place table::locate(model::digest const& digest) {
     for (unsigned way = 0; way < ways; ++way) alike |= unsigned{in.tags[way] == tag} << way;
     for (alike &= in.used; alike != 0; alike &= alike - 1) {
         unsigned const way = static_cast<unsigned>(std::countr_zero(alike));
-        // It is this one but for once in 65,536 times, and is read next.
-        base::prefetch(in.who[way].get(), sizeof(identity));
-        if (std::memcmp(in.digests[way].data(), digest.data(), digest.size()) == 0)
-            return {in, way};
+        // It is this one but for once in 65,536 times, and what each request asks is read next.
+        auto const& who = *in.who[way];
+        auto const* const begin = reinterpret_cast<char const*>(&who);
+        auto const* const rest = reinterpret_cast<char const*>(&who.record.name);
+        base::prefetch(begin, static_cast<std::size_t>(rest - begin));
+        if (who.record.digest == digest) return {in, way};
     }
     return {in, ways};
 }

@@ -1,7 +1,7 @@
 // The cache's table: digest → identity, of fixed size, in buckets of eight. A digest is uniform and
-// nobody can choose it, so its own bits pick the bucket, and it is compared as a whole without
-// regard to time: what a client learns about SHA-256 of its own guess is nothing. One owner, one
-// thread.
+// nobody can choose it, so its own bits pick the bucket, and it is compared as a whole, with the
+// one in the key's record, without regard to time: what a client learns about SHA-256 of its own
+// guess is nothing. One owner, one thread.
 #pragma once
 
 #include <array>
@@ -24,9 +24,9 @@ class table {
     void prefetch(model::digest const& digest) const;
     // Null when it is not there. The pointer holds until the next `insert`, `erase` or `clear`.
     entry const* find(model::digest const& digest);
-    // The digest must not be there. Pushes out one that was not found of late when its bucket is
+    // Its digest must not be there. Pushes out one that was not found of late when its bucket is
     // full.
-    void insert(model::digest const& digest, entry who);
+    void insert(entry who);
     bool erase(model::digest const& digest);
     std::size_t clear();  // how many there were
 
@@ -34,12 +34,11 @@ class table {
     static constexpr unsigned ways = 8;
 
     struct alignas(64) bucket {
-        std::array<std::uint16_t, ways> tags{};  // of each digest, so that a probe reads few lines
+        std::array<std::uint16_t, ways> tags{};  // of each digest: others' are not read
         std::uint8_t used = 0;                   // a bit for each way
         std::uint8_t touched = 0;                // found since the hand passed
         std::uint8_t hand = 0;
         std::array<entry, ways> who;
-        std::array<model::digest, ways> digests;
     };
     struct place {
         bucket& in;

@@ -43,28 +43,30 @@ inline constexpr std::uint32_t rate_window_seconds_max = 31'536'000;
 std::vector<rate_limit> default_rate_limits();  // minute 600/60, hour 20000/3600
 
 struct key {
+    // What every request with it asks lies together, in few lines of the processor's cache.
     model::id id = 0;
     model::digest digest{};
-    std::string name;
-    std::string project = "default";
-    model::environment environment = environment::development;
-    std::string start;  // empty: imported digest, null
-    std::string last4;
     scope_set scopes;
     base::wall_ms not_before = 0;  // 0: null, in all times here
     base::wall_ms expires_at = 0;
+    base::wall_ms deactivated_at = 0;
+    base::wall_ms rotation_ends_at = 0;
+    deactivation deactivation_reason = deactivation::none;
+    model::environment environment = environment::development;
+    std::vector<cidr> ip_allowlist;
+    std::string project = "default";
+    // The rest.
+    std::string name;
+    std::string start;  // empty: imported digest, null
+    std::string last4;
     base::wall_ms created_at = 0;
     model::id created_by = 0;  // 0: the command line
-    base::wall_ms deactivated_at = 0;
-    deactivation deactivation_reason = deactivation::none;
     model::id replaces = 0;
     model::id replaced_by = 0;
-    base::wall_ms rotation_ends_at = 0;
     model::id lineage = 0;  // the first of the line of keys whose latest this is; 0: itself
     std::vector<rate_limit> rate_limits = default_rate_limits();
     // Slot of each limit in the key's line of buckets; a limit keeps its slot by name.
     std::vector<std::uint8_t> limit_slots;
-    std::vector<cidr> ip_allowlist;
     std::map<std::string, std::string> metadata;
 
     // The same for a key and for all that rotations put in its place.

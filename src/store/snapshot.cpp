@@ -106,6 +106,8 @@ std::optional<model::key> snapshot::key_with_digest(model::digest const& digest)
     auto const id = state_->readable(read_id(*bytes));
     if (!id) return std::nullopt;
     auto found = key(*id);
+    // Another's key must not be taken for this one.
+    if (found && found->digest != digest) found.reset();
     if (!found) state_->damaged = true;
     return found;
 }

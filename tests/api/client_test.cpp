@@ -120,8 +120,8 @@ TEST_F(api_test, the_client_is_the_right_most_entry_that_is_no_proxy) {
         {{"X-Forwarded-For: _hidden"}, ""},
     };
     auto const allowed = at.add_key(
-        {"*"}, {.rate_limits = {},
-                .ip_allowlist = {network("198.51.100.0/24"), network("2001:db8:2::/48")}});
+        {"*"}, {.ip_allowlist = {network("198.51.100.0/24"), network("2001:db8:2::/48")},
+                .rate_limits = {}});
     for (auto row : rows) {
         row.fields.push_back("X-Forwarded-Proto: https");
         EXPECT_EQ(at.ask("GET /api/v1/users", {}, row.fields).status, 200);
@@ -137,7 +137,7 @@ TEST_F(api_test, the_client_is_the_right_most_entry_that_is_no_proxy) {
 TEST_F(api_test, a_stranger_cannot_say_who_he_is) {
     at.rules.trusted_proxies = {network("10.0.0.0/8")};
     auto const inside = bearer(
-        at.add_key({"*"}, {.rate_limits = {}, .ip_allowlist = {network("198.51.100.0/24")}}));
+        at.add_key({"*"}, {.ip_allowlist = {network("198.51.100.0/24")}, .rate_limits = {}}));
     EXPECT_EQ(at.ask_bare("GET /api/v1/users", {},
                           {inside, "X-Forwarded-For: 198.51.100.9", "X-Forwarded-Proto: https"})
                   .code(),
@@ -147,8 +147,8 @@ TEST_F(api_test, a_stranger_cannot_say_who_he_is) {
 
 TEST_F(api_test, an_allowlist_names_networks) {
     auto const key = bearer(
-        at.add_key({"*"}, {.rate_limits = {},
-                           .ip_allowlist = {network("203.0.113.0/28"), network("2001:db8::/32")}}));
+        at.add_key({"*"}, {.ip_allowlist = {network("203.0.113.0/28"), network("2001:db8::/32")},
+                           .rate_limits = {}}));
     struct {
         std::string_view client;
         std::string_view code;

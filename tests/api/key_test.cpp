@@ -31,7 +31,7 @@ TEST(key_json, of_a_new_key) {
 }
 
 TEST(key_json, of_one_with_everything) {
-    model::key record{.id = 8, .project = "shop", .environment = model::environment::production};
+    model::key record{.id = 8, .environment = model::environment::production, .project = "shop"};
     record.not_before = record.expires_at = record.rotation_ends_at = now + 1;
     record.deactivated_at = now - 1;
     record.deactivation_reason = model::deactivation::compromised;

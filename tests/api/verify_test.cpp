@@ -70,7 +70,7 @@ TEST_F(verify, unknown_keys_get_no_id) {
 }
 
 TEST_F(verify, an_allowlist_needs_an_address) {
-    model::key record{.rate_limits = {}, .ip_allowlist = {*model::cidr::parse("192.0.2.0/24")}};
+    model::key record{.ip_allowlist = {*model::cidr::parse("192.0.2.0/24")}, .rate_limits = {}};
     auto const key = at.add_key({"*"}, std::move(record));
     EXPECT_EQ(code(key), "\"IP_NOT_ALLOWED\"");
     EXPECT_EQ(code(key, R"(,"ip":"192.0.3.1")"), "\"IP_NOT_ALLOWED\"");

@@ -268,10 +268,10 @@ TEST_F(cache_test, states_follow_the_clock_alone) {
 }
 
 TEST_F(cache_test, a_deactivated_key_is_known_by_name) {
-    auto const text = keys.add_fresh({.name = "old",
-                                      .expires_at = today - 5,
+    auto const text = keys.add_fresh({.expires_at = today - 5,
                                       .deactivated_at = today - 10,
-                                      .deactivation_reason = model::deactivation::manual});
+                                      .deactivation_reason = model::deactivation::manual,
+                                      .name = "old"});
     turn();
     auto const given = known.authenticate(text, nullptr, seen, now);
     EXPECT_EQ(given.problem, problem::key_deactivated);

@@ -10,9 +10,10 @@
 namespace latchkey::auth {
 namespace {
 
-table::entry some_identity(model::id id) {
+table::entry some_identity(model::digest const& digest, model::id id) {
     identity made;
     made.record.id = id;
+    made.record.digest = digest;
     return boost::make_local_shared<identity const>(std::move(made));
 }
 
@@ -25,7 +26,7 @@ model::digest alike(unsigned char which) {
 
 TEST(table, compares_whole_digests) {
     table known(8);
-    for (unsigned char i = 0; i < 8; ++i) known.insert(alike(i), some_identity(i + 1));
+    for (unsigned char i = 0; i < 8; ++i) known.insert(some_identity(alike(i), i + 1));
     for (unsigned char i = 0; i < 8; ++i) {
         auto const* const there = known.find(alike(i));
         ASSERT_NE(there, nullptr);
@@ -37,7 +38,7 @@ TEST(table, compares_whole_digests) {
 TEST(table, an_empty_way_is_no_digest_of_zeros) {
     table known(8);
     EXPECT_EQ(known.find(alike(0)), nullptr);
-    known.insert(alike(0), some_identity(1));
+    known.insert(some_identity(alike(0), 1));
     EXPECT_TRUE(known.erase(alike(0)));
     EXPECT_EQ(known.find(alike(0)), nullptr);
     EXPECT_FALSE(known.erase(alike(0)));
@@ -45,18 +46,18 @@ TEST(table, an_empty_way_is_no_digest_of_zeros) {
 
 TEST(table, makes_room_by_second_chance) {
     table known(8);
-    for (unsigned char i = 0; i < 8; ++i) known.insert(alike(i), some_identity(i + 1));
-    known.insert(alike(8), some_identity(9));  // all marks are taken away, the first goes
+    for (unsigned char i = 0; i < 8; ++i) known.insert(some_identity(alike(i), i + 1));
+    known.insert(some_identity(alike(8), 9));  // all marks are taken away, the first goes
     EXPECT_EQ(known.find(alike(0)), nullptr);
     for (unsigned char const i : {1, 2, 3, 4, 6, 7, 8}) EXPECT_NE(known.find(alike(i)), nullptr);
-    known.insert(alike(9), some_identity(10));  // the one that nobody asked for
+    known.insert(some_identity(alike(9), 10));  // the one that nobody asked for
     EXPECT_EQ(known.find(alike(5)), nullptr);
     for (unsigned char const i : {1, 2, 3, 4, 6, 7, 8, 9}) EXPECT_NE(known.find(alike(i)), nullptr);
 }
 
 TEST(table, lives_on_while_a_pushed_out_identity_is_held) {
     table known(8);
-    known.insert(alike(0), some_identity(7));
+    known.insert(some_identity(alike(0), 7));
     auto const held = *known.find(alike(0));
     EXPECT_EQ(known.clear(), 1u);
     EXPECT_EQ(held->record.id, 7);
@@ -86,7 +87,7 @@ TEST(table, is_never_wrong_about_what_it_has) {
             ASSERT_EQ(known.erase(digest), there != nullptr);
             model.erase(digest);
         } else if (there == nullptr) {
-            known.insert(digest, some_identity(step));
+            known.insert(some_identity(digest, step));
             model[digest] = step;
         }
         if (step % 5000 == 0) {

@@ -94,6 +94,18 @@ TEST_F(damages, of_keys_are_found_and_survived) {
     seen_.reset();
 }
 
+// A digest that leads to another's record is nobody's key.
+TEST_F(damages, of_the_index_give_nobody_anothers_key) {
+    write(table::index, digest_key(key_number(2).digest), id_key(1));
+    seen_.renew();
+    EXPECT_FALSE(seen_.key_with_digest(key_number(2).digest));
+    EXPECT_TRUE(seen_.damaged());
+    seen_.renew();
+    EXPECT_TRUE(seen_.key_with_digest(key_number(1).digest));
+    EXPECT_FALSE(seen_.damaged());
+    seen_.reset();
+}
+
 TEST_F(damages, of_indexes_are_found) {
     write(table::index, email_key("ann@example.org"), {});
     expect_damage("user 1 is not found by its e-mail address");
