@@ -163,6 +163,9 @@ base::mono_ns exchange::heard_again() const {
 key_source exchange::source() const {
     return state_->source;
 }
+bool exchange::let_in() const {
+    return state_->admitted && state_->quota.admitted() && !state_->for_others;
+}
 std::optional<model::address> const& exchange::client() const {
     return state_->client;
 }

@@ -104,6 +104,9 @@ class exchange {
     model::id key_id() const;  // 0: none; set on 403 and 429 too
     std::string_view project() const;
     key_source source() const;
+    // The limits of its key admitted it, and it came on its client's own connection, which no proxy
+    // shares with others.
+    bool let_in() const;
     // Not before then may the next request of this connection be looked at (limit::failures); 0: at
     // once. Never set for a proxy or a gateway, whose connection carries other clients too.
     base::mono_ns heard_again() const;
@@ -114,7 +117,6 @@ class exchange {
     struct state;
 
     bool is_secure(http::request const& request, peer const& from);
-    void prefetch(store::snapshot const& seen) const;
     need seek_in_body(http::framing const& framing, http::response& response);
     bool accept_key(desk& at, auth::verdict const& verdict, base::instant now,
                     http::response& response);

@@ -84,6 +84,15 @@ bool exchange::state::foreign() const {
     return takes != nullptr && takes->foreign;
 }
 
+// What the path names is fetched from memory while the key is looked at, and nobody waits for it. A
+// key that is not known costs a walk over a few branch pages for that, beside the look-up of its
+// digest; the record's page itself is not read before the request is admitted.
+std::optional<store::resource> exchange::state::reads() const {
+    auto const* const reading =
+        where.chosen == nullptr ? nullptr : std::get_if<read>(&where.chosen->run);
+    return reading != nullptr && path_id ? reading->shows : std::nullopt;
+}
+
 need exchange::begin(desk& at, http::request const& request, http::framing const& framing,
                      peer const& from, base::instant now, http::response& answer) {
     auto& s = *state_;
@@ -104,7 +113,8 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
     }
     s.source = found.source;
     auto const key = at.keys.present(found.key);
-    prefetch(at.snapshot);
+    auto const reads = s.reads();
+    if (reads) at.snapshot.prefetch_page(*reads, *s.path_id);
     auto const verdict =
         at.keys.authenticate(key, s.client ? &*s.client : nullptr, at.snapshot, now);
     wipe_credentials(request);
@@ -113,7 +123,7 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
         return refused({problem::key_missing, "keys are not taken from the query", {}, {}}, answer);
     if (!accept_key(at, verdict, now, answer)) return need::nothing;
     if (!admit(at, now, answer)) return need::nothing;
-    prefetch(at.snapshot);
+    if (reads) at.snapshot.prefetch_record(*reads, *s.path_id);
     if (s.where.gateway) return serve_gateway(at, request, now, answer);
     if (!find_handler(request, answer)) return need::nothing;
     if (!check_head(request, framing.body != body_kind::none, framing.expect_unknown, answer))
@@ -167,17 +177,6 @@ bool exchange::is_secure(http::request const& request, peer const& from) {
     }
     // A proxy that relays what it decrypted had the TLS with the client: only it knows.
     return from.tls || (from.relayed ? said : from.local);
-}
-
-// What the path names is fetched from memory while the key is looked at, and nobody waits for it. A
-// key that is not known costs a walk over a few branch pages for that, beside the look-up of its
-// digest; the record's page itself is not read before the request is admitted.
-void exchange::prefetch(store::snapshot const& seen) const {
-    auto const& s = *state_;
-    auto const* const reading =
-        s.where.chosen == nullptr ? nullptr : std::get_if<read>(&s.where.chosen->run);
-    if (reading != nullptr && reading->prefetch != nullptr && s.path_id)
-        (seen.*reading->prefetch)(*s.path_id);
 }
 
 // None of the ways that need no body: a POST may carry its key in its body (API §2, way 4).

@@ -18,7 +18,7 @@ constexpr route table[] = {
     {method::post, "/api/v1/users", operations::create_user, scope::users_write,
      write{plan_create_user, answer_user_created}, true},
     {method::get, "/api/v1/users/{id}", operations::get_user, scope::users_read,
-     read{get_user, scope_of_include, &store::snapshot::prefetch_user}, true},
+     read{get_user, scope_of_include, store::resource::user}, true},
     {method::put, "/api/v1/users/{id}", operations::replace_user, scope::users_write,
      write{plan_replace_user, answer_user}, true},
     {method::patch, "/api/v1/users/{id}", operations::patch_user, scope::users_write,
@@ -33,7 +33,7 @@ constexpr route table[] = {
     {method::post, "/api/v1/posts", operations::create_post, scope::posts_write,
      write{plan_create_post, answer_post_created}, true},
     {method::get, "/api/v1/posts/{id}", operations::get_post, scope::posts_read,
-     read{get_post, nullptr, &store::snapshot::prefetch_post}, true},
+     read{get_post, nullptr, store::resource::post}, true},
     {method::put, "/api/v1/posts/{id}", operations::replace_post, scope::posts_write,
      write{plan_replace_post, answer_post}, true},
     {method::patch, "/api/v1/posts/{id}", operations::patch_post, scope::posts_write,
@@ -206,6 +206,20 @@ match find_route(method verb, std::string_view path) {
     for (auto row = end->row; row != none; row = tree.next_row[row])
         if (serves(table[row], verb)) found.chosen = &table[row];
     return found;
+}
+
+std::optional<foreseen> foresee(std::string_view request) {
+    constexpr std::string_view verb = "GET ";
+    constexpr std::size_t path_bytes_max = 64;  // of those that name a record
+    if (!request.starts_with(verb)) return std::nullopt;
+    auto const target = request.substr(verb.size(), path_bytes_max);
+    auto const where = find_route(method::get, target.substr(0, target.find(' ')));
+    if (where.chosen == nullptr) return std::nullopt;
+    auto const* const reading = std::get_if<read>(&where.chosen->run);
+    if (reading == nullptr || !reading->shows) return std::nullopt;
+    auto const id = parse_id(where.last);
+    if (!id) return std::nullopt;
+    return foreseen{*reading->shows, *id};
 }
 
 std::string allowed_methods(std::string_view pattern) {

@@ -82,13 +82,11 @@ using open_fn = std::optional<trouble> (*)(std::string_view rest, settings const
 // A further scope that a query asks for; nullopt: none.
 using also_fn = std::optional<model::scope> (*)(std::string_view raw_query);
 
-// Has the record of the path's id fetched while the key is looked at.
-using prefetch_fn = void (store::snapshot::*)(model::id) const;
-
 struct read {
     read_fn run;
     also_fn also = nullptr;
-    prefetch_fn prefetch = nullptr;
+    // Reads the record of the path's id, which can be fetched before it is known who asks.
+    std::optional<store::resource> shows = std::nullopt;
 };
 struct write {
     write_fn plan;
@@ -136,6 +134,14 @@ struct match {
     route const* chosen = nullptr;  // the one of the method (HEAD as GET); null: 405
 };
 match find_route(http::method method, std::string_view path);
+
+// The record that a request which begins so is going to read, where that is plain to see. Nothing
+// is judged, so it is a guess, and good for a prefetch only.
+struct foreseen {
+    store::resource which;
+    model::id id;
+};
+std::optional<foreseen> foresee(std::string_view request);
 
 // "GET, HEAD, OPTIONS, POST": what a pattern answers, for Allow; of an empty one what any does.
 std::string allowed_methods(std::string_view pattern);

@@ -286,6 +286,7 @@ bool connection::write_answer() {
     entry.code = answer.code;
     entry.bytes_out = out.size() - before;
     on_.note(*job_, io_.peer());
+    io_.set_known(answer.status < 400 && job_->exchange.let_in());
     return !close;
 }
 

@@ -193,6 +193,9 @@ void append_workings(measured const& of, page& to) {
         .sample(sum(of, &worker_metrics::turns));
     to.family("latchkey_completions_total", "counter", "Completions that the kernel delivered.")
         .sample(sum(of, &worker_metrics::completions));
+    to.family("latchkey_requests_foreseen_total", "counter",
+              "Requests whose record was looked for before their turn.")
+        .sample(sum(of, &worker_metrics::foreseen));
     to.family("latchkey_ring_refusals_total", "counter",
               "Enters that the kernel turned down for want of memory.")
         .sample(sum(of, &worker_metrics::ring_refusals));

@@ -88,6 +88,7 @@ class alignas(64) worker_metrics {
     counter accepted, turned_down, passed_on;  // connections
     counter handshakes_full, handshakes_resumed, handshakes_failed;
     counter turns, completions, starved, ring_refusals;
+    counter foreseen;  // requests whose record was looked for before their turn
     // Set once a turn.
     counter in_flight, held_bytes, free_buffers;
     counter cache_hits, cache_misses, cache_unknown, cache_malformed, cache_dropped;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <functional>
 
+#include "api/route.hpp"
 #include "base/bytes.hpp"
 #include "base/check.hpp"
 #include "server/address.hpp"
@@ -52,6 +53,9 @@ transport::transport(worker& home, accepted const& socket)
     receive_.complete = [](uring::operation& self, std::int32_t result, std::uint32_t flags) {
         static_cast<socket_operation&>(self).io->on_receive(result, flags);
     };
+    receive_.foresee = [](uring::operation& self, std::int32_t result, std::uint32_t flags) {
+        static_cast<socket_operation&>(self).io->foresee(result, flags);
+    };
     send_.complete = [](uring::operation& self, std::int32_t result, std::uint32_t) {
         static_cast<socket_operation&>(self).io->on_send(result);
     };
@@ -88,6 +92,13 @@ void transport::begin_receive() {
     io_uring_prep_recv_multishot(sqe, fd_, nullptr, 0, 0);
     sqe->flags |= IOSQE_BUFFER_SELECT;
     sqe->buf_group = uring::buffers::group;
+}
+
+// Only where a key let the request before in: who has none has no record's page read. What TLS has
+// sealed nobody can look at ahead.
+void transport::foresee(std::int32_t result, std::uint32_t flags) const {
+    if (!known_ || !idle_ || session_ || result <= 0 || !(flags & IORING_CQE_F_BUFFER)) return;
+    if (auto const seen = api::foresee(home_.buffers().peek(flags, result))) home_.foresee(*seen);
 }
 
 void transport::on_receive(std::int32_t result, std::uint32_t flags) {

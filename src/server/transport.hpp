@@ -90,6 +90,8 @@ class transport {
     // No request and no part of one is in hand; the worker ends such connections when it drains.
     void set_idle(bool idle) { idle_ = idle; }
     bool idle() const { return idle_; }
+    // A key let its last request in: what the next one reads may be fetched before that is judged.
+    void set_known(bool known) { known_ = known; }
 
     // No further answers: sends what there is, then closes in order (RFC 9112 §9.6).
     void finish();
@@ -130,6 +132,7 @@ class transport {
     };
 
     void begin_receive();
+    void foresee(std::int32_t result, std::uint32_t flags) const;
     void on_receive(std::int32_t result, std::uint32_t flags);
     void take_in(std::string_view bytes);
     void take_sealed(std::string_view bytes);
@@ -170,6 +173,7 @@ class transport {
     wait waiting_for_ = wait::input;
     news news_ = news::bytes;
     bool idle_ = true;
+    bool known_ = false;
     bool input_ended_ = false;
     bool paused_ = false;
     bool dirty_ = false;

@@ -43,7 +43,9 @@ struct errand : coro::resumption {
 }  // namespace
 
 worker::worker(common& shared, unsigned index, supplies given)
-    : shared_(shared), index_(index), given_(std::move(given)), log_(shared.log), balance_(*this) {}
+    : shared_(shared), index_(index), given_(std::move(given)), log_(shared.log), balance_(*this) {
+    for (auto& ids : foreseen_) ids.reserve(looked_ahead_max);
+}
 
 worker::~worker() {
     if (thread_.joinable()) thread_.join();
@@ -111,12 +113,34 @@ bool worker::may_block() const {
 void worker::run_ready() {
     auto const end = std::min(ready_.size(), next_ready_ + completions_per_turn_max);
     metrics_.completions.add(end - next_ready_);
-    for (; next_ready_ < end; ++next_ready_) {
-        auto const done = ready_[next_ready_];
-        if (next_ready_ + 2 < end) base::prefetch(ready_[next_ready_ + 2].op, 1);
-        done.op->complete(*done.op, done.result, done.flags);
+    auto const searches = snapshot_->searches();
+    auto const answers = answers_in_turn_;
+    while (next_ready_ < end) {
+        auto const part = std::min(end, next_ready_ + looked_ahead_max);
+        if (looks_ahead_) look_ahead(part);
+        for (; next_ready_ < part; ++next_ready_) {
+            auto const done = ready_[next_ready_];
+            if (next_ready_ + 2 < end) base::prefetch(ready_[next_ready_ + 2].op, 1);
+            done.op->complete(*done.op, done.result, done.flags);
+        }
     }
     if (next_ready_ == ready_.size()) ready_.clear(), next_ready_ = 0;
+    if (answers_in_turn_ != answers) looks_ahead_ = snapshot_->searches() != searches;
+}
+
+// The records that the next requests are going to read come from memory all at once, not one after
+// the other while each request waits for its own.
+void worker::look_ahead(std::size_t end) {
+    for (auto i = next_ready_; i < end; ++i) {
+        auto const& next = ready_[i];
+        if (next.op->foresee != nullptr) next.op->foresee(*next.op, next.result, next.flags);
+    }
+    for (auto const which : {store::resource::user, store::resource::post}) {
+        auto& ids = foreseen_[static_cast<std::size_t>(which)];
+        snapshot_->prefetch(which, ids);
+        metrics_.foreseen.add(ids.size());
+        ids.clear();
+    }
 }
 
 void worker::run_again() {

@@ -8,6 +8,7 @@
 // answered is seen by every later request on every worker.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "api/exchange.hpp"
+#include "api/route.hpp"
 #include "base/bytes.hpp"
 #include "coro/frame_pool.hpp"
 #include "coro/scope.hpp"
@@ -130,6 +132,12 @@ class worker {
     // A request was answered: it is counted and logged.
     void note(job const& done, api::peer const& from);
 
+    // A request that is going to be looked at in this turn reads that.
+    void foresee(api::foreseen const& seen) {
+        if (snapshot_->at_hand(seen.which, seen.id)) return;
+        foreseen_[static_cast<std::size_t>(seen.which)].push_back(seen.id);
+    }
+
     void add(transport& io);
     void remove(transport& io);
     void mark_dirty(transport& io);
@@ -170,6 +178,7 @@ class worker {
         worker* self = nullptr;
     };
     static constexpr std::size_t completions_per_turn_max = 4096;
+    static constexpr std::size_t looked_ahead_max = 64;
     static constexpr std::size_t handshakes_per_turn_max = 4;
 
     void thread_main(std::vector<listener> const* listeners, std::atomic<int>* started,
@@ -180,6 +189,7 @@ class worker {
     void turn_until_finished();
     void turn();
     void run_ready();
+    void look_ahead(std::size_t end);
     void run_handshakes();
     void run_again();
     void flush_dirty();
@@ -223,6 +233,8 @@ class worker {
 
     std::vector<uring::completion> ready_;
     std::size_t next_ready_ = 0;
+    std::array<std::vector<model::id>, 2> foreseen_;  // by store::resource
+    bool looks_ahead_ = false;  // the last requests had to search for a record
     std::vector<transport*> again_, handshakes_, starved_, batch_;
     transport* dirty_ = nullptr;
     transport* open_ = nullptr;

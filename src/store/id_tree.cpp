@@ -28,7 +28,7 @@ constexpr unsigned depth_max = 32;  // LMDB's own bound
 constexpr std::size_t magic_at = 16, version_at = 20;
 constexpr std::uint32_t magic = 0xBEEFC0DE, data_version = 1;
 
-constexpr std::size_t record_bytes_usual = 192;  // of a user, with its entry's head
+constexpr std::size_t record_bytes_usual = 192;   // of a user, with its entry's head
 constexpr std::uint64_t unreadable = UINT64_MAX;  // no id and no page
 
 template <class Integer>
@@ -38,7 +38,9 @@ Integer read(char const* at) {
     return value;
 }
 
-class page {
+}  // namespace
+
+class id_tree::page {
   public:
     page(char const* bytes, std::size_t size, std::uint64_t number, std::uint16_t kind)
         : bytes_(bytes), size_(size) {
@@ -70,23 +72,24 @@ class page {
         return std::string_view(begin, size);
     }
 
-    // Where the key stands if the ids from `low` to below `high` are spread evenly. At the right
-    // edge of the tree, where no branch says where the ids end, those of the page itself do.
-    std::size_t guess(std::uint64_t wanted, std::uint64_t low, std::uint64_t high) const {
-        if (high <= low) high = key(count_ - 1) + 1;
+    // Where the key stands if the page's ids are spread evenly. At the right edge of the tree,
+    // where no branch says where the ids end, those of the page itself do.
+    std::size_t guess(place const& to) const {
+        auto const wanted = static_cast<std::uint64_t>(to.wanted), low = to.low;
+        auto const high = to.high > low ? to.high : key(count_ - 1) + 1;
         if (wanted >= high) return count_ - 1;
         if (wanted < low || high - low > UINT32_MAX) return count_ / 2;
         return static_cast<std::size_t>((wanted - low) * count_ / (high - low));
     }
 
-    // The last entry from `first` on whose key is not above `wanted`; the one before `first` when
+    // The last entry from `first` on whose key is not above the wanted; the one before `first` when
     // there is none. Looks at the guess first, and from there on in growing steps until it is
     // between two, which are then halved.
-    std::size_t last_not_above(std::uint64_t wanted, std::size_t first, std::uint64_t low,
-                               std::uint64_t high) const {
+    std::size_t last_not_above(place const& to, std::size_t first) const {
+        auto const wanted = static_cast<std::uint64_t>(to.wanted);
         std::size_t begin = first, end = count_;  // the entry behind it is one of these
         if (begin >= end) return begin - 1;
-        std::size_t at = std::max(first, guess(wanted, low, high)), step = 1;
+        std::size_t at = std::max(first, guess(to)), step = 1;
         while (begin < end) {
             if (at < begin || at >= end) at = begin + (end - begin) / 2;
             auto const there = key(at);
@@ -103,14 +106,22 @@ class page {
         return begin - 1;
     }
 
-    void prefetch_entry(std::size_t index) const {
-        if (auto const* const at = entry(index, key_size)) base::prefetch(at, record_bytes_usual);
+    // Where `last_not_above` is likely to look first, and so much of what is there.
+    void prefetch_offset(place const& to) const {
+        if (count_ != 0) base::prefetch(offset_at(guess(to)), sizeof(std::uint16_t));
+    }
+    void prefetch_entry(place const& to, std::size_t size) const {
+        if (count_ == 0) return;
+        if (auto const* const there = entry(guess(to), key_size)) base::prefetch(there, size);
     }
 
   private:
+    char const* offset_at(std::size_t index) const {
+        return bytes_ + page_head + index * sizeof(std::uint16_t);
+    }
     // Null: it is not within the page, with a key of that size.
     char const* entry(std::size_t index, std::size_t with_key) const {
-        auto const offset = read<std::uint16_t>(bytes_ + page_head + index * sizeof(std::uint16_t));
+        auto const offset = read<std::uint16_t>(offset_at(index));
         bool const within = offset >= page_head && offset + entry_head + with_key <= size_;
         return within ? bytes_ + offset : nullptr;
     }
@@ -119,8 +130,6 @@ class page {
     std::size_t size_;
     std::size_t count_ = 0;
 };
-
-}  // namespace
 
 void id_tree::follow(MDB_txn* txn, MDB_dbi main, std::string_view table, std::string_view map) {
     map_ = nullptr;
@@ -142,43 +151,88 @@ void id_tree::follow(MDB_txn* txn, MDB_dbi main, std::string_view table, std::st
     if (depth_ <= depth_max) map_ = map.data();
 }
 
-id_tree::leaf id_tree::leaf_of(model::id id) const {
-    auto const wanted = static_cast<std::uint64_t>(id);
-    leaf at{.wanted = id, .number = root_};
-    for (auto level = depth_; level > 1; --level) {
-        if (at.number >= pages_) return {};
-        page const here(map_ + at.number * page_bytes_, page_bytes_, at.number, branch_kind);
-        if (here.count() == 0) return {};
-        auto const found = here.last_not_above(wanted, 1, at.low, at.high);
-        if (found != 0) at.low = here.key(found);
-        if (found + 1 < here.count()) at.high = here.key(found + 1);
-        at.number = here.child(found);
-    }
-    return at.number < pages_ ? at : leaf{};
+// Without entries when it is no such page.
+id_tree::page id_tree::at(place const& there, std::uint16_t kind) const {
+    return page(map_ + there.number * page_bytes_, page_bytes_, there.number, kind);
 }
 
-void id_tree::prefetch(model::id id) {
-    if (map_ == nullptr) return;
-    auto& at = prefetched_;
-    if (at.wanted != id) {
-        at = leaf_of(id);
-        // With all of its offsets, but where records are very small.
-        base::prefetch(map_ + at.number * page_bytes_, 2 * base::cache_line_bytes);
-        return;
+// From a branch page to the one below; false: it is not sound.
+bool id_tree::descend(place& there) const {
+    auto const here = at(there, branch_kind);
+    if (here.count() == 0) return false;
+    auto const found = here.last_not_above(there, 1);
+    if (found != 0) there.low = here.key(found);
+    if (found + 1 < here.count()) there.high = here.key(found + 1);
+    there.number = here.child(found);
+    return there.number < pages_;
+}
+
+id_tree::place id_tree::leaf_of(model::id id) const {
+    place there{.wanted = id, .number = root_};
+    if (root_ >= pages_) return {};
+    for (auto level = depth_; level > 1; --level)
+        if (!descend(there)) return {};
+    return there;
+}
+
+// With all of its offsets, but where records are very small.
+void id_tree::prefetch_head(place const& there) const {
+    base::prefetch(map_ + there.number * page_bytes_, 2 * base::cache_line_bytes);
+}
+
+void id_tree::prefetch_entry(place& there) const {
+    there.record_asked = true;
+    at(there, leaf_kind).prefetch_entry(there, record_bytes_usual);
+}
+
+void id_tree::prefetch_page(model::id id) {
+    auto& there = prefetched_[index_of(id)];
+    if (map_ == nullptr || there.wanted == id) return;
+    there = leaf_of(id);
+    prefetch_head(there);
+}
+
+void id_tree::prefetch_record(model::id id) {
+    auto& there = prefetched_[index_of(id)];
+    if (map_ != nullptr && there.wanted == id && !there.record_asked) prefetch_entry(there);
+}
+
+void id_tree::prefetch(std::span<model::id const> ids) {
+    if (map_ == nullptr || root_ >= pages_) return;
+    for (; ids.size() > places; ids = ids.subspan(places)) prefetch_some(ids.first(places));
+    prefetch_some(ids);
+}
+
+void id_tree::prefetch_some(std::span<model::id const> ids) {
+    auto const ways = std::span(ways_).first(ids.size());
+    for (std::size_t i = 0; i < ways.size(); ++i) ways[i] = {.wanted = ids[i], .number = root_};
+    for (auto level = depth_; level > 1; --level) {
+        if (level != depth_) prefetch_branches(ways);  // the root is at hand
+        for (auto& each : ways)
+            if (!descend(each)) each = {};
+        for (auto const& each : ways) prefetch_head(each);
     }
-    page const here(map_ + at.number * page_bytes_, page_bytes_, at.number, leaf_kind);
-    if (here.count() == 0) return;
-    here.prefetch_entry(here.guess(static_cast<std::uint64_t>(id), at.low, at.high));
+    for (auto& each : ways) {
+        prefetch_entry(each);
+        if (each.wanted != 0) prefetched_[index_of(each.wanted)] = each;
+    }
+}
+
+// What `descend` is going to read, but for their heads.
+void id_tree::prefetch_branches(std::span<place const> ways) const {
+    for (auto const& each : ways) at(each, branch_kind).prefetch_offset(each);
+    for (auto const& each : ways) at(each, branch_kind).prefetch_entry(each, entry_head + key_size);
 }
 
 std::optional<std::string_view> id_tree::find(model::id id) const {
     if (map_ == nullptr) return std::nullopt;
-    auto const at = prefetched_.wanted == id ? prefetched_ : leaf_of(id);
-    if (at.wanted != id) return std::nullopt;
-    page const here(map_ + at.number * page_bytes_, page_bytes_, at.number, leaf_kind);
-    auto const wanted = static_cast<std::uint64_t>(id);
-    auto const found = here.last_not_above(wanted, 0, at.low, at.high);
-    if (found >= here.count() || here.key(found) != wanted) return std::nullopt;
+    auto const& asked = prefetched_[index_of(id)];
+    auto const there = asked.wanted == id ? asked : leaf_of(id);
+    if (there.wanted != id) return std::nullopt;
+    auto const here = at(there, leaf_kind);
+    auto const found = here.last_not_above(there, 0);
+    if (found >= here.count() || here.key(found) != static_cast<std::uint64_t>(id))
+        return std::nullopt;
     return here.value(found);
 }
 

@@ -28,6 +28,10 @@ bool was_overtaken(MDB_env* env, std::uint64_t version) {
     return info.me_last_txnid > version + 1;
 }
 
+table table_of(resource which) {
+    return which == resource::user ? table::users : table::posts;
+}
+
 }  // namespace
 
 snapshot::snapshot(environment& store) : state_(std::make_unique<state>(store.native())) {}
@@ -62,11 +66,20 @@ void snapshot::forget_damage() {
     state_->damaged = false;
 }
 
-void snapshot::prefetch_user(model::id id) const {
-    state_->prefetch(table::users, id);
+void snapshot::prefetch_page(resource which, model::id id) const {
+    if (!at_hand(which, id)) state_->tree_of(table_of(which)).prefetch_page(id);
 }
-void snapshot::prefetch_post(model::id id) const {
-    state_->prefetch(table::posts, id);
+void snapshot::prefetch_record(resource which, model::id id) const {
+    if (!at_hand(which, id)) state_->tree_of(table_of(which)).prefetch_record(id);
+}
+void snapshot::prefetch(resource which, std::span<model::id const> ids) const {
+    if (!ids.empty()) state_->tree_of(table_of(which)).prefetch(ids);
+}
+bool snapshot::at_hand(resource which, model::id id) const {
+    return state_->remembered(table_of(which), id).has_value();
+}
+std::uint64_t snapshot::searches() const {
+    return state_->searches;
 }
 
 std::optional<model::user_view> snapshot::user(model::id id) const {
@@ -169,15 +182,11 @@ std::optional<std::string_view> snapshot::state::get(table where, std::string_vi
 std::optional<std::string_view> snapshot::state::record(table where, model::id id) {
     base::check(live, "a query of a snapshot that was reset");
     if (auto const known = remembered(where, id)) return known;
+    ++searches;
     auto bytes = tree_of(where).find(id);
     if (!bytes) bytes = get(where, id_key(id));
     if (bytes) place_of(where, id) = {name_of(where, id), version, *bytes};
     return bytes;
-}
-
-void snapshot::state::prefetch(table where, model::id id) {
-    base::check(live, "a query of a snapshot that was reset");
-    if (!remembered(where, id)) tree_of(where).prefetch(id);
 }
 
 std::optional<std::string_view> snapshot::state::remembered(table where, model::id id) {
@@ -187,6 +196,7 @@ std::optional<std::string_view> snapshot::state::remembered(table where, model::
 }
 
 id_tree& snapshot::state::tree_of(table where) {
+    base::check(live, "a query of a snapshot that was reset");
     auto const at = static_cast<std::size_t>(where);
     auto& there = trees_.at(at);
     if (there.version != version) {

@@ -56,6 +56,8 @@ struct key_filter {
     base::wall_ms now = 0;
 };
 
+enum class resource : std::uint8_t { user, post };
+
 class snapshot {
   public:
     explicit snapshot(environment& store);
@@ -75,9 +77,15 @@ class snapshot {
     void forget_damage();
 
     // What `user` or `post` is going to read is fetched from memory, and meanwhile other work can
-    // be done: the first call has its page come, a second one for the same id the record in it.
-    void prefetch_user(model::id id) const;
-    void prefetch_post(model::id id) const;
+    // be done. First the page that has it, of which nothing is read here; then the record.
+    void prefetch_page(resource which, model::id id) const;
+    void prefetch_record(resource which, model::id id) const;
+    // Both for several at once, whose waits overlap.
+    void prefetch(resource which, std::span<model::id const> ids) const;
+    // It was asked for of late, so it is found without a search.
+    bool at_hand(resource which, model::id id) const;
+    // How often a user or post was searched for; only grows.
+    std::uint64_t searches() const;
     std::optional<model::user_view> user(model::id id) const;
     std::optional<model::post_view> post(model::id id) const;
     std::optional<model::id> user_with_email(std::string_view email) const;  // ASCII case ignored

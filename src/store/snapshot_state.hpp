@@ -23,13 +23,16 @@ struct snapshot::state {
     bool damaged = false;
     std::uint64_t renewals = 0;
     std::uint64_t version = 0;
+    std::uint64_t searches = 0;
     std::array<MDB_cursor*, table_count> cursors{};
     std::array<std::uint64_t, table_count> cursor_renewals{};  // when each was last made current
 
     std::optional<std::string_view> get(table where, std::string_view key) const;
     // A user's or post's record.
     std::optional<std::string_view> record(table where, model::id id);
-    void prefetch(table where, model::id id);
+    // Found without a search, if it was asked for of late.
+    std::optional<std::string_view> remembered(table where, model::id id);
+    id_tree& tree_of(table where);
     MDB_cursor* cursor(table where);
 
     // The heads of this version; read at most once for each.
@@ -62,7 +65,6 @@ struct snapshot::state {
     found& place_of(table where, model::id id) {
         return found_[name_of(where, id) % found_.size()];
     }
-    std::optional<std::string_view> remembered(table where, model::id id);
 
     // The tables of users and of posts, as of a version.
     struct tree {
@@ -70,7 +72,6 @@ struct snapshot::state {
         id_tree pages;
     };
     std::array<tree, 2> trees_;
-    id_tree& tree_of(table where);
 
     std::uint64_t heads_version_ = 0;
     store::heads heads_;

@@ -86,6 +86,13 @@ std::span<char> buffers::view(std::uint32_t flags, std::int32_t result) {
     return {at(index), size};
 }
 
+std::string_view buffers::peek(std::uint32_t flags, std::int32_t result) const {
+    auto const index = index_of(flags);
+    base::check(index < count_ && result > 0, "a look into no receive buffer");
+    LATCHKEY_UNPOISON(at(index), bytes_each_);
+    return {at(index), static_cast<std::size_t>(result)};
+}
+
 void buffers::give_back(std::uint32_t flags) {
     auto const index = index_of(flags);
     LATCHKEY_POISON(at(index), bytes_each_);

@@ -32,6 +32,8 @@ class buffers {
 
     // What a completion with IORING_CQE_F_BUFFER in `flags` brought; ours until it is given back.
     std::span<char> view(std::uint32_t flags, std::int32_t result);
+    // The same for who only looks at it ahead of that; `result` must be positive.
+    std::string_view peek(std::uint32_t flags, std::int32_t result) const;
     void give_back(std::uint32_t flags);
     // Tells the kernel about everything given back since the last time.
     void publish();

@@ -14,6 +14,9 @@ namespace latchkey::uring {
 struct operation {
     // `result` as a system call's: a count, or a negative errno. `flags`: IORING_CQE_F_*.
     void (*complete)(operation& self, std::int32_t result, std::uint32_t flags) = nullptr;
+    // Null, or may be called ahead of that, before the operations that come first are completed:
+    // what it is going to need can be fetched meanwhile.
+    void (*foresee)(operation& self, std::int32_t result, std::uint32_t flags) = nullptr;
 };
 
 struct completion {

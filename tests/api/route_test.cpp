@@ -33,6 +33,26 @@ TEST(routes, each_pattern_has_each_method_once_and_allows_it) {
 }
 
 // Every way to a resource needs a scope, whatever the method.
+TEST(routes, what_a_request_is_going_to_read_is_foreseen_by_its_path) {
+    auto const sees = [](std::string_view request) -> std::string {
+        auto const seen = foresee(request);
+        if (!seen) return "nothing";
+        return (seen->which == store::resource::user ? "user " : "post ") +
+               std::to_string(seen->id);
+    };
+    EXPECT_EQ(sees("GET /api/v1/users/42 HTTP/1.1\r\nHost: a\r\n\r\n"), "user 42");
+    EXPECT_EQ(sees("GET /api/v1/posts/9007199254740991 HTTP/1.1\r\n"), "post 9007199254740991");
+    EXPECT_EQ(sees("GET /users/7 "), "user 7");
+    for (auto const* const other :
+         {"", "GET", "GET ", "GET /", "GET /api/v1/users HTTP/1.1\r\n", "GET /api/v1/users/0 HTTP",
+          "GET /api/v1/users/9007199254740992 HTTP/1.1", "GET /api/v1/users/a HTTP/1.1",
+          "GET /api/v1/users/1?include=posts HTTP/1.1", "GET /api/v1/users/1/posts HTTP/1.1",
+          "GET /api/v1/keys/1 HTTP/1.1", "GET /healthz HTTP/1.1", "DELETE /api/v1/users/1 HTTP/1.1",
+          "PATCH /api/v1/posts/1 HTTP/1.1", "get /api/v1/users/1 HTTP/1.1"})
+        EXPECT_EQ(sees(other), "nothing") << other;
+    EXPECT_EQ(sees("GET /" + std::string(100'000, 'x') + " HTTP/1.1"), "nothing");
+}
+
 TEST_F(api_test, routes_need_their_scope) {
     auto const id = at.add_user();
     at.add_post(id);

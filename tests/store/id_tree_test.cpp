@@ -72,6 +72,33 @@ class id_tree_test : public testing::Test {
     temporary_directory directory_;
 };
 
+// Was it found? Then it is what LMDB finds, to the address.
+bool agree(std::optional<std::string_view> seen, std::optional<std::string_view> wanted,
+           model::id id) {
+    if (!seen) return false;
+    EXPECT_TRUE(wanted) << id;
+    EXPECT_EQ(seen->data(), wanted->data()) << id;
+    EXPECT_EQ(seen->size(), wanted->size()) << id;
+    return true;
+}
+
+// After a prefetch of some at once as many are found, however many those are.
+void found_ahead_of(database const& in, MDB_txn* txn, std::vector<model::id> const& ids,
+                    std::size_t wanted) {
+    for (std::size_t const together : {1, 2, 63, 64, 65, 1000}) {
+        id_tree tree;
+        tree.follow(txn, in.main, "table", map_of(in.env));
+        std::size_t found = 0;
+        for (auto rest = std::span(ids); !rest.empty();) {
+            auto const some = rest.first(std::min(together, rest.size()));
+            rest = rest.subspan(some.size());
+            tree.prefetch(some);
+            for (auto const id : some) found += agree(tree.find(id), ask_lmdb(in, txn, id), id);
+        }
+        EXPECT_EQ(found, wanted) << together;
+    }
+}
+
 // How many of the ids were found without LMDB. What was found is what LMDB finds, to the address.
 std::size_t compare(database const& in, std::vector<model::id> const& ids) {
     auto* const txn = in.begin(MDB_RDONLY);
@@ -81,16 +108,11 @@ std::size_t compare(database const& in, std::vector<model::id> const& ids) {
     for (auto const id : ids) {
         auto const wanted = ask_lmdb(in, txn, id);
         for (int stage = 0; stage < 3; ++stage) {  // without a prefetch, and after one and two
-            auto const seen = tree.find(id);
-            if (seen) {
-                EXPECT_TRUE(wanted) << id;
-                EXPECT_EQ(seen->data(), wanted->data()) << id;
-                EXPECT_EQ(seen->size(), wanted->size()) << id;
-                found += stage == 0;
-            }
-            tree.prefetch(id);
+            found += agree(tree.find(id), wanted, id) && stage == 0;
+            stage == 0 ? tree.prefetch_page(id) : tree.prefetch_record(id);
         }
     }
+    found_ahead_of(in, txn, ids, found);
     ::mdb_txn_abort(txn);
     return found;
 }
@@ -108,13 +130,14 @@ TEST_F(id_tree_test, an_empty_table_and_one_that_is_not_there) {
     auto* const txn = in.begin(MDB_RDONLY);
     id_tree tree;
     EXPECT_FALSE(tree.find(1));
-    tree.prefetch(1);
+    tree.prefetch_page(1);
     tree.follow(txn, in.main, "no such table", map_of(in.env));
-    tree.prefetch(1);
+    tree.prefetch_page(1);
     EXPECT_FALSE(tree.find(1));
     EXPECT_FALSE(map_of(in.env).empty());
     tree.follow(txn, in.main, "table", {});
-    tree.prefetch(1);
+    tree.prefetch_page(1);
+    tree.prefetch(std::vector<model::id>{1, 2});
     EXPECT_FALSE(tree.find(1));
     ::mdb_txn_abort(txn);
 }
@@ -238,10 +261,12 @@ class damaged_file : public id_tree_test {
     // Asks for some; how many were found.
     std::size_t search() {
         std::size_t found = 0;
-        for (int i = 0; i < 50; ++i) {
-            auto const id = static_cast<model::id>(1 + random_() % last);
-            tree_.prefetch(id);
-            tree_.prefetch(id);
+        std::vector<model::id> ids(50);
+        for (auto& id : ids) id = static_cast<model::id>(1 + random_() % last);
+        if (random_() % 2 == 0) tree_.prefetch(ids);
+        for (auto const id : ids) {
+            tree_.prefetch_page(id);
+            tree_.prefetch_record(id);
             auto const seen = tree_.find(id);
             if (!seen) continue;
             ++found;
