@@ -44,6 +44,9 @@ struct errand : coro::resumption {
 
 worker::worker(common& shared, unsigned index, supplies given)
     : shared_(shared), index_(index), given_(std::move(given)), log_(shared.log), balance_(*this) {
+    // A turn that is busier than those before it allocates nothing.
+    ready_.reserve(receive_buffers);
+    for (auto* const list : {&again_, &batch_, &starved_}) list->reserve(receive_buffers);
     for (auto& ids : foreseen_) ids.reserve(looked_ahead_max);
 }
 
