@@ -16,11 +16,10 @@ namespace {
 constexpr std::size_t waiting_bytes_max = 16 * 1024 * 1024;
 // What a burst makes beyond these is freed again.
 constexpr std::size_t spare_buffers_max = 16;
-constexpr std::size_t spare_buffer_bytes_max = 256 * 1024;
+constexpr std::size_t spare_buffer_bytes_max = 2 * log_batch_bytes;
 // Made at the start, so that a thread the machine lets wait for a moment costs nobody an
 // allocation.
 constexpr std::size_t first_buffers = 8;
-constexpr std::size_t first_buffer_bytes = 160 * 1024;
 constexpr std::size_t method_bytes_max = 32;
 constexpr std::size_t path_bytes_max = 1024;
 constexpr std::size_t agent_bytes_max = 256;
@@ -121,7 +120,7 @@ log_thread::log_thread() {
     empty_.reserve(spare_buffers_max);
     batch_.reserve(spare_buffers_max);
     for (std::size_t i = 0; i < first_buffers; ++i)
-        empty_.emplace_back().reserve(first_buffer_bytes);
+        empty_.emplace_back().reserve(log_buffer_bytes);
 }
 
 base::result<std::unique_ptr<log_thread>> log_thread::open(std::string path) {

@@ -1,5 +1,5 @@
 // The access log (API §13): one JSON line a request, with the key's id and never the key. A worker
-// formats into a buffer of its own and hands it, when it is 128 KiB or 250 ms old, to one thread
+// formats into a buffer of its own and hands it, when it is 256 KiB or 250 ms old, to one thread
 // that writes files. No request waits for the log: what the thread cannot take is counted and
 // dropped.
 #pragma once
@@ -19,6 +19,11 @@
 #include "base/result.hpp"
 
 namespace latchkey::server {
+
+// What a worker hands over at once, and the room that its buffers have: with the lines of the turn
+// in which it comes to that.
+inline constexpr std::size_t log_batch_bytes = 256 * 1024;
+inline constexpr std::size_t log_buffer_bytes = log_batch_bytes + 64 * 1024;
 
 // What the server knows of a request; the rest is the exchange's.
 struct log_entry {
@@ -93,7 +98,9 @@ class log_thread {
 // A worker's part; its thread only.
 class access_log_buffer {
   public:
-    explicit access_log_buffer(log_thread& to) : to_(to) {}
+    explicit access_log_buffer(log_thread& to) : to_(to) {
+        if (to_.on()) lines_.reserve(log_buffer_bytes);
+    }
     bool on() const { return to_.on(); }
     std::string& lines(base::mono_ns now) {
         if (lines_.empty()) since_ = now;
@@ -101,7 +108,8 @@ class access_log_buffer {
     }
     // Hands over what is large or old enough.
     void turn(base::mono_ns now) {
-        if (!lines_.empty() && (lines_.size() >= bytes_max || now - since_ >= age_max)) flush();
+        bool const due = lines_.size() >= log_batch_bytes || now - since_ >= age_max;
+        if (!lines_.empty() && due) flush();
     }
     void flush() {
         if (!lines_.empty()) to_.hand_over(lines_);
@@ -110,7 +118,6 @@ class access_log_buffer {
     base::mono_ns due() const { return lines_.empty() ? 0 : since_ + age_max; }
 
   private:
-    static constexpr std::size_t bytes_max = 128 * 1024;
     static constexpr base::mono_ns age_max = 250'000'000;
 
     log_thread& to_;
