@@ -108,8 +108,8 @@ class access_log_buffer {
     }
     // Hands over what is large or old enough.
     void turn(base::mono_ns now) {
-        bool const due = lines_.size() >= log_batch_bytes || now - since_ >= age_max;
-        if (!lines_.empty() && due) flush();
+        bool const ripe = lines_.size() >= log_batch_bytes || now - since_ >= age_max;
+        if (!lines_.empty() && ripe) flush();
     }
     void flush() {
         if (!lines_.empty()) to_.hand_over(lines_);

@@ -192,6 +192,8 @@ describe('/metrics', () => {
     assert.ok(lookups('hit') > 40 && lookups('miss') >= 2 && lookups('malformed') === 1);
     assert.ok(grew('latchkey_tls_handshakes_total{result="full"}') >= 1);
     assert.ok(grew('latchkey_connections_accepted_total') >= 10);
+    for (const name of ['latchkey_connections_passed_on_total', 'latchkey_requests_foreseen_total'])
+      assert.ok(Number.isInteger(after[name]), name);
     assert.ok(grew('latchkey_received_bytes_total') > 5000 && grew('latchkey_sent_bytes_total') > 10_000);
     assert.ok(after.latchkey_store_used_bytes > 0 && after.latchkey_store_map_bytes === 64 * 2 ** 30);
     assert.ok(after.latchkey_receive_buffers_free > 1000);

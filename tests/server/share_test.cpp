@@ -65,9 +65,10 @@ bool comes_true(auto holds) {
 // Two workers beside the one that brings what they stand on.
 class two_workers {
   public:
-    explicit two_workers(std::string const& url, unsigned first_index, bool shared)
+    two_workers(std::string const& url, unsigned first_index, bool shared,
+                config const& settings = {})
         : socket_(listening::open(parse_listen_address(url).value(), shared ? 1 : 2).value()) {
-        supplies const given{std::make_shared<rulebook>(config{}), nullptr, nullptr};
+        supplies const given{std::make_shared<rulebook>(settings), nullptr, nullptr};
         for (unsigned i = 0; i < 2; ++i) {
             each_.push_back(std::make_unique<worker>(beside_.shared(), first_index + i, given));
             EXPECT_TRUE(each_[i]->start({{.fd = socket_.descriptor_of(i), .shared = shared}}));
@@ -199,6 +200,23 @@ TEST_F(on_their_cores, a_worker_keeps_no_more_than_its_share) {
     }
 }
 
+// Its share would be more than it may have.
+TEST_F(on_their_cores, a_worker_at_its_bound_gives_all_to_those_that_are_not) {
+    two_workers two("http://127.0.0.1:0", 0, false, {.connections = 20});
+    connections open;
+    runs_on const core(cores_[0]);
+    for (std::size_t i = 1; i <= 40; ++i) {
+        open.add(two.where());
+        two.wait_until_open(i);
+    }
+    EXPECT_TRUE(comes_true([&] { return two[0].connections() == 20; })) << two[0].connections();
+    EXPECT_EQ(two[1].connections(), 20u);
+    // Whoever comes now is turned away.
+    char byte;
+    EXPECT_EQ(::recv(open.add(two.where()), &byte, 1, 0), 0);
+    EXPECT_EQ(two[0].metrics().turned_down.read() + two[1].metrics().turned_down.read(), 1u);
+}
+
 // Also who was in the listener's queue, waited to be passed on, or was on his way.
 class who_came_before_the_stop : public on_their_cores {
   protected:
@@ -253,6 +271,23 @@ TEST_F(who_came_before_the_stop, is_answered_however_many_they_are) {
     go_on.notify_all();
     expect_answers();
     open_ = {};
+}
+
+// A second signal says that nobody is to wait: those in the listener's queue are closed too.
+TEST_F(who_came_before_the_stop, is_closed_where_it_is_hurried) {
+    std::atomic<bool> go_on = false;
+    two_workers two("http://127.0.0.1:0", 0, false);
+    for (auto const i : {0u, 1u}) two[i].ask([&] { go_on.wait(false); });
+    come(two, 100);
+    two.stop();
+    for (auto const i : {0u, 1u}) two[i].abort_all();
+    go_on = true;
+    go_on.notify_all();
+    for (int const fd : open_.all()) {
+        char byte;
+        auto const got = ::recv(fd, &byte, 1, 0);
+        EXPECT_TRUE(got == 0 || (got < 0 && errno == ECONNRESET)) << got << ' ' << errno;
+    }
 }
 
 }  // namespace
