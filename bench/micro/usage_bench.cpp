@@ -101,13 +101,14 @@ std::unique_ptr<keyring>& shared_keyring() {
     return made;
 }
 
+std::int64_t request = 0;  // of all benchmarks: the buckets' time does not go back
+
 template <bool counted>
 void accepted(benchmark::State& state) {
     if (!shared_keyring()) shared_keyring() = std::make_unique<keyring>();
     auto& keys = *shared_keyring();
     auto const count = state.range(0);
     auth::uses seen;
-    static std::int64_t request = 0;  // the buckets' time does not go back
     for (std::int64_t key = 0; key < count; ++key) keys.accept(key, ++request);
     for (auto _ : state) {
         ++request;

@@ -84,9 +84,9 @@ bool exchange::state::foreign() const {
     return takes != nullptr && takes->foreign;
 }
 
-// What the path names is fetched from memory while the key is looked at, and nobody waits for it. A
-// key that is not known costs a walk over a few branch pages for that, beside the look-up of its
-// digest; the record's page itself is not read before the request is admitted.
+// The record that the path names. It is fetched from memory while the key is looked at, and nobody
+// waits for it. A key that is not known costs a walk over a few branch pages for that, beside the
+// look-up of its digest; the record's page itself is not read before the request is admitted.
 std::optional<store::resource> exchange::state::reads() const {
     auto const* const reading =
         where.chosen == nullptr ? nullptr : std::get_if<read>(&where.chosen->run);
