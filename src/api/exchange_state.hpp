@@ -40,8 +40,7 @@ struct exchange::state {
     std::optional<auth::fresh_key> made;  // shown once, by the answer
     bool masks_limits = false;
 
-    bool foreign() const;                          // write::foreign of the route
-    std::optional<store::resource> reads() const;  // read::shows of the route, with `path_id`
+    bool foreign() const;  // write::foreign of the route
     void start(desk& at, http::request const& request, peer const& from);
 };
 

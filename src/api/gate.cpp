@@ -84,15 +84,6 @@ bool exchange::state::foreign() const {
     return takes != nullptr && takes->foreign;
 }
 
-// The record that the path names. It is fetched from memory while the key is looked at, and nobody
-// waits for it. A key that is not known costs a walk over a few branch pages for that, beside the
-// look-up of its digest; the record's page itself is not read before the request is admitted.
-std::optional<store::resource> exchange::state::reads() const {
-    auto const* const reading =
-        where.chosen == nullptr ? nullptr : std::get_if<read>(&where.chosen->run);
-    return reading != nullptr && path_id ? reading->shows : std::nullopt;
-}
-
 need exchange::begin(desk& at, http::request const& request, http::framing const& framing,
                      peer const& from, base::instant now, http::response& answer) {
     auto& s = *state_;
@@ -113,7 +104,10 @@ need exchange::begin(desk& at, http::request const& request, http::framing const
     }
     s.source = found.source;
     auto const key = at.keys.present(found.key);
-    auto const reads = s.reads();
+    // The record that the path names comes from memory while the key is looked at. A key that is
+    // not known costs a walk over a few branch pages for that, beside the look-up of its digest;
+    // the record's page itself is not read before the request is admitted.
+    auto const reads = s.path_id ? s.where.shows() : std::nullopt;
     if (reads) at.snapshot.prefetch_page(*reads, *s.path_id);
     auto const verdict =
         at.keys.authenticate(key, s.client ? &*s.client : nullptr, at.snapshot, now);

@@ -208,18 +208,21 @@ match find_route(method verb, std::string_view path) {
     return found;
 }
 
+std::optional<store::resource> match::shows() const {
+    auto const* const reading = chosen == nullptr ? nullptr : std::get_if<read>(&chosen->run);
+    return reading == nullptr ? std::nullopt : reading->shows;
+}
+
 std::optional<foreseen> foresee(std::string_view request) {
     constexpr std::string_view verb = "GET ";
     constexpr std::size_t path_bytes_max = 64;  // of those that name a record
     if (!request.starts_with(verb)) return std::nullopt;
     auto const target = request.substr(verb.size(), path_bytes_max);
     auto const where = find_route(method::get, target.substr(0, target.find(' ')));
-    if (where.chosen == nullptr) return std::nullopt;
-    auto const* const reading = std::get_if<read>(&where.chosen->run);
-    if (reading == nullptr || !reading->shows) return std::nullopt;
-    auto const id = parse_id(where.last);
+    auto const which = where.shows();
+    auto const id = which ? parse_id(where.last) : std::nullopt;
     if (!id) return std::nullopt;
-    return foreseen{*reading->shows, *id};
+    return foreseen{*which, *id};
 }
 
 std::string allowed_methods(std::string_view pattern) {

@@ -132,6 +132,8 @@ struct match {
     std::string_view
         last;  // the segment that stood for {…}; a view of the path, gone with the head
     route const* chosen = nullptr;  // the one of the method (HEAD as GET); null: 405
+
+    std::optional<store::resource> shows() const;  // read::shows of the chosen
 };
 match find_route(http::method method, std::string_view path);
 
