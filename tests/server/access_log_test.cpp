@@ -35,7 +35,7 @@ TEST(access_log, keeps_no_buffer_that_a_burst_made_large) {
     for (int i = 0; i < 20; ++i) {
         lines.assign(4 * log_buffer_bytes, 'x');
         log->hand_over(lines);
-        EXPECT_LE(lines.capacity(), 2 * log_buffer_bytes);
+        EXPECT_LE(lines.capacity(), 2 * log_batch_bytes);
         std::this_thread::sleep_for(std::chrono::milliseconds(10));  // until it was written
     }
 }

@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <memory>
@@ -19,15 +18,9 @@ namespace {
 
 class caller {
   public:
-    explicit caller(listen_address const& where) {
-        sockaddr_storage address;
-        auto const size = to_sockaddr(where, address);
-        fd_ = ::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        timeval const patience{20, 0};
-        ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    explicit caller(listen_address const& where) : fd_(connected_to(where)) {
         int const at_once = 1;
         ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
-        EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
     }
     ~caller() { ::close(fd_); }
     caller(caller const&) = delete;
@@ -62,7 +55,7 @@ class caller {
     }
 
   private:
-    int fd_ = -1;
+    int fd_;
     std::string came_;
 };
 

@@ -31,17 +31,8 @@ constexpr auto patience = 10s;
 
 class client {
   public:
-    explicit client(running_worker const& of) : of_(of) {
-        // Little fits between the two programs, so that it is the server that has to keep it.
-        int const window = 64 * kib;
-        fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &window, sizeof window);
-        timeval const patient{.tv_sec = patience.count(), .tv_usec = 0};
-        ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patient, sizeof patient);
-        sockaddr_storage address;
-        auto const size = to_sockaddr(of.where(), address);
-        EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
-    }
+    // Little fits between the two programs, so that it is the server that has to keep it.
+    explicit client(running_worker const& of) : of_(of), fd_(connected_to(of.where(), 64 * kib)) {}
     ~client() { ::close(fd_); }
     client(client const&) = delete;
     client& operator=(client const&) = delete;

@@ -2,11 +2,25 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
 
 namespace latchkey::server {
+
+int connected_to(listen_address const& where, int receive_bytes) {
+    sockaddr_storage address;
+    auto const size = to_sockaddr(where, address);
+    int const fd = ::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    timeval const patience{20, 0};
+    ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (receive_bytes != 0)
+        ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+    return fd;
+}
 
 running_worker::running_worker(config const& settings, std::size_t posts, std::size_t post_bytes) {
     auto name = (std::filesystem::temp_directory_path() / "worker-XXXXXX").string();

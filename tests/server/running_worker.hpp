@@ -16,6 +16,10 @@
 
 namespace latchkey::server {
 
+// A socket that is connected there; a read that brings nothing for 20 s fails. With
+// `receive_bytes` no more than about that fits between the two programs.
+int connected_to(listen_address const& where, int receive_bytes = 0);
+
 class running_worker {
   public:
     explicit running_worker(config const& settings = {}, std::size_t posts = 0,

@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -36,12 +35,7 @@ class connections {
         return *this;
     }
     int add(listen_address const& where) {
-        sockaddr_storage address;
-        auto const size = to_sockaddr(where, address);
-        all_.push_back(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        EXPECT_EQ(::connect(all_.back(), reinterpret_cast<sockaddr*>(&address), size), 0);
-        timeval const patience{20, 0};
-        ::setsockopt(all_.back(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        all_.push_back(connected_to(where));
         return all_.back();
     }
     std::vector<int> const& all() const { return all_; }

@@ -18,12 +18,7 @@ namespace {
 
 class client {
   public:
-    explicit client(listen_address const& where) {
-        sockaddr_storage address;
-        auto const size = to_sockaddr(where, address);
-        fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
-    }
+    explicit client(listen_address const& where) : fd_(connected_to(where)) {}
     ~client() { ::close(fd_); }
 
     // Sends one request and takes one answer of a known size; false when it is no 200.
@@ -36,7 +31,7 @@ class client {
     }
 
   private:
-    int fd_ = -1;
+    int fd_;
     char answer_[4096];
 };
 
