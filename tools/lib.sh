@@ -1,4 +1,4 @@
-# What the scripts beside this file share; sourced by them, not run.
+# Shared by the scripts of this folder, which source it.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -6,14 +6,15 @@ if [ -t 2 ]; then bold=$'\e[1m' red=$'\e[31m' plain=$'\e[0m'; else bold='' red='
 say() { printf '%s==>%s %s\n' "$bold" "$plain" "$*" >&2; }
 die() { printf '%serror:%s %s\n' "$red" "$plain" "$*" >&2; exit 1; }
 
-# What building takes. CLI11, toml++, Boost and llhttp are compiled in; BoringSSL and LMDB are linked.
+# Build dependencies. CLI11, toml++, Boost and llhttp are compiled in; BoringSSL and LMDB are linked.
 build_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev meson ninja-build ccache pkg-config
   liburing-dev node-llhttp android-libboringssl-dev liblmdb-dev libboost1.81-dev libboost-json1.81-dev
-  libxxhash-dev libcli11-dev libtomlplusplus-dev libgtest-dev libgmock-dev libbenchmark-dev)
+  libxxhash-dev libcli11-dev libtomlplusplus-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libnghttp2-dev)
 
-export CCACHE_SLOPPINESS=pch_defines,time_macros  # without which it keeps nothing that uses a precompiled header
+export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it caches nothing that uses a precompiled header
 
-# Node.js and its npm: any that are there will do, and Debian's npm does not go together with another Node.js.
+# Node.js and npm, if missing: any version works, but Debian's npm conflicts with another Node.js.
 node_packages() {
   command -v node >/dev/null || echo nodejs
   command -v npm >/dev/null || echo npm
@@ -21,7 +22,7 @@ node_packages() {
 
 as_root=(); [ "$(id -u)" -eq 0 ] || as_root=(sudo)
 
-# Installs those packages that are missing; asks for nothing.
+# Installs the missing packages, without questions.
 install_packages() {
   local missing=() package
   for package in "$@"; do
@@ -39,7 +40,7 @@ install_packages() {
   rm -f "$log"
 }
 
-# Unpacks programs into FOLDER that would start a service if they were installed: unpack_packages FOLDER PACKAGE...
+# unpack_packages FOLDER PACKAGE...: unpacks programs that would start a service if they were installed.
 unpack_packages() {
   local folder=$1 package scratch; shift
   for package; do
@@ -65,7 +66,7 @@ configure() {
   rm -f "$log"
 }
 
-# build KIND TARGET...: builds what changed in build/KIND.
+# build KIND TARGET...: builds these targets in build/KIND.
 build() {
   configure "$1"
   say "building build/$1"

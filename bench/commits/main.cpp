@@ -1,4 +1,4 @@
-// What a durable write costs by itself: users are made one to a commit, on one thread, by the same
+// The cost of a durable write alone: creates users, one per commit, on one thread, with the
 // commands that the server groups.
 //
 //     commits DATA SECONDS      prints {"commits":…,"seconds":…}; adds users to the store
@@ -17,9 +17,9 @@ int main(int count, char** arguments) {
         std::fprintf(stderr, "commits DATA SECONDS\n");
         return 2;
     }
-    auto opened = store::environment::open({.directory = arguments[1]});
-    if (!opened) {
-        std::fprintf(stderr, "commits: %s\n", opened.error().message.c_str());
+    auto environment = store::environment::open({.directory = arguments[1]});
+    if (!environment) {
+        std::fprintf(stderr, "commits: %s\n", environment.error().message.c_str());
         return 1;
     }
     auto const begin = base::read_clocks();
@@ -29,10 +29,10 @@ int main(int count, char** arguments) {
     for (; now < end; now = base::read_clocks().mono) {
         auto const email =
             "commit" + std::to_string(begin.wall) + "x" + std::to_string(commits) + "@example.com";
-        std::vector<store::command> one(1);
-        one.front().what = store::create_user{"Ada Lovelace", email};
-        auto const done = store::apply(**opened, std::move(one));
-        if (!done || done->front().problem != base::problem::none) {
+        std::vector<store::command> commands(1);
+        commands.front().action = store::create_user{"Ada Lovelace", email};
+        auto const outcomes = store::apply(**environment, std::move(commands));
+        if (!outcomes || outcomes->front().problem != base::problem::none) {
             std::fprintf(stderr, "commits: a user was refused\n");
             return 1;
         }

@@ -14,18 +14,21 @@ def spread(values):
 
 
 def table(work, seen):
-    """Lines of a Markdown table: one row for each run of the work."""
+    """Lines of a Markdown table: one row for each run of the work that was measured."""
     lines = [f"### {work.title}", "",
              "| | req/s | ± | CPU µs/req | ± | p50 µs | p99 µs | p99.9 µs | CPU against the first |",
              "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
-    first = median(seen[work.runs[0].label]["cpu_us"])
-    for run in work.runs:
-        of = seen[run.label]
+    shown = [run.label for run in work.runs if seen[run.label]]
+    first = median(seen[shown[0]]["cpu_us"])
+    for label in shown:
+        of = seen[label]
         ratio = f"{median(of['cpu_us']) / first:.2f}" if first else "–"  # commits without a server have none
-        lines.append(f"| {run.label} | {median(of['per_second']):,.0f} | {spread(of['per_second']):.0%} "
+        lines.append(f"| {label} | {median(of['per_second']):,.0f} | {spread(of['per_second']):.0%} "
                      f"| {median(of['cpu_us']):.2f} | {spread(of['cpu_us']):.0%} | {median(of['p50']):,.0f} "
                      f"| {median(of['p99']):,.0f} | {median(of['p999']):,.0f} | {ratio} |")
-    return lines + [""] + verdicts(work, seen) + [""]
+    left_out = [f"- {run.label}: **not measured**, this build does not speak HTTP/2"
+                for run in work.runs if not seen[run.label]]
+    return lines + [""] + left_out + verdicts(work, seen) + [""]
 
 
 def verdicts(work, seen):
@@ -33,6 +36,9 @@ def verdicts(work, seen):
     some seconds of each other sees the machine at one speed, which moves by a third from one minute to the next."""
     lines = []
     for each in work.targets:
+        if not all(seen[name] for name in (each.of, *each.against)):
+            lines.append(f"- {each.text}: **not measured** ({'≤' if each.most else '≥'} {each.bound:g})")
+            continue
         best = min if each.most else max
         ratio = median(seen[each.of][each.figure]) / best(median(seen[name][each.figure]) for name in each.against)
         by_round = median([own / best(others) for own, *others in

@@ -128,6 +128,10 @@ class Haproxy(Server):
     def command(self, work):
         self.write_user()
         self.write_keys("keys.haproxy", "{key} client{n}\n")
+        with open(os.path.join(self.folder, "server.pem"), "w") as both:
+            for part in (self.bench.certificate, self.bench.certificate_key):
+                with open(part) as file:
+                    both.write(file.read())
         # Its log goes to standard output, which is a file here: haproxy itself writes no files.
         self.log_line = "log stdout format raw local0" if work.log else ""
         return ["haproxy", "-f", self.fill("haproxy.cfg")]
@@ -143,12 +147,19 @@ class Go(Server):
             machine.run(["go", "build", "-o", program, os.path.join(here, "peers", "server.go")],
                         env={**os.environ, "GOCACHE": os.path.join(self.folder, "cache"), "GO111MODULE": "off"})
         log = os.path.join(self.folder, "access.log") if work.log else "off"
-        return ["env", "GOMAXPROCS=1", program, str(self.port), os.path.join(self.folder, "keys"), "100000", log]
+        return ["env", "GOMAXPROCS=1", program, str(self.port), os.path.join(self.folder, "keys"), "100000", log,
+                str(self.tls_port), self.bench.certificate, self.bench.certificate_key]
 
 
 class H2o(Server):
     name = "h2o (a file only)"
+    logs = False
 
     def command(self, work):
         self.write_user()
+        self.log_line = "access-log: " + os.path.join(self.folder, "access.log") if self.logs and work.log else ""
         return ["h2o", "-c", self.fill("h2o.conf")]
+
+
+class LoggingH2o(H2o):
+    logs = True

@@ -17,7 +17,7 @@ limits = [{"name": "minute", "limit": 1_000_000_000, "window_seconds": 60},
 class Stores:
     def __init__(self, bench):
         self.bench = bench
-        self.home = os.path.join(bench.given.folder, "stores")
+        self.home = os.path.join(bench.home, "stores")
         os.makedirs(self.home, mode=0o700, exist_ok=True)
 
     def folder(self, name):

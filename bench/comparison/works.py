@@ -16,6 +16,10 @@ class Run:
     load: list
     keys: str = "one"  # one | all: which file of keys
 
+    @property
+    def http2(self):
+        return "--http2" in self.load
+
 
 @dataclass
 class Target:
@@ -53,6 +57,10 @@ def get(label, server, *load, keys="one"):
     return Run(label, server, ["--request", one_user, *load], keys)
 
 
+def get_http2(label, server):
+    return get(label, server, "--http2", "--connections", "16", "--streams", "32")
+
+
 works = [
     Work("get", "GET a user, 64 connections, plain HTTP",
          [get("limit", s.Limit), get("latchkey", s.Latchkey), get("haproxy", s.Haproxy), get("nginx", s.Nginx),
@@ -72,6 +80,14 @@ works = [
     Work("tls", "GET a user, TLS 1.3, keep-alive",
          [get("latchkey", s.Latchkey), get("nginx", s.Nginx)],
          [target("CPU against nginx", "latchkey", "nginx", "cpu_us", 0.75, 0.65)], tls=True),
+    Work("h2", "GET a user, HTTP/2 over TLS 1.3, 16 connections with 32 streams each",
+         [get_http2("latchkey", s.Latchkey), get_http2("h2o (a file only)", s.LoggingH2o), get_http2("haproxy", s.Haproxy),
+          get_http2("nginx", s.Nginx), get_http2("Go net/http", s.Go), get("latchkey, HTTP/1.1", s.Latchkey)],
+         [target("CPU against h2o", "latchkey", "h2o (a file only)", "cpu_us", 0.7, 0.6),
+          target("CPU against haproxy", "latchkey", "haproxy", "cpu_us", 0.5, 0.45),
+          target("CPU against nginx", "latchkey", "nginx", "cpu_us", 0.25, 0.22),
+          target("CPU against its own HTTP/1.1, 64 connections with keep-alive", "latchkey", "latchkey, HTTP/1.1", "cpu_us",
+                 0.75, 0.65)], tls=True),
     Work("handshake", "a full TLS 1.3 handshake (ECDSA P-256) and one GET",
          [get("latchkey", s.Latchkey, "--reconnect", "full"), get("nginx", s.Nginx, "--reconnect", "full")],
          [target("CPU against nginx", "latchkey", "nginx", "cpu_us", 0.65, 0.55)], tls=True),

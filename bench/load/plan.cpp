@@ -12,13 +12,13 @@ std::uint64_t number(std::string_view text) {
     std::uint64_t value = 0;
     auto const [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (wrong != std::errc{} || end != text.data() + text.size())
-        throw std::invalid_argument("'" + std::string(text) + "' is no number");
+        throw std::invalid_argument("'" + std::string(text) + "' is not a number");
     return value;
 }
 
-void append_number(std::string& to, std::uint64_t value) {
+void append_number(std::string& output, std::uint64_t value) {
     char digits[24];
-    to.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+    output.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
 kind parse(std::string_view text) {
@@ -54,7 +54,7 @@ text_template::text_template(std::string_view text) {
         bool const range =
             dots != inner.npos && inner.find_first_not_of("0123456789.") == inner.npos;
         if (inner != "unique" && !range) {
-            // A brace of the text's own (JSON), or its end.
+            // A literal brace (JSON), or the end of the text.
             auto const size = open == text.npos ? text.size() : open + 1;
             pieces_.push_back({piece::kind::literal, std::string(text.substr(0, size))});
             text.remove_prefix(size);
@@ -72,54 +72,58 @@ text_template::text_template(std::string_view text) {
     }
 }
 
-void text_template::append(std::string& to, random& from, std::uint64_t& unique) const {
+void text_template::append(std::string& output, random& generator, std::uint64_t& unique) const {
     for (auto const& each : pieces_) {
-        if (each.what == piece::kind::literal)
-            to.append(each.literal);
-        else if (each.what == piece::kind::range)
-            append_number(to, each.low + from.below(each.high - each.low + 1));
+        if (each.type == piece::kind::literal)
+            output.append(each.literal);
+        else if (each.type == piece::kind::range)
+            append_number(output, each.low + generator.below(each.high - each.low + 1));
         else
-            append_number(to, std::exchange(unique, unique + unique_step));
+            append_number(output, std::exchange(unique, unique + unique_step));
     }
 }
 
 plan::plan(std::vector<std::string> const& requests, std::vector<std::string> keys,
            std::vector<std::string> const& headers, bool cycle_keys)
-    : keys_(std::move(keys)), cycle_(cycle_keys) {
+    : keys_(std::move(keys)), headers_(headers), cycle_(cycle_keys) {
     for (auto const& text : requests) {
         kinds_.push_back(parse(text));
-        lots_.insert(lots_.end(), kinds_.back().weight, kinds_.size() - 1);
+        weighted_kinds_.insert(weighted_kinds_.end(), kinds_.back().weight, kinds_.size() - 1);
     }
-    for (auto const& each : headers) fixed_.append(each).append("\r\n");
+    for (auto const& each : headers_) fixed_.append(each).append("\r\n");
 }
 
-std::size_t plan::append(std::string& to, random& from, std::uint64_t& unique,
+plan::selection plan::select(random& generator, std::uint64_t& turn) const {
+    selection result;
+    if (weighted_kinds_.size() != 1)
+        result.kind = weighted_kinds_[generator.below(weighted_kinds_.size())];
+    if (keys_.size() > 1)
+        result.key = cycle_ ? turn++ % keys_.size() : generator.below(keys_.size());
+    return result;
+}
+
+std::size_t plan::append(std::string& output, random& generator, std::uint64_t& unique,
                          std::uint64_t& turn) const {
-    auto const which = lots_.size() == 1 ? 0 : lots_[from.below(lots_.size())];
-    auto const& what = kinds_[which];
-    to.append(what.method).push_back(' ');
-    what.path.append(to, from, unique);
-    to.append(" HTTP/1.1\r\nHost: localhost\r\n").append(fixed_);
-    if (!keys_.empty()) {
-        auto const at = keys_.size() == 1 ? 0
-                        : cycle_          ? turn++ % keys_.size()
-                                          : from.below(keys_.size());
-        to.append("X-API-Key: ").append(keys_[at]).append("\r\n");
+    auto const [index, key] = select(generator, turn);
+    auto const& entry = kinds_[index];
+    output.append(entry.method).push_back(' ');
+    entry.path.append(output, generator, unique);
+    output.append(" HTTP/1.1\r\nHost: localhost\r\n").append(fixed_);
+    if (!keys_.empty()) output.append("X-API-Key: ").append(keys_[key]).append("\r\n");
+    if (!entry.has_body) {
+        output.append("\r\n");
+        return index;
     }
-    if (!what.has_body) {
-        to.append("\r\n");
-        return which;
-    }
-    // The length stands in a field of fixed width, written once the body is there.
-    to.append("Content-Type: application/json\r\nContent-Length: ");
-    auto const length_at = to.size();
-    to.append("000000\r\n\r\n");
-    auto const begin = to.size();
-    what.body.append(to, from, unique);
-    auto size = to.size() - begin;
-    for (auto digit = length_at + 6; digit != length_at; size /= 10)
-        to[--digit] = static_cast<char>('0' + size % 10);
-    return which;
+    // Content-Length has a fixed width and is filled in after the body.
+    output.append("Content-Type: application/json\r\nContent-Length: ");
+    auto const length_position = output.size();
+    output.append("000000\r\n\r\n");
+    auto const begin = output.size();
+    entry.body.append(output, generator, unique);
+    auto size = output.size() - begin;
+    for (auto digit = length_position + 6; digit != length_position; size /= 10)
+        output[--digit] = static_cast<char>('0' + size % 10);
+    return index;
 }
 
 }  // namespace load

@@ -1,5 +1,4 @@
-// What is asked for: requests as templates, and the keys they are made with. Immutable once parsed;
-// threads share it.
+// The requests of a load: templates, weights and keys. Immutable after parsing; shared by threads.
 //
 //     "GET /api/v1/users/{1..1000000}"                     a random user
 //     "9*GET /api/v1/users/1"                              nine times as often as the others
@@ -33,19 +32,26 @@ class random {
     std::uint64_t state_;
 };
 
-// Between two numbers that one thread gives out, for those of the others; more than threads.
+// The step between two unique numbers of a thread, which leaves room for those of other threads;
+// more than the number of threads.
 inline constexpr std::uint64_t unique_step = 100;
 
-// A text with holes: `{a..b}` is a random number, `{unique}` one that no other request of the run
-// has.
+// A text with placeholders: `{a..b}` is a random number, `{unique}` a number that no other request
+// of the run has.
 class text_template {
   public:
     explicit text_template(std::string_view text);
-    void append(std::string& to, random& from, std::uint64_t& unique) const;
+    void append(std::string& output, random& generator, std::uint64_t& unique) const;
+    // It has no placeholders.
+    bool constant() const {
+        for (auto const& each : pieces_)
+            if (each.type != piece::kind::literal) return false;
+        return true;
+    }
 
   private:
     struct piece {
-        enum class kind : std::uint8_t { literal, range, unique } what;
+        enum class kind : std::uint8_t { literal, range, unique } type;
         std::string literal;
         std::uint64_t low = 0, high = 0;
     };
@@ -53,7 +59,7 @@ class text_template {
 };
 
 struct kind {
-    std::string name;  // as it was given
+    std::string name;  // as in the arguments
     std::uint64_t weight;
     std::string method;
     text_template path, body;
@@ -62,20 +68,30 @@ struct kind {
 
 class plan {
   public:
-    // Throws std::invalid_argument with a sentence. `keys` may be empty.
+    // Throws std::invalid_argument with a message. `keys` may be empty.
     plan(std::vector<std::string> const& requests, std::vector<std::string> keys,
          std::vector<std::string> const& headers, bool cycle_keys);
 
+    // One request: the indexes of its kind and of its key.
+    struct selection {
+        std::size_t kind = 0, key = 0;
+    };
+
     std::vector<kind> const& kinds() const { return kinds_; }
-    // Appends one request and returns which kind it is.
-    std::size_t append(std::string& to, random& from, std::uint64_t& unique,
+    std::vector<std::string> const& keys() const { return keys_; }
+    // Header fields of every request, `Name: value`.
+    std::vector<std::string> const& headers() const { return headers_; }
+    selection select(random& generator, std::uint64_t& turn) const;
+    // Appends one request of HTTP/1.1 and returns the index of its kind.
+    std::size_t append(std::string& output, random& generator, std::uint64_t& unique,
                        std::uint64_t& turn) const;
 
   private:
     std::vector<kind> kinds_;
-    std::vector<std::size_t> lots_;  // kinds by weight
+    std::vector<std::size_t> weighted_kinds_;  // kinds by weight
     std::vector<std::string> keys_;
-    std::string fixed_;  // header fields of every request
+    std::vector<std::string> headers_;
+    std::string fixed_;  // the same as lines
     bool cycle_;
 };
 

@@ -3,20 +3,24 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 
+#include <array>
 #include <stdexcept>
 
 namespace load {
 
-tls_context::tls_context(std::uint16_t version_max) : context_(SSL_CTX_new(TLS_method())) {
+tls_context::tls_context(std::uint16_t version_max, bool http2)
+    : context_(SSL_CTX_new(TLS_method())) {
     if (!context_) throw std::runtime_error("no TLS context");
     SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
     SSL_CTX_set_max_proto_version(context_.get(), version_max);
+    constexpr std::array<std::uint8_t, 3> h2{2, 'h', '2'};
+    if (http2) SSL_CTX_set_alpn_protos(context_.get(), h2.data(), h2.size());
     SSL_CTX_set_verify(context_.get(), SSL_VERIFY_NONE, nullptr);
     SSL_CTX_set_session_cache_mode(context_.get(),
                                    SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-    SSL_CTX_sess_set_new_cb(context_.get(), [](SSL* on, SSL_SESSION* made) {
-        static_cast<tls_client*>(SSL_get_app_data(on))->ticket_.reset(made);
-        return 1;  // taken
+    SSL_CTX_sess_set_new_cb(context_.get(), [](SSL* ssl, SSL_SESSION* ticket) {
+        static_cast<tls_client*>(SSL_get_app_data(ssl))->ticket_.reset(ticket);
+        return 1;  // takes ownership
     });
 }
 
@@ -39,14 +43,15 @@ bool tls_client::receive(std::string_view bytes, std::string& plain, std::string
         if (code != 1) return SSL_get_error(session_.get(), code) == SSL_ERROR_WANT_READ;
     }
     for (;;) {
-        auto const before = plain.size();
-        plain.resize(before + 16384);
-        int const got = SSL_read(session_.get(), plain.data() + before, 16384);
-        plain.resize(before + static_cast<std::size_t>(std::max(got, 0)));
-        if (got > 0) continue;
-        auto const why = SSL_get_error(session_.get(), got);
+        char record[16384];  // not in `plain`, which would be filled with zeros first
+        int const count = SSL_read(session_.get(), record, sizeof record);
+        if (count > 0) {
+            plain.append(record, static_cast<std::size_t>(count));
+            continue;
+        }
+        auto const error_code = SSL_get_error(session_.get(), count);
         drain(wire);
-        return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_ZERO_RETURN;
+        return error_code == SSL_ERROR_WANT_READ || error_code == SSL_ERROR_ZERO_RETURN;
     }
 }
 
@@ -64,6 +69,13 @@ bool tls_client::send(std::string_view plain, std::string& wire) {
     }
     drain(wire);
     return true;
+}
+
+std::string_view tls_client::protocol() const {
+    std::uint8_t const* name = nullptr;
+    unsigned size = 0;
+    SSL_get0_alpn_selected(session_.get(), &name, &size);
+    return {reinterpret_cast<char const*>(name), size};
 }
 
 void tls_client::drain(std::string& wire) {

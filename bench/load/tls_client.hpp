@@ -1,5 +1,5 @@
-// TLS of the load generator: bytes in, bytes out over BoringSSL, no certificate checked (it is our
-// own server on loopback). One context per thread.
+// TLS client over BoringSSL, bytes in, bytes out. Does not verify certificates: the server runs on
+// loopback. One context per thread.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -12,8 +12,8 @@ namespace load {
 
 class tls_context {
   public:
-    // `version_max` 0x0304 or 0x0303.
-    explicit tls_context(std::uint16_t version_max);
+    // `version_max` 0x0304 or 0x0303; `http2`: only h2 is offered by ALPN (RFC 7301), else nothing.
+    tls_context(std::uint16_t version_max, bool http2);
     SSL_CTX* native() const { return context_.get(); }
 
   private:
@@ -22,18 +22,20 @@ class tls_context {
 
 class tls_client {
   public:
-    // `resume`: a session that an earlier connection left, or null.
+    // `resume`: a session of an earlier connection, or null.
     tls_client(tls_context const& context, SSL_SESSION* resume);
 
-    // Feeds what came from the server; appends what it decrypts to `plain` and what must be sent to
-    // `wire`. False: the connection is broken.
+    // Processes bytes of the server: appends plaintext to `plain` and bytes to send to `wire`.
+    // False: the connection is broken.
     bool receive(std::string_view bytes, std::string& plain, std::string& wire);
-    // Begins the handshake (with no bytes), or encrypts; before the handshake is done it must be
-    // empty.
+    // Encrypts `plain`; before the end of the handshake `plain` must be empty, and the first call
+    // starts it.
     bool send(std::string_view plain, std::string& wire);
     bool ready() const { return SSL_is_init_finished(session_.get()) != 0; }
+    // What the server chose by ALPN; empty: nothing.
+    std::string_view protocol() const;
     bool resumed() const { return SSL_session_reused(session_.get()) != 0; }
-    // The newest session that the server gave; null: none yet.
+    // The last session ticket of the server; null: none yet.
     bssl::UniquePtr<SSL_SESSION> take_session() { return std::move(ticket_); }
 
   private:

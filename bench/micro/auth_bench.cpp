@@ -1,10 +1,9 @@
-// What it costs to tell whose key it is (auth::cache over a real store), by how many keys there
-// are.
+// The cost of authenticating a key (auth::cache over a real store), by number of keys.
 //
 //     auth-bench [--benchmark_filter=known] [--benchmark_repetitions=5]
 //
-// Every call takes another key, so that neither the processor's caches nor a branch predictor sees
-// one key only. `allocations` are per call, by `new`.
+// Every call uses another key, as caches and branch predictors would favour a single one.
+// `allocations` are per call, by `new`.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
@@ -40,16 +39,16 @@ class filled_store {
         auto name = (std::filesystem::temp_directory_path() / "auth-bench-XXXXXX").string();
         base::check(mkdtemp(name.data()) != nullptr, "no temporary directory");
         path_ = name;
-        // Nobody waits for a disk here: what is measured only reads.
+        // Without sync: only reads are measured.
         store_ =
             store::environment::open({.directory = path_, .map_bytes = 8ull << 30, .sync = false})
                 .value();
         std::vector<std::string> texts;
-        for (std::size_t made = 0; made < keys; made += commands_per_call)
-            add(std::min(commands_per_call, keys - made), texts);
+        for (std::size_t count = 0; count < keys; count += commands_per_call)
+            add(std::min(commands_per_call, keys - count), texts);
         std::shuffle(texts.begin(), texts.end(), std::mt19937(1));
         texts.resize(std::min(texts.size(), pool_keys));
-        known = std::move(texts);
+        sample = std::move(texts);
     }
     ~filled_store() {
         store_.reset();
@@ -57,7 +56,7 @@ class filled_store {
     }
     store::environment& store() { return *store_; }
 
-    std::vector<std::string> known;
+    std::vector<std::string> sample;
 
   private:
     void add(std::size_t count, std::vector<std::string>& texts) {
@@ -67,7 +66,7 @@ class filled_store {
             model::key record{.digest = digest_of(text), .name = "a key of a benchmark"};
             record.start = text.substr(0, 8);
             record.last4 = text.substr(key_bytes - 4);
-            each.what = store::create_key{std::move(record)};
+            each.action = store::create_key{std::move(record)};
         }
         for (auto const& done : store::apply(*store_, std::move(commands)).value())
             base::check(done.problem == base::problem::none, "a key was not stored");
@@ -77,66 +76,72 @@ class filled_store {
     std::unique_ptr<store::environment> store_;
 };
 
-// Each is made when the first benchmark asks for it, and then shared.
+// Created on first use, then shared.
 using stores = std::map<std::size_t, std::unique_ptr<filled_store>>;
 stores& all_stores() {
     static stores all;
     return all;
 }
 filled_store& store_of(std::size_t keys) {
-    auto& there = all_stores()[keys];
-    if (!there) there = std::make_unique<filled_store>(keys);
-    return *there;
+    auto& store = all_stores()[keys];
+    if (!store) store = std::make_unique<filled_store>(keys);
+    return *store;
 }
 
 std::vector<std::string> unknown_keys() {
-    std::vector<std::string> made(pool_keys);
-    std::generate(made.begin(), made.end(), fresh_text);
-    return made;
+    std::vector<std::string> texts(pool_keys);
+    std::generate(texts.begin(), texts.end(), fresh_text);
+    return texts;
 }
 
-// Keys with one character changed: only the checksum tells.
+// Keys with one character changed: only the checksum reveals it.
 std::vector<std::string> damaged_keys() {
-    auto made = unknown_keys();
-    for (std::size_t i = 0; i < made.size(); ++i) {
-        auto& changed = made[i][i % key_bytes];
+    auto texts = unknown_keys();
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        auto& changed = texts[i][i % key_bytes];
         changed = changed == '0' ? '1' : '0';
     }
-    return made;
+    return texts;
 }
 
 void run(benchmark::State& state, std::vector<std::string> const& texts, std::size_t cache_entries,
-         base::problem expected) {
+         base::problem expected, bool keeps_text = true) {
     auto& keys = store_of(static_cast<std::size_t>(state.range(0)));
-    store::snapshot seen(keys.store());
-    seen.renew();
-    cache known(cache_entries);
-    known.follow(seen);
-    for (auto const& text : texts) known.authenticate(text, nullptr, seen, now);
-    auto const before = test::allocations();
-    auto const begin = known.count();
-    std::size_t at = 0;
+    store::snapshot snapshot(keys.store());
+    snapshot.renew();
+    cache subject(cache_entries, keeps_text);
+    subject.follow(snapshot);
+    for (auto const& text : texts) subject.authenticate(text, nullptr, snapshot, now);
+    auto const initial = test::allocations();
+    auto const begin = subject.count();
+    std::size_t index = 0;
     for (auto _ : state) {
-        auto const given = known.authenticate(texts[at], nullptr, seen, now);
-        if (given.problem != expected) return state.SkipWithError("another verdict");
-        if (++at == texts.size()) at = 0;
+        auto const verdict = subject.authenticate(texts[index], nullptr, snapshot, now);
+        if (verdict.problem != expected) return state.SkipWithError("another verdict");
+        if (++index == texts.size()) index = 0;
     }
     auto const calls = static_cast<double>(state.iterations());
-    state.counters["allocations"] = static_cast<double>(test::allocations() - before) / calls;
-    auto const& end = known.count();
+    state.counters["allocations"] = static_cast<double>(test::allocations() - initial) / calls;
+    auto const& end = subject.count();
     state.counters["hits"] = static_cast<double>(end.hits - begin.hits) / calls;
     state.counters["look_ups"] =
         static_cast<double>(end.misses + end.unknown - begin.misses - begin.unknown) / calls;
 }
 
 void known_key_hit(benchmark::State& state) {
-    auto texts = store_of(static_cast<std::size_t>(state.range(0))).known;
+    auto texts = store_of(static_cast<std::size_t>(state.range(0))).sample;
     texts.resize(std::min(texts.size(), hot_keys));
     run(state, texts, 16 * 1024, base::problem::none);
 }
-// The smallest cache there is, so that no key is found in it again.
+// A burst of requests with one key, by whether its text is kept (auth/recent_text.hpp).
+void same_key(benchmark::State& state) {
+    auto texts = store_of(static_cast<std::size_t>(state.range(0))).sample;
+    texts.resize(1);
+    run(state, texts, 16 * 1024, base::problem::none, state.range(1) != 0);
+}
+// The smallest cache, so that no key is found in it.
 void known_key_miss(benchmark::State& state) {
-    run(state, store_of(static_cast<std::size_t>(state.range(0))).known, 8, base::problem::none);
+    run(state, store_of(static_cast<std::size_t>(state.range(0))).sample, 8, base::problem::none);
 }
 void unknown_key(benchmark::State& state) {
     run(state, unknown_keys(), 16 * 1024, base::problem::key_invalid);
@@ -146,6 +151,7 @@ void garbage(benchmark::State& state) {
 }
 
 BENCHMARK(known_key_hit)->Arg(1'000)->Arg(1'000'000);
+BENCHMARK(same_key)->ArgNames({"", "keeps_text"})->Args({1'000, 0})->Args({1'000, 1});
 BENCHMARK(known_key_miss)->Arg(1'000)->Arg(1'000'000);
 BENCHMARK(unknown_key)->Arg(1'000)->Arg(1'000'000);
 BENCHMARK(garbage)->Arg(1'000)->Arg(1'000'000);
@@ -157,6 +163,6 @@ int main(int count, char** words) {
     if (benchmark::ReportUnrecognizedArguments(count, words)) return 2;
     benchmark::RunSpecifiedBenchmarks();
     benchmark::Shutdown();
-    // Here, since the store's own statics go before those of this file.
+    // Explicitly, before the store's own statics are destroyed.
     latchkey::auth::all_stores().clear();
 }

@@ -1,4 +1,4 @@
-// What every request asks of the layer: times, digits, sums and hashes as text.
+// Operations of every request: times, digits, checksums and hashes as text.
 //
 //     base-bench --benchmark_repetitions=5
 #include <benchmark/benchmark.h>
@@ -47,12 +47,12 @@ void hash_of_an_address(benchmark::State& state) {
 BENCHMARK(hash_of_an_address);
 
 void field_line(benchmark::State& state) {
-    std::string to;
+    std::string line;
     for (auto _ : state) {
-        to.clear();
-        string_writer out(to, 64);
+        line.clear();
+        string_writer out(line, 64);
         out.put("Content-Length: ").number(state.iterations()).put("\r\n");
-        benchmark::DoNotOptimize(to.data());
+        benchmark::DoNotOptimize(line.data());
     }
 }
 BENCHMARK(field_line);

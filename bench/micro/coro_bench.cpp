@@ -1,4 +1,4 @@
-// A call of a task, and a coroutine spawned in a scope, with frames from a pool.
+// Awaiting a task, and spawning a coroutine in a scope, with pooled frames.
 //
 //     coro-bench --benchmark_repetitions=5
 #include <benchmark/benchmark.h>
@@ -14,18 +14,18 @@ task<int> answer(int value) {
 
 task<> ask(benchmark::State* state) {
     int value = 0;
-    auto const before = test::allocations();
+    auto const initial = test::allocations();
     while (state->KeepRunning()) {
         int const next = co_await answer(value);
         value = next;
     }
     benchmark::DoNotOptimize(value);
-    state->counters["allocations"] = static_cast<double>(test::allocations() - before);
+    state->counters["allocations"] = static_cast<double>(test::allocations() - initial);
 }
 
 void call(benchmark::State& state) {
     frame_pool pool;
-    frame_pool::installation const here(pool);
+    frame_pool::installation const installed(pool);
     scope all;
     all.spawn(ask, &state);
 }
@@ -38,7 +38,7 @@ task<> nothing(int* count) {
 
 void spawn(benchmark::State& state) {
     frame_pool pool;
-    frame_pool::installation const here(pool);
+    frame_pool::installation const installed(pool);
     scope all;
     int count = 0;
     for (auto _ : state) all.spawn(nothing, &count);

@@ -1,4 +1,5 @@
-// A head out of its bytes, guard and llhttp, and an answer into bytes.
+// Parsing a head (guard and llhttp), without and with the section cache, and serialising a
+// response.
 //
 //     http-bench --benchmark_repetitions=5
 #include <benchmark/benchmark.h>
@@ -25,37 +26,37 @@ std::string const heads[] = {
 
 void read_head(benchmark::State& state) {
     auto const& text = heads[state.range(0)];
-    settings limits;
-    parser reading(limits);
+    size_limits limits;
+    parser subject(limits);
     request head;
-    framing how;
-    auto const before = test::allocations();
+    framing delivery;
+    auto const initial = test::allocations();
     for (auto _ : state) {
-        auto const step = reading.read_head(text, head, how);
-        base::check(step.state == step::state::complete, "the head was not understood");
-        reading.next();
+        auto const step = subject.read_head(text, head, delivery);
+        base::check(step.state == step::progress::complete, "the head was not understood");
+        subject.next();
     }
     state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
-    state.counters["allocations"] = static_cast<double>(test::allocations() - before);
+    state.counters["allocations"] = static_cast<double>(test::allocations() - initial);
 }
 BENCHMARK(read_head)->Arg(0)->Arg(1);
 
-// The same with a section that was read before.
-void read_head_again(benchmark::State& state) {
+// The same with the section cache on and filled.
+void read_head_cached(benchmark::State& state) {
     auto const& text = heads[state.range(0)];
-    settings limits;
+    size_limits limits;
     section_cache sections;
-    parser reading(limits, &sections);
+    parser subject(limits, &sections);
     request head;
-    framing how;
+    framing delivery;
     for (auto _ : state) {
-        auto const step = reading.read_head(text, head, how);
-        base::check(step.state == step::state::complete, "the head was not understood");
-        reading.next();
+        auto const step = subject.read_head(text, head, delivery);
+        base::check(step.state == step::progress::complete, "the head was not understood");
+        subject.next();
     }
     state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
 }
-BENCHMARK(read_head_again)->Arg(0)->Arg(1);
+BENCHMARK(read_head_cached)->Arg(0)->Arg(1);
 
 void write_answer(benchmark::State& state) {
     response answer;

@@ -1,4 +1,4 @@
-// What one admission costs: with one key or many, by one thread or several, charged directly or
+// The cost of one admission: with one key or many, by one thread or several, charged directly or
 // through leases. Each key has two limits that never refuse. `allocations` counts those of the
 // measured loop and must be 0.
 //
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "allocations.hpp"
-#include "limit/failures.hpp"
+#include "limit/auth_failure_limiter.hpp"
 #include "limit/leases.hpp"
 
 namespace {
@@ -20,17 +20,17 @@ constexpr model::id keys = 16'384;
 constexpr int requests_per_turn = 16;
 
 limit::buckets& table() {
-    static auto const made = limit::buckets::make(keys).value();
-    return *made;
+    static auto const instance = limit::buckets::make(keys).value();
+    return *instance;
 }
 
 limit::policy const& policy() {
-    static auto const made = [] {
+    static auto const instance = [] {
         std::vector<model::rate_limit> const limits = {{"second", 1'000'000'000, 1, 0},
                                                        {"minute", 1'000'000'000, 2, 0}};
         return limit::prepare(limits, std::array<std::uint8_t, 2>{0, 1});
     }();
-    return made;
+    return instance;
 }
 
 // Threads that share a core do not contend.
@@ -54,19 +54,20 @@ class turn_clock {
     unsigned used_ = 0;
 };
 
-// Neighbours in the walk are far apart in the table; each thread begins elsewhere.
+// Consecutive keys are far apart in the table; each thread starts at another key.
 class key_walk {
   public:
-    key_walk(bool one, int thread) : one_(one), at_(static_cast<std::uint64_t>(thread) * 7919) {}
+    key_walk(bool one, int thread)
+        : one_(one), position_(static_cast<std::uint64_t>(thread) * 7919) {}
     model::id next() {
         if (one_) return 1;
-        at_ += 4241;
-        return static_cast<model::id>(1 + at_ % (keys - 1));
+        position_ += 4241;
+        return static_cast<model::id>(1 + position_ % (keys - 1));
     }
 
   private:
     bool one_;
-    std::uint64_t at_;
+    std::uint64_t position_;
 };
 
 void admit(benchmark::State& state, std::uint32_t lease_tokens, bool one_key) {
@@ -76,13 +77,13 @@ void admit(benchmark::State& state, std::uint32_t lease_tokens, bool one_key) {
     key_walk keys_of(one_key, state.thread_index());
     turn_clock clock;
     std::int64_t refused = 0;
-    auto const before = test::allocations();
+    auto const initial = test::allocations();
     for (auto _ : state) {
-        auto const seen = door.admit(keys_of.next(), rules, clock.now(), 1);
-        refused += !seen.admitted();
-        benchmark::DoNotOptimize(seen);
+        auto const decision = door.admit(keys_of.next(), rules, clock.now(), 1);
+        refused += !decision.admitted();
+        benchmark::DoNotOptimize(decision);
     }
-    state.counters["allocations"] = static_cast<double>(test::allocations() - before);
+    state.counters["allocations"] = static_cast<double>(test::allocations() - initial);
     state.counters["refused"] = static_cast<double>(refused);
     state.SetItemsProcessed(state.iterations());
 }
@@ -91,18 +92,18 @@ void one_key_direct(benchmark::State& state) {
     admit(state, 0, true);
 }
 void one_key_leased(benchmark::State& state) {
-    admit(state, limit::leases::settings{}.tokens, true);
+    admit(state, limit::leases::tuning{}.tokens, true);
 }
 void many_keys_direct(benchmark::State& state) {
     admit(state, 0, false);
 }
 void many_keys_leased(benchmark::State& state) {
-    admit(state, limit::leases::settings{}.tokens, false);
+    admit(state, limit::leases::tuning{}.tokens, false);
 }
 
-// What a flood of wrong keys from one address costs, beside finding that they are wrong.
+// The cost of counting failures during a flood of wrong keys from one address.
 void failure_of_one_address(benchmark::State& state) {
-    static limit::failures shared(30, 1);
+    static limit::auth_failure_limiter shared(30, 1);
     auto const client = model::address::parse("192.0.2.1").value();
     turn_clock clock;
     pin(state.thread_index());

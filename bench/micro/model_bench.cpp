@@ -1,4 +1,4 @@
-// A user out of its bytes in the store, and its entity tag.
+// Decoding a user record, and its entity tag.
 //
 //     model-bench --benchmark_repetitions=5
 #include <benchmark/benchmark.h>
@@ -29,8 +29,8 @@ void tag(benchmark::State& state) {
 BENCHMARK(tag);
 
 void address_text(benchmark::State& state) {
-    auto const who = address::parse("203.0.113.77").value();
-    for (auto _ : state) benchmark::DoNotOptimize(who.text());
+    auto const client = address::parse("203.0.113.77").value();
+    for (auto _ : state) benchmark::DoNotOptimize(client.text());
 }
 BENCHMARK(address_text);
 

@@ -1,6 +1,6 @@
-// A read by id, hot and at random among 1,000,000 users, what a turn pays for a fresh snapshot, and
-// durable commits of one to 64 commands, in a store below the temporary directory: put that on the
-// disk that is meant (TMPDIR). Filling it takes some seconds.
+// Reads by id (one user, and random ones of 1,000,000), renewing a snapshot, and durable commits of
+// 1 to 64 commands, in a store in the temporary directory: choose its disk with TMPDIR. Filling the
+// store takes some seconds.
 //
 //     TMPDIR=/var/tmp store-bench --benchmark_repetitions=5
 #include <benchmark/benchmark.h>
@@ -19,64 +19,71 @@
 namespace latchkey::store {
 
 constexpr model::id users = 1'000'000;
-constexpr std::size_t commands_max = 64;  // that one call applies
+constexpr std::size_t commands_max = 64;  // of one call
 
-class filled {
+class filled_store {
   public:
-    filled() {
+    explicit filled_store(bool interpolates) {
         auto name = (std::filesystem::temp_directory_path() / "store-bench-XXXXXX").string();
         base::check(mkdtemp(name.data()) != nullptr, "no temporary directory");
         path_ = name;
-        opened_ = environment::open({.directory = path_, .map_bytes = 1ull << 32}).value();
-        for (model::id made = 0; made < users; made += commands_max) add(commands_max);
+        environment_ =
+            environment::open(
+                {.directory = path_, .map_bytes = 1ull << 32, .interpolates = interpolates})
+                .value();
+        for (model::id count = 0; count < users; count += commands_max) add(commands_max);
     }
-    ~filled() {
-        opened_.reset();
+    ~filled_store() {
+        environment_.reset();
         std::filesystem::remove_all(path_);
     }
     void add(std::size_t count) {
         std::vector<command> commands(count);
         for (auto& each : commands)
-            each.what =
-                create_user{"Ada Lovelace", "user" + std::to_string(++made_) + "@example.com"};
-        for (auto const& done : apply(*opened_, std::move(commands)).value())
+            each.action = create_user{"Ada Lovelace",
+                                      "user" + std::to_string(++user_count_) + "@example.com"};
+        for (auto const& done : apply(*environment_, std::move(commands)).value())
             base::check(done.problem == base::problem::none, "a user was refused");
     }
-    environment& operator*() { return *opened_; }
+    environment& operator*() { return *environment_; }
 
   private:
     std::string path_;
-    std::unique_ptr<environment> opened_;
-    std::uint64_t made_ = 0;
+    std::unique_ptr<environment> environment_;
+    std::uint64_t user_count_ = 0;
 };
 
-filled& at() {
-    static filled one;
-    return one;
+filled_store& shared_store(bool interpolates = true) {
+    if (interpolates) {
+        static filled_store usual(true);
+        return usual;
+    }
+    static filled_store bisecting(false);
+    return bisecting;
 }
 
 void renew(benchmark::State& state) {
-    snapshot seen(*at());
-    for (auto _ : state) seen.renew();
+    snapshot current(*shared_store());
+    for (auto _ : state) current.renew();
 }
 BENCHMARK(renew);
 
 void user_by_id(benchmark::State& state) {
-    snapshot seen(*at());
-    seen.renew();
+    snapshot current(*shared_store(state.range(1) != 0));
+    current.renew();
     bool const random = state.range(0) != 0;
     std::uint64_t next = 42;
     for (auto _ : state) {
         next = next * 6364136223846793005u + 1442695040888963407u;
         auto const id = random ? 1 + static_cast<model::id>((next >> 33) % users) : 1;
-        benchmark::DoNotOptimize(seen.user(id));
+        benchmark::DoNotOptimize(current.user(id));
     }
 }
-BENCHMARK(user_by_id)->ArgName("random")->Arg(0)->Arg(1);
+BENCHMARK(user_by_id)->ArgNames({"random", "interpolates"})->ArgsProduct({{0, 1}, {0, 1}});
 
 void commit(benchmark::State& state) {
-    auto& to = at();
-    for (auto _ : state) to.add(static_cast<std::size_t>(state.range(0)));
+    auto& store = shared_store();
+    for (auto _ : state) store.add(static_cast<std::size_t>(state.range(0)));
     state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(commit)->Arg(1)->Arg(8)->Arg(commands_max)->UseRealTime();

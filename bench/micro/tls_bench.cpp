@@ -1,5 +1,5 @@
-// TLS 1.3 in memory: one request and its answer over an established session, and handshakes, with
-// BoringSSL as the client too (`*_with_client`: both sides' work).
+// TLS 1.3 in memory: a request and its answer over an established session, and handshakes.
+// `*_with_client`: includes the work of the client, also BoringSSL.
 //
 //     tls-bench --benchmark_repetitions=5
 #include <benchmark/benchmark.h>
@@ -18,25 +18,25 @@ void request_and_answer_with_client(benchmark::State& state) {
     auto const shared = make_context();
     testing::client peer;
     session server(*shared, nullptr);
-    testing::join(peer, server);
+    testing::run_handshake(peer, server);
     std::string const request(120, 'q'), answer(600, 'a');
     std::string plain;
     for (auto _ : state) {
         plain.clear();
         peer.write(request);
-        testing::deliver(peer, server, plain);
-        benchmark::DoNotOptimize(testing::answer(peer, server, answer));
+        testing::receive_client_data(peer, server, plain);
+        benchmark::DoNotOptimize(testing::send_server_data(peer, server, answer));
     }
-    base::check(plain == request, "what came is not what was sent");
+    base::check(plain == request, "the server received other bytes");
 }
 BENCHMARK(request_and_answer_with_client);
 
-// The answer's half alone.
-void seal_an_answer(benchmark::State& state) {
+// The server's write alone.
+void encrypt_answer(benchmark::State& state) {
     auto const shared = make_context();
     testing::client peer;
     session server(*shared, nullptr);
-    testing::join(peer, server);
+    testing::run_handshake(peer, server);
     std::string const answer(600, 'a');
     std::string out;
     for (auto _ : state) {
@@ -45,7 +45,7 @@ void seal_an_answer(benchmark::State& state) {
         benchmark::DoNotOptimize(out.data());
     }
 }
-BENCHMARK(seal_an_answer);
+BENCHMARK(encrypt_answer);
 
 void handshake_with_client(benchmark::State& state) {
     auto const shared = make_context();
@@ -53,15 +53,15 @@ void handshake_with_client(benchmark::State& state) {
     if (state.range(0) != 0) {
         testing::client first;
         session server(*shared, nullptr);
-        testing::join(first, server);
-        testing::answer(first, server, "x");
+        testing::run_handshake(first, server);
+        testing::send_server_data(first, server, "x");
         ticket = bssl::UpRef(first.ticket().get());
     }
     for (auto _ : state) {
         testing::client peer({}, ticket.get());
         session server(*shared, nullptr);
-        testing::join(peer, server);
-        base::check(peer.resumed() == (state.range(0) != 0), "another handshake than was meant");
+        testing::run_handshake(peer, server);
+        base::check(peer.resumed() == (state.range(0) != 0), "a handshake of the wrong kind");
     }
 }
 BENCHMARK(handshake_with_client)->ArgName("resumed")->Arg(0)->Arg(1);

@@ -1,5 +1,5 @@
-// The ring alone: an operation that does nothing through the kernel and back, in batches; a message
-// through the mailbox; a timer that is moved.
+// The ring alone: a no-op through the kernel and back, in batches; a message through the mailbox;
+// moving a timer.
 //
 //     uring-bench --benchmark_repetitions=5
 #include <benchmark/benchmark.h>
@@ -14,23 +14,23 @@
 namespace latchkey::uring {
 
 void round_trip(benchmark::State& state) {
-    auto const made = ring::make().value();
+    auto const owner = ring::make().value();
     std::vector<completion> ready;
     operation idle{[](operation&, std::int32_t, std::uint32_t) {}};
     auto const batch = state.range(0);
     for (auto _ : state) {
-        for (std::int64_t i = 0; i < batch; ++i) io_uring_prep_nop(made->submission(idle));
-        made->enter(true, 0);
-        made->collect(ready);
+        for (std::int64_t i = 0; i < batch; ++i) io_uring_prep_nop(owner->submission(idle));
+        owner->enter(true, 0);
+        owner->collect(ready);
         ready.clear();
     }
     state.SetItemsProcessed(state.iterations() * batch);
 }
 BENCHMARK(round_trip)->Arg(1)->Arg(64);
 
-void mail(benchmark::State& state) {
-    auto const made = ring::make().value();
-    auto const box = mailbox::make(*made).value();
+void post_and_take(benchmark::State& state) {
+    auto const owner = ring::make().value();
+    auto const box = mailbox::make(*owner).value();
     coro::resumption node;
     for (auto _ : state) {
         box->post(node);
@@ -38,21 +38,21 @@ void mail(benchmark::State& state) {
     }
     std::vector<completion> ready;
     for (box->close(); !box->idle(); ready.clear()) {
-        made->enter(true, 0);
-        made->collect(ready);
+        owner->enter(true, 0);
+        owner->collect(ready);
         for (auto const& done : ready) done.op->complete(*done.op, done.result, done.flags);
     }
 }
-BENCHMARK(mail);
+BENCHMARK(post_and_take);
 
-void move_a_deadline(benchmark::State& state) {
+void move_deadline(benchmark::State& state) {
     timers wheel(0);
     timers::entry entry;
     base::mono_ns deadline = 1'000'000'000;
     for (auto _ : state) wheel.arm(entry, ++deadline);
     wheel.remove(entry);
 }
-BENCHMARK(move_a_deadline);
+BENCHMARK(move_deadline);
 
 }  // namespace latchkey::uring
 

@@ -58,7 +58,7 @@ type entry struct {
 	Agent    string `json:"user_agent"`
 }
 
-// Arguments: port, keys file, number of users, log file or "off".
+// Arguments: port, keys file, number of users, log file or "off", port of TLS, its certificate and key.
 func main() {
 	clients := map[[32]byte]*client{}
 	text, _ := os.ReadFile(os.Args[2])
@@ -105,9 +105,14 @@ func main() {
 			logLock.Unlock()
 		}
 	})
-	listener, wrong := net.Listen("tcp", "127.0.0.1:"+os.Args[1])
+	go func() { panic(http.ServeTLS(listen(os.Args[5]), nil, os.Args[6], os.Args[7])) }()
+	panic(http.Serve(listen(os.Args[1]), nil))
+}
+
+func listen(port string) net.Listener {
+	listener, wrong := net.Listen("tcp", "127.0.0.1:"+port)
 	if wrong != nil {
 		panic(wrong)
 	}
-	http.Serve(listener, nil)
+	return listener
 }

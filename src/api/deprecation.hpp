@@ -1,25 +1,16 @@
-// Routes that are to go: the `Deprecation` (RFC 9745) and `Sunset` (RFC 8594) fields of their
-// answers, and where to read why. From the configuration; immutable.
+// Reads the configuration of routes that will be removed (settings.hpp).
 #pragma once
 
-#include <string>
 #include <string_view>
 
+#include "api/settings.hpp"
 #include "base/result.hpp"
 
 namespace latchkey::api {
 
-struct route;
-
-struct deprecation {
-    route const* of = nullptr;
-    std::string since;   // "@1688169599", RFC 9745 §2.1
-    std::string sunset;  // an HTTP date, RFC 8594 §3; empty: not known
-    std::string link;    // of a page about it; empty: none
-};
-
 // "GET /api/v1/users since=2026-12-01T00:00:00Z sunset=2027-06-01T00:00:00Z link=https://…": the
-// method and the pattern as they stand in the table of routes, `since` required, in any order.
+// method and the pattern as in the table of routes, then the attributes in any order; `since` is
+// required.
 base::result<deprecation> parse_deprecation(std::string_view text);
 
 }  // namespace latchkey::api

@@ -1,71 +1,85 @@
-// What the route table points at: a read answers from the snapshot, a write plans a command and
-// later renders its outcome. Each resource has a file of its own (users.cpp, posts.cpp, pages.cpp).
+// The handlers of the route table: a read answers from the snapshot; a write plans a command and
+// later renders its outcome. Each resource has a file of its own.
 #pragma once
 
-#include "api/route.hpp"
+#include <optional>
+#include <string_view>
+
+#include "api/request_context.hpp"
 
 namespace latchkey::api {
 
-std::optional<trouble> list_users(call const&, store::snapshot const&, http::response&);
-std::optional<trouble> get_user(call const&, store::snapshot const&, http::response&);
+// ---- users (users.cpp)
+std::optional<api_error> list_users(request_context const&, store::snapshot const&,
+                                    http::response&);
+std::optional<api_error> get_user(request_context const&, store::snapshot const&, http::response&);
 std::optional<model::scope> scope_of_include(std::string_view raw_query);
 std::optional<model::scope> scope_of_posts(std::string_view raw_query);
-std::optional<trouble> list_posts_of_user(call const&, store::snapshot const&, http::response&);
-or_trouble<store::command> plan_create_user(call const&);
-or_trouble<store::command> plan_replace_user(call const&);
-or_trouble<store::command> plan_patch_user(call const&);
-or_trouble<store::command> plan_delete_user(call const&);
+std::optional<api_error> list_posts_of_user(request_context const&, store::snapshot const&,
+                                            http::response&);
+api_result<store::command> plan_create_user(request_context const&);
+api_result<store::command> plan_replace_user(request_context const&);
+api_result<store::command> plan_patch_user(request_context const&);
+api_result<store::command> plan_delete_user(request_context const&);
 void answer_user(settings const&, store::outcome const&, http::response&);
 void answer_user_created(settings const&, store::outcome const&, http::response&);
 
-std::optional<trouble> list_posts(call const&, store::snapshot const&, http::response&);
-std::optional<trouble> get_post(call const&, store::snapshot const&, http::response&);
-or_trouble<store::command> plan_create_post(call const&);
-or_trouble<store::command> plan_replace_post(call const&);
-or_trouble<store::command> plan_patch_post(call const&);
-or_trouble<store::command> plan_delete_post(call const&);
+// ---- posts (posts.cpp)
+std::optional<api_error> list_posts(request_context const&, store::snapshot const&,
+                                    http::response&);
+std::optional<api_error> get_post(request_context const&, store::snapshot const&, http::response&);
+api_result<store::command> plan_create_post(request_context const&);
+api_result<store::command> plan_replace_post(request_context const&);
+api_result<store::command> plan_patch_post(request_context const&);
+api_result<store::command> plan_delete_post(request_context const&);
 void answer_post(settings const&, store::outcome const&, http::response&);
 void answer_post_created(settings const&, store::outcome const&, http::response&);
 
-// ---- keys
-// Does the caller see what belongs to that project? (keys.cpp)
-bool sees_project(call const&, std::string_view project);
-std::optional<trouble> list_keys(call const&, store::snapshot const&, http::response&);
-std::optional<trouble> get_key(call const&, store::snapshot const&, http::response&);
-std::optional<trouble> get_current_key(call const&, store::snapshot const&, http::response&);
-or_trouble<store::command> plan_create_key(call const&);
-or_trouble<store::command> plan_patch_key(call const&);
-or_trouble<store::command> plan_delete_key(call const&);
-or_trouble<store::command> plan_rotate_key(call const&);
-or_trouble<store::command> plan_deactivate_key(call const&);
-or_trouble<store::command> plan_deactivate_current_key(call const&);
-or_trouble<store::command> plan_reactivate_key(call const&);
+// ---- keys (keys.cpp, key_actions.cpp, verify.cpp, usage.cpp, audit.cpp)
+// Whether the caller may see keys of that project.
+bool sees_project(request_context const&, std::string_view project);
+std::optional<api_error> list_keys(request_context const&, store::snapshot const&, http::response&);
+std::optional<api_error> get_key(request_context const&, store::snapshot const&, http::response&);
+std::optional<api_error> get_current_key(request_context const&, store::snapshot const&,
+                                         http::response&);
+api_result<store::command> plan_create_key(request_context const&);
+api_result<store::command> plan_patch_key(request_context const&);
+api_result<store::command> plan_delete_key(request_context const&);
+api_result<store::command> plan_rotate_key(request_context const&);
+api_result<store::command> plan_deactivate_key(request_context const&);
+api_result<store::command> plan_deactivate_current_key(request_context const&);
+api_result<store::command> plan_reactivate_key(request_context const&);
 void answer_key(settings const&, store::outcome const&, http::response&);
 void answer_key_made(settings const&, store::outcome const&, std::string_view key, http::response&);
-std::optional<trouble> verify_key(call const&, desk&, http::response&);
-std::optional<trouble> get_usage(call const&, store::snapshot const&, http::response&);
-std::optional<trouble> list_audit(call const&, store::snapshot const&, http::response&);
+std::optional<api_error> verify_key(request_context const&, request_services&, http::response&);
+std::optional<api_error> get_usage(request_context const&, store::snapshot const&, http::response&);
+std::optional<api_error> list_audit(request_context const&, store::snapshot const&,
+                                    http::response&);
 
 // ---- events (events.cpp)
-std::optional<trouble> list_events(call const&, store::snapshot const&, http::response&);
-std::optional<trouble> get_event(call const&, store::snapshot const&, http::response&);
-or_trouble<store::command> plan_receive_event(call const&);
+std::optional<api_error> list_events(request_context const&, store::snapshot const&,
+                                     http::response&);
+std::optional<api_error> get_event(request_context const&, store::snapshot const&, http::response&);
+api_result<store::command> plan_receive_event(request_context const&);
 void answer_event_received(settings const&, store::outcome const&, http::response&);
-// The secrets of their sources. (event_secrets.cpp)
-std::optional<trouble> get_event_secret(call const&, store::snapshot const&, http::response&);
-or_trouble<store::command> plan_put_event_secret(call const&);
-or_trouble<store::command> plan_delete_event_secret(call const&);
+// Secrets of event sources (event_secrets.cpp).
+std::optional<api_error> get_event_secret(request_context const&, store::snapshot const&,
+                                          http::response&);
+api_result<store::command> plan_put_event_secret(request_context const&);
+api_result<store::command> plan_delete_event_secret(request_context const&);
 void answer_event_secret(settings const&, store::outcome const&, http::response&);
 
-// /auth. (gateway.cpp)
-std::optional<trouble> answer_gateway(call const&, http::response&);
+// ---- /auth (gateway.cpp)
+std::optional<api_error> answer_gateway(request_context const&, http::response&);
 bool masks_limits(std::string_view raw_query);  // ?limit_status=403
 
+// ---- shared (resource.cpp)
 void answer_deleted(settings const&, store::outcome const&, http::response&);
 
-std::optional<trouble> show_health(std::string_view, settings const&, http::response&);
-std::optional<trouble> show_problem(std::string_view code, settings const&, http::response&);
-std::optional<trouble> show_openapi(std::string_view, settings const&, http::response&);
-std::optional<trouble> show_docs(std::string_view, settings const&, http::response&);
+// ---- without a key (pages.cpp, documents.cpp)
+std::optional<api_error> show_health(std::string_view, settings const&, http::response&);
+std::optional<api_error> show_problem(std::string_view code, settings const&, http::response&);
+std::optional<api_error> show_openapi(std::string_view, settings const&, http::response&);
+std::optional<api_error> show_docs(std::string_view, settings const&, http::response&);
 
 }  // namespace latchkey::api

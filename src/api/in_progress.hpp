@@ -1,9 +1,9 @@
-// The Idempotency-Keys whose first request has not been answered yet, of all workers of a process
-// (API §9: 409 meanwhile). One for a process; any thread. A lock, which only requests with such a
-// key take. Must outlive its claims.
+// The Idempotency-Keys whose first request is still running, of all workers of a process (api.md
+// §9: a repeat is answered 409 meanwhile). One per process; any thread. A mutex that only requests
+// with such a key take. Must outlive its claims.
 //
-//     in_progress::claim const mine = running.enter(lineage, digest);
-//     if (!mine) … 409 idempotency_in_progress …
+//     in_progress::claim const claim = running.enter(lineage, digest);
+//     if (!claim) … 409 idempotency_in_progress …
 #pragma once
 
 #include <mutex>
@@ -22,43 +22,43 @@ class in_progress {
     in_progress(in_progress const&) = delete;
     in_progress& operator=(in_progress const&) = delete;
 
-    // Nobody else enters until it goes. One that was made without `enter` holds nothing.
+    // Exclusive until it is destroyed. A default-constructed one holds nothing.
     class claim {
       public:
         claim() = default;
         claim(claim&& other) noexcept { *this = std::move(other); }
         claim& operator=(claim&& other) noexcept {
             if (this == &other) return *this;
-            give_up();
-            of_ = std::exchange(other.of_, nullptr);
-            if (of_ != nullptr) what_ = other.what_;
+            release();
+            owner_ = std::exchange(other.owner_, nullptr);
+            if (owner_ != nullptr) key_ = other.key_;
             return *this;
         }
-        ~claim() { give_up(); }
-        explicit operator bool() const { return of_ != nullptr; }
+        ~claim() { release(); }
+        explicit operator bool() const { return owner_ != nullptr; }
 
       private:
         friend class in_progress;
-        claim(in_progress& of, entry const& what) : of_(&of), what_(what) {}
-        void give_up() {
-            if (of_ != nullptr) std::exchange(of_, nullptr)->leave(what_);
+        claim(in_progress& owner, entry const& key) : owner_(&owner), key_(key) {}
+        void release() {
+            if (owner_ != nullptr) std::exchange(owner_, nullptr)->leave(key_);
         }
 
-        in_progress* of_ = nullptr;
-        entry what_{};
+        in_progress* owner_ = nullptr;
+        entry key_{};
     };
-    // `key` is the SHA-256 of an Idempotency-Key, used by keys of that line. Holds nothing when
-    // somebody else does.
-    claim enter(model::id lineage, model::digest const& key) {
-        entry const what{lineage, key};
+    // `digest` is the SHA-256 of an Idempotency-Key, `lineage` the line of API keys that uses it.
+    // The claim is empty when another request holds it.
+    claim enter(model::id lineage, model::digest const& digest) {
+        entry const key{lineage, digest};
         std::lock_guard const lock(mutex_);
-        return running_.insert(what).second ? claim(*this, what) : claim();
+        return running_.insert(key).second ? claim(*this, key) : claim();
     }
 
   private:
-    void leave(entry const& what) {
+    void leave(entry const& key) {
         std::lock_guard const lock(mutex_);
-        running_.erase(what);
+        running_.erase(key);
     }
 
     std::mutex mutex_;

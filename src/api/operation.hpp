@@ -1,7 +1,7 @@
-// What clients are told about each operation. Every route names one of these (route.hpp), and
-// OpenAPI (openapi.cpp) is made of the routes, so neither can lack what the other has. What follows
-// from the route itself, its scope and credentials, its body, what any such request can come to, is
-// not repeated here. Constants, any thread.
+// The documentation of each operation. Every route has one of these (route.hpp), and OpenAPI
+// (openapi.cpp) is made of the routes, so neither can lack what the other has. What follows from
+// the route itself (scope, credentials, body, problems of every such request) is not repeated here.
+// Constants; any thread.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@
 
 namespace latchkey::api {
 
-// What a success looks like beyond its schema: status, fields, caching.
+// The status, fields and caching of a success.
 enum class success : std::uint8_t {
     resource,  // 200 with a strong ETag
-    report,    // 200, changes by itself: no ETag
-    list,      // 200 with `pagination` and Link; brings page, limit, cursor and sort
-    done,      // 200 of a write or a question, not to be stored
+    report,    // 200, changes with time: no ETag
+    list,      // 200 with `pagination` and Link; adds page, limit, cursor and sort
+    done,      // 200 of a write or an action, not to be stored
     created,   // 201 with Location
     accepted,  // 202
     deleted,   // 204
@@ -28,14 +28,14 @@ enum class success : std::uint8_t {
 
 struct operation {
     std::string_view id;       // operationId: what generated clients call it
-    std::string_view group;    // the heading that it stands under
+    std::string_view group;    // of group_parts() in openapi.hpp
     std::string_view summary;  // one line
-    success answers;
-    std::string_view shows{};  // the schema of what is answered; empty: not JSON
-    std::string_view takes{};  // the schema of the body; a `?` at the end: the body may be absent
-    std::array<std::string_view, 8> query{};  // beside what lists bring (openapi_parts.cpp)
-    std::array<base::problem, 8> problems{};  // that are its own
-    std::string_view details{};               // CommonMark
+    success result;
+    std::string_view response_schema{};  // empty: not JSON
+    std::string_view request_schema{};   // of the body; a `?` at the end: the body may be absent
+    std::array<std::string_view, 8> query{};  // parameters, beside those that lists add
+    std::array<base::problem, 8> problems{};  // beside those of every such request
+    std::string_view description{};           // CommonMark
 };
 
 namespace operations {

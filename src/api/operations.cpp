@@ -10,52 +10,52 @@ using enum base::problem;
 constexpr operation list_users{.id = "listUsers",
                                .group = "Users",
                                .summary = "List users",
-                               .answers = list,
-                               .shows = "UserList",
+                               .result = list,
+                               .response_schema = "UserList",
                                .query = {"email"}};
 constexpr operation create_user{.id = "createUser",
                                 .group = "Users",
                                 .summary = "Create a user",
-                                .answers = created,
-                                .shows = "User",
-                                .takes = "NewUser",
+                                .result = created,
+                                .response_schema = "User",
+                                .request_schema = "NewUser",
                                 .problems = {email_taken}};
 constexpr operation get_user{
     .id = "getUser",
     .group = "Users",
     .summary = "Get a user",
-    .answers = resource,
-    .shows = "UserWithPosts",
+    .result = resource,
+    .response_schema = "UserWithPosts",
     .query = {"include"},
-    .details =
+    .description =
         "With `include=posts` the answer has the user's first 100 posts too, needs the "
-        "scope `posts:read` and has no `ETag`. `posts_pagination.next_cursor` goes on in "
+        "scope `posts:read` and has no `ETag`. `posts_pagination.next_cursor` continues in "
         "`/api/v1/users/{id}/posts?limit=100`."};
 constexpr operation replace_user{.id = "replaceUser",
                                  .group = "Users",
                                  .summary = "Replace a user",
-                                 .answers = done,
-                                 .shows = "User",
-                                 .takes = "UserReplacement",
+                                 .result = done,
+                                 .response_schema = "User",
+                                 .request_schema = "UserReplacement",
                                  .problems = {email_taken}};
 constexpr operation patch_user{.id = "updateUser",
                                .group = "Users",
                                .summary = "Change members of a user",
-                               .answers = done,
-                               .shows = "User",
-                               .takes = "UserPatch",
+                               .result = done,
+                               .response_schema = "User",
+                               .request_schema = "UserPatch",
                                .problems = {email_taken},
-                               .details = "A JSON merge patch (RFC 7396)."};
+                               .description = "A JSON merge patch (RFC 7396)."};
 constexpr operation delete_user{.id = "deleteUser",
                                 .group = "Users",
                                 .summary = "Delete a user and its posts",
-                                .answers = deleted};
+                                .result = deleted};
 constexpr operation list_posts_of_user{.id = "listPostsOfUser",
                                        .group = "Users",
                                        .summary = "List the posts of a user",
-                                       .answers = list,
-                                       .shows = "PostList",
-                                       .details = "Needs the scope `posts:read` too."};
+                                       .result = list,
+                                       .response_schema = "PostList",
+                                       .description = "Needs the scope `posts:read` too."};
 
 // ---- posts
 
@@ -63,43 +63,43 @@ constexpr operation list_posts{
     .id = "listPosts",
     .group = "Posts",
     .summary = "List posts",
-    .answers = list,
-    .shows = "PostList",
+    .result = list,
+    .response_schema = "PostList",
     .query = {"author", "user_id", "status"},
-    .details =
+    .description =
         "The filters combine. `author` and `user_id` mean the same; two different values "
         "are `conflicting_parameters`. An unknown user has an empty list."};
 constexpr operation create_post{.id = "createPost",
                                 .group = "Posts",
                                 .summary = "Create a post",
-                                .answers = created,
-                                .shows = "Post",
-                                .takes = "NewPost"};
+                                .result = created,
+                                .response_schema = "Post",
+                                .request_schema = "NewPost"};
 constexpr operation get_post{.id = "getPost",
                              .group = "Posts",
                              .summary = "Get a post",
-                             .answers = resource,
-                             .shows = "Post"};
+                             .result = resource,
+                             .response_schema = "Post"};
 constexpr operation replace_post{.id = "replacePost",
                                  .group = "Posts",
                                  .summary = "Replace a post",
-                                 .answers = done,
-                                 .shows = "Post",
-                                 .takes = "PostReplacement",
+                                 .result = done,
+                                 .response_schema = "Post",
+                                 .request_schema = "PostReplacement",
                                  .problems = {invalid_state_transition}};
 constexpr operation patch_post{
     .id = "updatePost",
     .group = "Posts",
     .summary = "Change members of a post",
-    .answers = done,
-    .shows = "Post",
-    .takes = "PostPatch",
+    .result = done,
+    .response_schema = "Post",
+    .request_schema = "PostPatch",
     .problems = {invalid_state_transition},
-    .details =
+    .description =
         "A JSON merge patch (RFC 7396). A draft can be published or archived, a published "
         "post drafted or archived, an archived one drafted."};
 constexpr operation delete_post{
-    .id = "deletePost", .group = "Posts", .summary = "Delete a post", .answers = deleted};
+    .id = "deletePost", .group = "Posts", .summary = "Delete a post", .result = deleted};
 
 // ---- keys
 
@@ -107,189 +107,192 @@ constexpr operation list_keys{
     .id = "listKeys",
     .group = "Keys",
     .summary = "List API keys",
-    .answers = list,
-    .shows = "KeyList",
+    .result = list,
+    .response_schema = "KeyList",
     .query = {"project", "state", "environment", "start", "unused_since"},
-    .details = "A caller without the scope `*` sees the keys of its own project."};
+    .description = "A caller without the scope `*` sees the keys of its own project."};
 constexpr operation create_key{
     .id = "createKey",
     .group = "Keys",
     .summary = "Create an API key",
-    .answers = created,
-    .shows = "CreatedKey",
-    .takes = "NewKey",
+    .result = created,
+    .response_schema = "CreatedKey",
+    .request_schema = "NewKey",
     .problems = {insufficient_scope},
-    .details =
-        "The answer shows the key, once. A caller gives no scope, limit, allowlist or "
+    .description =
+        "The response shows the key, once. A caller cannot grant scopes, limits, allowlists or a "
         "lifetime beyond its own."};
 constexpr operation get_current_key{
     .id = "getCurrentKey",
     .group = "Keys",
-    .summary = "Get the key that this request carries",
-    .answers = report,
-    .shows = "CurrentKey",
-    .details = "With the live state of its rate limits. Any key will do."};
+    .summary = "Get the key of this request",
+    .result = report,
+    .response_schema = "CurrentKey",
+    .description = "With the current state of its rate limits. Needs no scope."};
 constexpr operation deactivate_current_key{.id = "deactivateCurrentKey",
                                            .group = "Keys",
-                                           .summary = "Turn off the key that this request carries",
-                                           .answers = done,
-                                           .shows = "Key",
-                                           .takes = "Deactivation?",
+                                           .summary = "Deactivate the key of this request",
+                                           .result = done,
+                                           .response_schema = "Key",
+                                           .request_schema = "Deactivation?",
                                            .problems = {last_admin_key},
-                                           .details = "Any key will do."};
+                                           .description = "Needs no scope."};
 constexpr operation verify_key{
     .id = "verifyKey",
     .group = "Keys",
-    .summary = "Judge a key for another service",
-    .answers = done,
-    .shows = "Verdict",
-    .takes = "Verification",
-    .details =
-        "Answers 200 whatever the key is; `code` says what a request with it would come "
-        "to. A key with an allowlist needs `ip`. The key pays `cost`, the caller 1."};
+    .summary = "Validate a key for another service",
+    .result = done,
+    .response_schema = "Verdict",
+    .request_schema = "Verification",
+    .description =
+        "Answers 200 whatever the key is; `code` tells how a request with it would be "
+        "answered. A key with an allowlist needs `ip`. The key is charged `cost`, the caller 1."};
 constexpr operation get_key{.id = "getKey",
                             .group = "Keys",
                             .summary = "Get the record of a key",
-                            .answers = resource,
-                            .shows = "Key"};
+                            .result = resource,
+                            .response_schema = "Key"};
 constexpr operation patch_key{.id = "updateKey",
                               .group = "Keys",
                               .summary = "Change the settings of a key",
-                              .answers = done,
-                              .shows = "Key",
-                              .takes = "KeyPatch",
+                              .result = done,
+                              .response_schema = "Key",
+                              .request_schema = "KeyPatch",
                               .problems = {last_admin_key},
-                              .details = "A JSON merge patch (RFC 7396)."};
+                              .description = "A JSON merge patch (RFC 7396)."};
 constexpr operation delete_key{.id = "deleteKey",
                                .group = "Keys",
-                               .summary = "Turn a key off",
-                               .answers = deleted,
+                               .summary = "Deactivate a key",
+                               .result = deleted,
                                .problems = {last_admin_key},
-                               .details = "The record stays."};
+                               .description = "The record stays."};
 constexpr operation rotate_key{
     .id = "rotateKey",
     .group = "Keys",
     .summary = "Replace a key by a new one with the same settings",
-    .answers = created,
-    .shows = "CreatedKey",
-    .takes = "Rotation?",
+    .result = created,
+    .response_schema = "CreatedKey",
+    .request_schema = "Rotation?",
     .problems = {rotation_in_progress, key_not_active},
-    .details = "The answer shows the new key, once. Both work until the overlap has passed."};
+    .description = "The response shows the new key, once. Both keys work until the overlap ends."};
 constexpr operation deactivate_key{.id = "deactivateKey",
                                    .group = "Keys",
-                                   .summary = "Turn a key off and say why",
-                                   .answers = done,
-                                   .shows = "Key",
-                                   .takes = "Deactivation?",
+                                   .summary = "Deactivate a key and give the reason",
+                                   .result = done,
+                                   .response_schema = "Key",
+                                   .request_schema = "Deactivation?",
                                    .problems = {last_admin_key}};
 constexpr operation reactivate_key{
     .id = "reactivateKey",
     .group = "Keys",
-    .summary = "Turn a key on again",
-    .answers = done,
-    .shows = "Key",
-    .takes = "Nothing?",
+    .summary = "Reactivate a key",
+    .result = done,
+    .response_schema = "Key",
+    .request_schema = "Nothing?",
     .problems = {key_not_reactivatable},
-    .details = "Not one that was deactivated as `compromised` or `rotated`."};
+    .description = "Not one that was deactivated as `compromised` or `rotated`."};
 
 constexpr operation get_usage{
     .id = "getUsage",
     .group = "Keys",
-    .summary = "How a key was used",
-    .answers = report,
-    .shows = "Usage",
+    .summary = "Get the usage of a key",
+    .result = report,
+    .response_schema = "Usage",
     .query = {"from", "to", "granularity"},
-    .details =
-        "A point for every minute, hour or day from the one that `from` is in to the last that "
-        "begins before `to`, at most 1440; what is not kept any longer (24 hours of minutes, 31 "
-        "days of hours, 400 days) is left out. Answers are counted within 5 seconds."};
+    .description =
+        "A point for every minute, hour or day from the one that contains `from` to the last that "
+        "begins before `to`, at most 1440. Kept are 24 hours of minutes, 31 days of hours and 400 "
+        "days; older points are left out. Requests are counted within 5 seconds."};
 
 // ---- events
 
 constexpr operation list_events{.id = "listEvents",
                                 .group = "Events",
-                                .summary = "List events from outside",
-                                .answers = list,
-                                .shows = "EventList",
+                                .summary = "List external events",
+                                .result = list,
+                                .response_schema = "EventList",
                                 .query = {"source"}};
 constexpr operation get_event{.id = "getEvent",
                               .group = "Events",
                               .summary = "Get an event",
-                              .answers = report,
-                              .shows = "Event",
+                              .result = report,
+                              .response_schema = "Event",
                               .problems = {not_found}};
 constexpr operation receive_event{
     .id = "receiveEvent",
     .group = "Events",
-    .summary = "Take what an external service sends",
-    .answers = accepted,
-    .shows = "EventReceipt",
-    .takes = "EventPayload",
+    .summary = "Receive an event of an external service",
+    .result = accepted,
+    .response_schema = "EventReceipt",
+    .request_schema = "EventPayload",
     .problems = {not_found, signature_invalid},
-    .details =
-        "Where the source has a secret, the request must be signed with it. A delivery that came "
-        "within 24 hours before is answered as it was then and kept once. The scope "
-        "`events:write:SOURCE` is enough for that source, and a key that has nothing else may "
-        "always come by query."};
+    .description =
+        "If the source has a secret, the request must be signed with it. A delivery that is "
+        "repeated within 24 hours gets the first response and is kept once. The scope "
+        "`events:write:SOURCE` is enough for that source, and a key with no other scope may always "
+        "come by query."};
 constexpr operation get_event_secret{.id = "getEventSecret",
                                      .group = "Events",
-                                     .summary = "Get how a source signs",
-                                     .answers = report,
-                                     .shows = "EventSecret",
+                                     .summary = "Get the signature settings of a source",
+                                     .result = report,
+                                     .response_schema = "EventSecret",
                                      .problems = {not_found}};
 constexpr operation put_event_secret{
     .id = "putEventSecret",
     .group = "Events",
     .summary = "Set or replace the secret of a source",
-    .answers = created,
-    .shows = "SetEventSecret",
-    .takes = "NewEventSecret?",
+    .result = created,
+    .response_schema = "SetEventSecret",
+    .request_schema = "NewEventSecret?",
     .problems = {not_found},
-    .details = "From then on the events of the source must be signed."};
-constexpr operation delete_event_secret{.id = "deleteEventSecret",
-                                        .group = "Events",
-                                        .summary = "Remove the secret of a source",
-                                        .answers = deleted,
-                                        .problems = {not_found},
-                                        .details = "From then on its events need no signature."};
+    .description = "From then on the events of the source must be signed."};
+constexpr operation delete_event_secret{
+    .id = "deleteEventSecret",
+    .group = "Events",
+    .summary = "Remove the secret of a source",
+    .result = deleted,
+    .problems = {not_found},
+    .description = "From then on its events need no signature."};
 
 // ---- the rest
 
 constexpr operation list_audit{
     .id = "listAudit",
     .group = "Audit",
-    .summary = "List who changed which key or secret, and from where",
-    .answers = list,
-    .shows = "AuditList",
+    .summary = "List the changes of keys and secrets",
+    .result = list,
+    .response_schema = "AuditList",
     .query = {"project"},
-    .details = "A caller without the scope `*` sees the entries of its own project."};
+    .description =
+        "A caller without the scope `*` sees the entries of its own project and, if it may read "
+        "events or manage their secrets, those about secrets, which belong to no project."};
 constexpr operation authorize{
     .id = "authorize",
     .group = "Gateway",
-    .summary = "Judge a request for a gateway",
-    .answers = gateway,
+    .summary = "Authorize a request for a gateway",
+    .result = gateway,
     .query = {"scope", "limit_status"},
-    .details =
+    .description =
         "For nginx `auth_request`, `forward_auth` of Caddy and Traefik, Envoy `ext_authz`. "
         "Any method, with the client's header fields passed on; the body, `Accept`, "
         "`Content-Type`, `Expect` and preconditions are ignored."};
 constexpr operation get_health{.id = "getHealth",
                                .group = "Service",
-                               .summary = "Does the service answer?",
-                               .answers = health,
-                               .shows = "Health"};
+                               .summary = "Check that the service answers",
+                               .result = health,
+                               .response_schema = "Health"};
 constexpr operation get_openapi{.id = "getOpenApi",
                                 .group = "Service",
                                 .summary = "This description, as JSON",
-                                .answers = document,
-                                .shows = "OpenApi"};
+                                .result = document,
+                                .response_schema = "OpenApi"};
 constexpr operation get_docs{.id = "getDocs",
                              .group = "Service",
-                             .summary = "This description, as a page for people",
-                             .answers = document};
+                             .summary = "This description, as an HTML page",
+                             .result = document};
 constexpr operation get_problem{.id = "getProblem",
                                 .group = "Service",
-                                .summary = "What a code means and what to do, as a page for people",
-                                .answers = document};
+                                .summary = "What a code means and what to do, as an HTML page",
+                                .result = document};
 
 }  // namespace latchkey::api::operations

@@ -18,7 +18,7 @@ std::uint64_t next(std::uint64_t& state) {
     return z ^ (z >> 31);
 }
 
-bool may_be_id(std::string_view text) {
+bool is_request_id(std::string_view text) {
     if (text.size() < 8 || text.size() > 64) return false;
     return std::all_of(text.begin(), text.end(), [](unsigned char byte) {
         return base::is_base62(byte) || byte == '_' || byte == '-';
@@ -31,15 +31,15 @@ bool is_hex(std::string_view text) {
 
 }  // namespace
 
-void request_id::take(std::optional<std::string_view> sent, std::uint64_t& random) {
-    if (sent && may_be_id(*sent)) {
-        size_ = static_cast<std::uint8_t>(sent->size());
-        std::copy(sent->begin(), sent->end(), text_.begin());
+void request_id::take(std::optional<std::string_view> client_id, std::uint64_t& random) {
+    if (client_id && is_request_id(*client_id)) {
+        size_ = static_cast<std::uint8_t>(client_id->size());
+        std::copy(client_id->begin(), client_id->end(), text_.begin());
         return;
     }
-    auto* const at = std::copy(prefix.begin(), prefix.end(), text_.begin());
-    base::put_base62_fraction(next(random), at, digits / 2);
-    base::put_base62_fraction(next(random), at + digits / 2, digits / 2);
+    auto* const digits_begin = std::copy(prefix.begin(), prefix.end(), text_.begin());
+    base::put_base62_fraction(next(random), digits_begin, digits / 2);
+    base::put_base62_fraction(next(random), digits_begin + digits / 2, digits / 2);
     size_ = static_cast<std::uint8_t>(prefix.size() + digits);
 }
 
@@ -47,12 +47,12 @@ void trace_id::take(std::optional<std::string_view> traceparent) {
     size_ = 0;
     if (!traceparent) return;
     auto const& text = *traceparent;
-    // version "-" trace-id "-" parent-id "-" flags; a later version may have more behind that.
-    bool const shaped = text.size() >= 55 && text[2] == '-' && text[35] == '-' && text[52] == '-' &&
-                        is_hex(text.substr(0, 2)) && is_hex(text.substr(3, 32)) &&
-                        is_hex(text.substr(36, 16)) && is_hex(text.substr(53, 2)) &&
-                        !text.starts_with("ff");
-    if (!shaped ||
+    // version "-" trace-id "-" parent-id "-" flags; a later version may append more.
+    bool const well_formed = text.size() >= 55 && text[2] == '-' && text[35] == '-' &&
+                             text[52] == '-' && is_hex(text.substr(0, 2)) &&
+                             is_hex(text.substr(3, 32)) && is_hex(text.substr(36, 16)) &&
+                             is_hex(text.substr(53, 2)) && !text.starts_with("ff");
+    if (!well_formed ||
         (text.starts_with("00") ? text.size() != 55 : text.size() > 55 && text[55] != '-'))
         return;
     if (text.substr(3, 32).find_first_not_of('0') == text.npos) return;

@@ -1,5 +1,5 @@
-// The id of a request (API §1) and the trace that it belongs to (W3C Trace Context, level 1).
-// Values of fixed size; nothing is allocated.
+// The id of a request (api.md §1) and the trace that it belongs to (W3C Trace Context, level 1).
+// Values of fixed size; allocates nothing.
 #pragma once
 
 #include <array>
@@ -11,9 +11,9 @@ namespace latchkey::api {
 
 class request_id {
   public:
-    // The client's if it matches [A-Za-z0-9_-]{8,64}; else `req_` and 22 base62 characters.
-    // `random` is the state of a small generator: ids are to differ, they are no secret.
-    void take(std::optional<std::string_view> sent, std::uint64_t& random);
+    // The client's id if it matches [A-Za-z0-9_-]{8,64}; else `req_` and 22 base62 characters.
+    // `random` is the state of a generator: ids must differ and need not be secret.
+    void take(std::optional<std::string_view> client_id, std::uint64_t& random);
     std::string_view text() const { return {text_.data(), size_}; }
 
   private:
@@ -23,7 +23,7 @@ class request_id {
 
 class trace_id {
   public:
-    // Of a well-formed `traceparent`; empty otherwise.
+    // The trace id of a well-formed `traceparent`; else empty.
     void take(std::optional<std::string_view> traceparent);
     std::string_view text() const { return {text_.data(), size_}; }
 

@@ -1,9 +1,10 @@
 #include "api/route.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "api/handlers.hpp"
+#include "api/path_tree.hpp"
 #include "base/limits.hpp"
 
 namespace latchkey::api {
@@ -49,7 +50,7 @@ constexpr route table[] = {
     {method::post, "/api/v1/keys/current/deactivate", operations::deactivate_current_key,
      std::nullopt, write{plan_deactivate_current_key, answer_key}},
     {method::post, "/api/v1/keys/verify", operations::verify_key, scope::keys_verify,
-     ask{verify_key}},
+     action{verify_key}},
     {method::get, "/api/v1/keys/{id}", operations::get_key, scope::keys_read, read{get_key}},
     {method::patch, "/api/v1/keys/{id}", operations::patch_key, scope::keys_write,
      write{plan_patch_key, answer_key}},
@@ -66,118 +67,41 @@ constexpr route table[] = {
     {method::get, "/api/v1/audit", operations::list_audit, scope::audit_read, read{list_audit}},
 
     {method::get, "/api/v1/events", operations::list_events, scope::events_read, read{list_events}},
-    // One pattern, since OpenAPI knows no two that differ in nothing but a name.
-    {method::get, "/api/v1/events/{id_or_source}", operations::get_event, scope::events_read,
-     read{get_event}},
-    {method::post, "/api/v1/events/{id_or_source}", operations::receive_event, scope::events_write,
-     write{.plan = plan_receive_event, .answer = answer_event_received, .foreign = true}},
+    {method::get, "/api/v1/events/{id}", operations::get_event, scope::events_read, read{get_event},
+     true},
+    {method::post, "/api/v1/events/{event_source}", operations::receive_event, scope::events_write,
+     write{.plan = plan_receive_event, .answer = answer_event_received, .external = true}, true},
     {method::get, "/api/v1/events/{event_source}/secret", operations::get_event_secret,
-     scope::keys_read, read{get_event_secret}},
+     scope::events_manage, read{get_event_secret}},
     {method::put, "/api/v1/events/{event_source}/secret", operations::put_event_secret,
-     scope::keys_write, write{plan_put_event_secret, answer_event_secret}},
+     scope::events_manage, write{plan_put_event_secret, answer_event_secret}},
     {method::delete_, "/api/v1/events/{event_source}/secret", operations::delete_event_secret,
-     scope::keys_write, write{plan_delete_event_secret, answer_deleted, false}},
+     scope::events_manage, write{plan_delete_event_secret, answer_deleted, false}},
 
     {method::get, "/auth", operations::authorize, std::nullopt, gateway{answer_gateway}},
-    {method::get, "/healthz", operations::get_health, scope::any, open{show_health, true}},
-    {method::get, "/openapi.json", operations::get_openapi, scope::any, open{show_openapi, true}},
-    {method::get, "/docs", operations::get_docs, scope::any, open{show_docs}},
-    {method::get, "/problems/{code}", operations::get_problem, scope::any, open{show_problem}},
+    {method::get, "/healthz", operations::get_health, scope::any, public_route{show_health, true}},
+    {method::get, "/openapi.json", operations::get_openapi, scope::any,
+     public_route{show_openapi, true}},
+    {method::get, "/docs", operations::get_docs, scope::any, public_route{show_docs}},
+    {method::get, "/problems/{code}", operations::get_problem, scope::any,
+     public_route{show_problem}},
 };
 
-constexpr std::uint8_t none = 0xff;
+using route_tree = path_tree<std::size(table)>;
 
-// The patterns as a tree of their segments: one walk down a path finds its pattern. What is written
-// out stands before `{…}` among the children of a node.
-struct node {
-    std::string_view segment;
-    bool any = false;  // `{…}`: one segment that is not empty
-    bool unprefixed = false;
-    std::uint8_t child = none, sibling = none;
-    std::uint8_t row = none;  // of the table, the first with the pattern that ends here
-};
-
-struct path_tree {
-    std::array<node, 64> nodes{};
-    std::uint8_t count = 1;  // the first is the root
-    // By row: the next one with the same pattern.
-    std::array<std::uint8_t, std::size(table)> next_row{};
-
-    constexpr path_tree() {
-        next_row.fill(none);
-        for (std::uint8_t row = 0; row < std::size(table); ++row) {
-            add(table[row].pattern, row, false);
-            if (table[row].unprefixed) add(table[row].pattern.substr(prefix.size()), row, true);
-        }
+constexpr route_tree tree = [] {
+    route_tree result;
+    for (std::uint8_t row = 0; row < std::size(table); ++row) {
+        result.add(table[row].pattern, row, false);
+        if (table[row].unprefixed) result.add(table[row].pattern.substr(prefix.size()), row, true);
     }
-    constexpr void add(std::string_view pattern, std::uint8_t row, bool unprefixed) {
-        std::uint8_t at = 0;
-        while (!pattern.empty()) {
-            auto const end = std::min(pattern.find('/', 1), pattern.size());
-            at = child_of(at, pattern.substr(1, end - 1));
-            pattern.remove_prefix(end);
-        }
-        auto& end = nodes[at];
-        end.unprefixed = unprefixed;
-        if (end.row == none) end.row = row;
-        if (unprefixed || end.row == row) return;
-        auto last = end.row;
-        while (next_row[last] != none) last = next_row[last];
-        next_row[last] = row;
-    }
-    constexpr std::uint8_t child_of(std::uint8_t parent, std::string_view segment) {
-        bool const any = segment.starts_with('{');
-        auto* link = &nodes[parent].child;
-        while (*link != none && (any || !nodes[*link].any)) {
-            auto& each = nodes[*link];
-            if (any ? each.any : each.segment == segment) return *link;
-            link = &each.sibling;
-        }
-        nodes[count] = {.segment = segment, .any = any, .sibling = *link};
-        return *link = count++;
-    }
-};
-
-constexpr path_tree tree;
-
-// Where nearly all paths go on. No pattern has a variable before it, so that whatever begins with
-// the prefix goes there.
-constexpr std::uint8_t below_prefix = [] {
-    std::uint8_t at = 0;
-    for (auto rest = prefix; !rest.empty();) {
-        auto const end = std::min(rest.find('/', 1), rest.size());
-        auto next = none;
-        for (auto i = tree.nodes[at].child; i != none; i = tree.nodes[i].sibling) {
-            if (tree.nodes[i].any) throw "a variable before the prefix";
-            if (tree.nodes[i].segment == rest.substr(1, end - 1)) next = i;
-        }
-        at = next;
-        rest.remove_prefix(end);
-    }
-    return at;
+    result.begin_below(prefix);
+    return result;
 }();
 
-// The node where the path ends; null: no pattern is like it. `variable`: what stood for `{…}`.
-node const* descend(node const& from, std::string_view path, std::string_view& variable) {
-    if (path.empty()) return from.row == none ? nullptr : &from;
-    if (path.front() != '/') return nullptr;
-    std::size_t end = 1;
-    while (end < path.size() && path[end] != '/') ++end;
-    auto const segment = path.substr(1, end - 1);
-    for (auto i = from.child; i != none; i = tree.nodes[i].sibling) {
-        auto const& each = tree.nodes[i];
-        if (each.any ? segment.empty() : each.segment != segment) continue;
-        auto const* const found = descend(each, path.substr(end), variable);
-        if (found == nullptr) continue;
-        if (each.any && variable.empty()) variable = segment;
-        return found;
-    }
-    return nullptr;
-}
-
-bool serves(route const& which, method verb) {
-    return std::holds_alternative<gateway>(which.run) || which.method == verb ||
-           (verb == method::head && which.method == method::get);
+bool serves(route const& route, method verb) {
+    return std::holds_alternative<gateway>(route.run) || route.method == verb ||
+           (verb == method::head && route.method == method::get);
 }
 
 }  // namespace
@@ -186,43 +110,54 @@ std::span<route const> routes() {
     return table;
 }
 
-bool takes_idempotency_key(route const& which) {
-    return std::holds_alternative<write>(which.run) &&
-           (which.method == method::post || which.method == method::patch);
+bool takes_idempotency_key(route const& route) {
+    return std::holds_alternative<write>(route.run) &&
+           (route.method == method::post || route.method == method::patch);
 }
 
 match find_route(method verb, std::string_view path) {
-    match found;
-    bool const below = path.starts_with(prefix);
-    auto const* const end =
-        below ? descend(tree.nodes[below_prefix], path.substr(prefix.size()), found.last)
-              : descend(tree.nodes[0], path, found.last);
-    if (end == nullptr) return found;
-    auto const& first = table[end->row];
-    found.pattern = first.pattern;
-    found.open = std::holds_alternative<open>(first.run);
-    found.gateway = std::holds_alternative<gateway>(first.run);
-    found.unprefixed = end->unprefixed;
-    for (auto row = end->row; row != none; row = tree.next_row[row])
-        if (serves(table[row], verb)) found.chosen = &table[row];
-    return found;
+    match result;
+    auto const* const leaf = tree.find(path, result.variable);
+    if (leaf == nullptr) return result;
+    auto const& first = table[leaf->row];
+    result.pattern = first.pattern;
+    result.is_public = std::holds_alternative<public_route>(first.run);
+    result.gateway = std::holds_alternative<gateway>(first.run);
+    result.unprefixed = leaf->is_alias;
+    for (auto row = leaf->row; row != route_tree::none; row = tree.next_row(row))
+        if (serves(table[row], verb)) result.route = &table[row];
+    if (result.route != nullptr) result.pattern = result.route->pattern;
+    return result;
 }
 
-std::optional<store::resource> match::shows() const {
-    auto const* const reading = chosen == nullptr ? nullptr : std::get_if<read>(&chosen->run);
-    return reading == nullptr ? std::nullopt : reading->shows;
+std::optional<store::resource> match::record() const {
+    auto const* const reading = route == nullptr ? nullptr : std::get_if<read>(&route->run);
+    return reading == nullptr ? std::nullopt : reading->record;
 }
 
-std::optional<foreseen> foresee(std::string_view request) {
+std::optional<prefetch_hint> read_prefetch_hint(std::string_view request) {
     constexpr std::string_view verb = "GET ";
-    constexpr std::size_t path_bytes_max = 64;  // of those that name a record
+    constexpr std::size_t path_bytes_max = 64;  // of the paths that name a record
     if (!request.starts_with(verb)) return std::nullopt;
     auto const target = request.substr(verb.size(), path_bytes_max);
-    auto const where = find_route(method::get, target.substr(0, target.find(' ')));
-    auto const which = where.shows();
-    auto const id = which ? parse_id(where.last) : std::nullopt;
+    auto const matched = find_route(method::get, target.substr(0, target.find(' ')));
+    auto const resource = matched.record();
+    auto const id = resource ? parse_id(matched.variable) : std::nullopt;
     if (!id) return std::nullopt;
-    return foreseen{*which, *id};
+    return prefetch_hint{*resource, *id};
+}
+
+bool has_twin(route const& route) {
+    return std::any_of(table, &route, [&](api::route const& earlier) {
+        return earlier.pattern != route.pattern && is_same_path(earlier.pattern, route.pattern);
+    });
+}
+
+route const* find_row(std::string_view method, std::string_view pattern) {
+    auto const* const row = std::ranges::find_if(table, [&](route const& each) {
+        return http::name_of(each.method) == method && is_same_path(each.pattern, pattern);
+    });
+    return row == std::end(table) ? nullptr : row;
 }
 
 std::string allowed_methods(std::string_view pattern) {
@@ -232,7 +167,7 @@ std::string allowed_methods(std::string_view pattern) {
         all.append(all.empty() ? "" : ", ").append(name);
     };
     for (auto const& each : table) {
-        if (!pattern.empty() && each.pattern != pattern) continue;
+        if (!pattern.empty() && !is_same_path(each.pattern, pattern)) continue;
         add(http::name_of(each.method));
         if (each.method == method::get) add("HEAD");
     }

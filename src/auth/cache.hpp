@@ -1,22 +1,22 @@
-// From a credential to a principal (API §3: key known, key state, client address), with the keys
-// that a worker has seen kept in a table of fixed size. One per worker, used on its thread alone.
+// Authentication of a credential (api.md §3: key known, key state, client address), with a cache of
+// fixed size in front of the store. One per worker, used on its thread only.
 //
 //     cache.follow(snapshot);                      // once a turn, after the renew
-//     auto const seen = cache.authenticate(text, client, snapshot, now);
-//     if (seen.problem != base::problem::none) … else seen.who->record().id …
+//     auto const verdict = cache.authenticate(text, client, snapshot, now);
+//     if (verdict.problem != base::problem::none) … else verdict.caller->record().id …
 //
-// The table is always what the snapshot says: `follow` drops exactly the entries whose keys
-// changed, or all when it fell behind the store's ring of changes. An unknown key costs at most one
-// look-up in the store and never pushes a known one out; garbage is refused by its checksum alone,
-// unless digests were imported (API §4). A hit allocates nothing. Among known keys the one that was
-// not used for longest, about, makes room (second chance).
+// The cache is never stale: `follow` drops exactly the entries whose keys changed, or all when the
+// worker fell behind the store's ring of changes. An unknown key costs at most one look-up in the
+// store and never evicts a known one; garbage is refused by its checksum alone, unless digests were
+// imported (api.md §4). A hit allocates nothing. Eviction is by second chance, about least recently
+// used.
 //
-// A state that only the clock changes (expiry, not_before) is no change of the record: it is asked
-// at every call, against `now.wall`.
+// A state that follows from the clock (expiry, not_before) is checked at every call against
+// `now.wall`, since it is no change of the record.
 //
-// The requests of a burst mostly come with one key: from the second time on its text is kept beside
-// its digest until `forget_text`, which the worker calls before its turn ends, and wiped then. All
-// else that is kept is no secret, and the bytes of the credential are the caller's to wipe.
+// The requests of a burst mostly carry one key: from its second use on, its text is kept beside its
+// digest until `forget_text`, which the worker calls before its turn ends and which wipes it. No
+// other cached data is secret. The caller wipes the bytes of the credential.
 #pragma once
 
 #include <boost/smart_ptr/local_shared_ptr.hpp>
@@ -25,22 +25,15 @@
 #include <string_view>
 #include <utility>
 
+#include "auth/identity.hpp"
 #include "base/clock.hpp"
 #include "base/problem.hpp"
-#include "limit/buckets.hpp"
 #include "model/key.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::auth {
 
-// A key's record with its limits prepared. Immutable; counted without atomics, since it never
-// leaves its worker.
-struct identity {
-    limit::policy limits;
-    model::key record;
-};
-
-// Proof that a key was accepted; only the cache makes one. Copied where a request must wait.
+// Proof that a key was accepted; only the cache creates one. Copied when a request must wait.
 class principal {
   public:
     model::key const& record() const { return identity_->record; }
@@ -49,55 +42,58 @@ class principal {
 
   private:
     friend class cache;
-    explicit principal(boost::local_shared_ptr<identity const> who) : identity_(std::move(who)) {}
+    explicit principal(boost::local_shared_ptr<identity const> identity)
+        : identity_(std::move(identity)) {}
     boost::local_shared_ptr<identity const> identity_;
 };
 
 struct verdict {
     base::problem problem = base::problem::none;
-    std::optional<principal> who;  // also set with a problem of state or address: the key is known,
-                                   // and the log names it
+    // Also set with a problem of state or address: the key is known, and the log names it.
+    std::optional<principal> caller;
 };
 
 class cache {
   public:
-    explicit cache(std::size_t entries = 16 * 1024);  // a power of two, at least 8; 24 bytes each
+    // `entries`: a power of two, at least 8; 24 bytes each. `keeps_text`: recent_text.hpp.
+    explicit cache(std::size_t entries = 16 * 1024, bool keeps_text = true);
     ~cache();
     cache(cache const&) = delete;
     cache& operator=(cache const&) = delete;
 
-    // Brings the table to what `seen` says. Before any `authenticate` with a snapshot that moved.
-    void follow(store::snapshot const& seen);
+    // Invalidates the entries that differ from `snapshot`. Call it before any `authenticate` with a
+    // newer snapshot.
+    void follow(store::snapshot const& snapshot);
 
-    // A key on its way to `authenticate`, whose entry in the table is being fetched from memory:
-    // other work can be done meanwhile. A view of the key's text.
-    class presented {
+    // A key whose cache entry is being prefetched, so that other work can hide the memory latency
+    // before `authenticate`. A view of the key's text.
+    class presented_key {
         friend class cache;
-        std::string_view key;
-        std::optional<model::digest> digest;  // none: the text is too long for a key of ours
+        std::string_view text;
+        std::optional<model::digest> digest;  // none: too long for a generated key
     };
-    presented present(std::string_view key);
-    // Once a turn, when its requests have been looked at.
+    presented_key present(std::string_view key);
+    // Once a turn, after its requests.
     void forget_text();
 
-    // The key's problem, or none: key_invalid (then `who` is empty), key_deactivated, key_expired,
-    // key_not_yet_active, ip_not_allowed, in this order; internal_error when its record cannot be
-    // read (store::snapshot::damaged). `client` null: not known, and then a non-empty allowlist
-    // refuses.
-    verdict authenticate(presented const& shown, model::address const* client,
-                         store::snapshot const& seen, base::instant now);
+    // The key's problem, or none: key_invalid (then `caller` is empty), key_deactivated,
+    // key_expired, key_not_yet_active, ip_not_allowed, in this order; internal_error when its
+    // record cannot be read (store::snapshot::damaged). `client` null: not known, and then a
+    // non-empty allowlist refuses.
+    verdict authenticate(presented_key const& presented, model::address const* client,
+                         store::snapshot const& snapshot, base::instant now);
     verdict authenticate(std::string_view key, model::address const* client,
-                         store::snapshot const& seen, base::instant now) {
-        return authenticate(present(key), client, seen, now);
+                         store::snapshot const& snapshot, base::instant now) {
+        return authenticate(present(key), client, snapshot, now);
     }
 
-    // Every call is one of the first four.
+    // Every call increments one of the first four.
     struct counters {
-        std::uint64_t hits = 0;       // known, from the table
+        std::uint64_t hits = 0;       // known, from the cache
         std::uint64_t misses = 0;     // known, from the store
-        std::uint64_t unknown = 0;    // the store was asked and has no such key
+        std::uint64_t unknown = 0;    // looked up in the store, which has no such key
         std::uint64_t malformed = 0;  // refused by its form
-        std::uint64_t dropped = 0;    // entries taken out because their keys changed
+        std::uint64_t dropped = 0;    // entries dropped because their keys changed
     };
     counters const& count() const;
 

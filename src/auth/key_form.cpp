@@ -24,12 +24,12 @@ constexpr auto imported_table = [] {
     return table;
 }();
 
-void put_checksum(std::string_view checked, char* to) {
-    base::put_base62(base::crc32(checked), to, checksum_bytes);
+void put_checksum(std::string_view checked, char* output) {
+    base::put_base62(base::crc32(checked), output, checksum_bytes);
 }
 
-// Ranges instead of base62's table, and no early exit: then the compiler looks at 16 characters at
-// once, and this is in the way of every request.
+// Range checks instead of a table and no early exit, so that the compiler vectorises it: 16
+// characters at once.
 bool is_all_base62(std::string_view text) {
     unsigned char other = 0;
     for (unsigned char const byte : text) {
@@ -48,7 +48,7 @@ bool is_key_prefix(std::string_view text) {
 
 bool has_key_form(std::string_view text) {
     if (text.size() != key_bytes) return false;
-    // The checksum's own characters need no look: they are compared with base62 ones.
+    // The checksum's characters are compared below with base62 ones.
     std::string_view const checked = text.substr(0, checked_bytes);
     if (!is_all_base62(checked)) return false;
     char checksum[checksum_bytes];
@@ -64,20 +64,21 @@ bool has_imported_form(std::string_view text) {
 
 model::digest digest_of(std::string_view key) {
     static_assert(std::tuple_size_v<model::digest> == SHA256_DIGEST_LENGTH);
-    model::digest made;
-    SHA256(reinterpret_cast<std::uint8_t const*>(key.data()), key.size(), made.data());
-    return made;
+    model::digest result;
+    SHA256(reinterpret_cast<std::uint8_t const*>(key.data()), key.size(), result.data());
+    return result;
 }
 
 fresh_key::fresh_key(std::string_view prefix) {
     base::check(is_key_prefix(prefix), "a key's prefix of another form");
-    char* at = std::copy(prefix.begin(), prefix.end(), text_.data());
+    char* output = std::copy(prefix.begin(), prefix.end(), text_.data());
     char* const end = text_.data() + checked_bytes;
-    // 8 of 256 bytes are thrown away, so one round is nearly always enough.
+    // Rejection sampling discards 8 of 256 values, so one round is nearly always enough.
     char random[64];
-    while (at != end) {
+    while (output != end) {
         random_bytes(random, sizeof random);
-        at += base::random_base62({random, sizeof random}, at, static_cast<std::size_t>(end - at));
+        output += base::random_base62({random, sizeof random}, output,
+                                      static_cast<std::size_t>(end - output));
     }
     base::wipe(random, sizeof random);
     put_checksum({text_.data(), checked_bytes}, end);
@@ -87,8 +88,8 @@ fresh_key::~fresh_key() {
     base::wipe(text_.data(), text_.size());
 }
 
-void random_bytes(void* to, std::size_t size) {
-    base::check(RAND_bytes(static_cast<std::uint8_t*>(to), size) == 1, "no random bytes");
+void random_bytes(void* output, std::size_t size) {
+    base::check(RAND_bytes(static_cast<std::uint8_t*>(output), size) == 1, "no random bytes");
 }
 
 }  // namespace latchkey::auth

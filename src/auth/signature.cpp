@@ -10,6 +10,7 @@
 
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
+#include "model/utf8.hpp"
 
 namespace latchkey::auth {
 namespace {
@@ -25,22 +26,22 @@ std::uint8_t const* bytes_of(std::string_view text) {
     return reinterpret_cast<std::uint8_t const*>(text.data());
 }
 
-mac mac_of(std::string_view key, std::initializer_list<std::string_view> parts) {
-    mac made;
+hmac_digest mac_of(std::string_view key, std::initializer_list<std::string_view> parts) {
+    hmac_digest mac;
     unsigned size = 0;
     ::HMAC_CTX state;
     ::HMAC_CTX_init(&state);
     bool done = ::HMAC_Init_ex(&state, key.data(), key.size(), ::EVP_sha256(), nullptr) == 1;
     for (auto const part : parts)
         done = done && ::HMAC_Update(&state, bytes_of(part), part.size()) == 1;
-    done = done && ::HMAC_Final(&state, made.data(), &size) == 1;
+    done = done && ::HMAC_Final(&state, mac.data(), &size) == 1;
     ::HMAC_CTX_cleanse(&state);
-    base::check(done && size == made.size(), "an HMAC that cannot be computed");
-    return made;
+    base::check(done && size == mac.size(), "an HMAC that cannot be computed");
+    return mac;
 }
 
-std::string_view view_of(mac const& made) {
-    return {reinterpret_cast<char const*>(made.data()), made.size()};
+std::string_view view_of(hmac_digest const& mac) {
+    return {reinterpret_cast<char const*>(mac.data()), mac.size()};
 }
 
 std::string base64_of(std::string_view bytes) {
@@ -50,7 +51,7 @@ std::string base64_of(std::string_view bytes) {
     return text;
 }
 
-// The key of a standard secret: what it decodes to. Empty: it is not one.
+// The key of a standard secret, decoded from base64. Empty: not such a secret.
 base::secret standard_key(std::string_view secret) {
     if (secret.starts_with(standard_prefix)) secret.remove_prefix(standard_prefix.size());
     std::uint8_t key[base::secret::bytes_max];
@@ -59,13 +60,13 @@ base::secret standard_key(std::string_view secret) {
         secret.size() <= base::secret::bytes_max &&
         ::EVP_DecodeBase64(key, &size, sizeof key, bytes_of(secret), secret.size()) == 1 &&
         size >= standard_key_bytes_min && size <= standard_key_bytes_max;
-    base::secret made(decoded ? std::string_view(reinterpret_cast<char const*>(key), size)
-                              : std::string_view());
+    base::secret key_text(decoded ? std::string_view(reinterpret_cast<char const*>(key), size)
+                                  : std::string_view());
     base::wipe(key, sizeof key);
-    return made;
+    return key_text;
 }
 
-// The piece up to the separator, taken off the front.
+// Removes and returns the piece before the separator.
 std::string_view take_until(std::string_view& rest, char separator) {
     auto const end = std::min(rest.find(separator), rest.size());
     auto const piece = rest.substr(0, end);
@@ -81,8 +82,8 @@ signature_verdict no_match() {
     return wrong("The signature does not fit the body and the secret of this source.");
 }
 
-// Empty: it is near enough.
-std::string_view objection_to_time(std::string_view digits, base::wall_ms now) {
+// Empty if the timestamp is within the tolerance.
+std::string_view time_fault(std::string_view digits, base::wall_ms now) {
     std::int64_t seconds = 0;
     if (digits.empty() || digits.size() > timestamp_digits_max ||
         digits.find_first_not_of("0123456789") != digits.npos)
@@ -104,10 +105,10 @@ signature_verdict verify_standard(base::secret const& secret, signed_request con
         return wrong("webhook-id, webhook-timestamp and webhook-signature must be there once.");
     if (!model::is_delivery_id(id.value))
         return wrong("webhook-id must be 1 to 255 visible ASCII characters.");
-    if (auto const no = objection_to_time(time.value, now); !no.empty()) return wrong(no);
+    if (auto const fault = time_fault(time.value, now); !fault.empty()) return wrong(fault);
     auto const key = standard_key(secret.text());
-    auto const made = mac_of(key.text(), {id.value, ".", time.value, ".", request.body});
-    auto const expected = "v1," + base64_of(view_of(made));
+    auto const mac = mac_of(key.text(), {id.value, ".", time.value, ".", request.body});
+    auto const expected = "v1," + base64_of(view_of(mac));
     bool fits = false, known = false;
     for (auto rest = list.value; !rest.empty();) {
         auto const each = take_until(rest, ' ');
@@ -115,7 +116,7 @@ signature_verdict verify_standard(base::secret const& secret, signed_request con
         fits |= base::equal_in_constant_time(each, expected);
     }
     if (!known) return wrong("webhook-signature has no signature of version v1.");
-    return fits ? signature_verdict{true, {}, made} : no_match();
+    return fits ? signature_verdict{true, {}, mac} : no_match();
 }
 
 signature_verdict verify_github(base::secret const& secret, signed_request const& request) {
@@ -125,10 +126,10 @@ signature_verdict verify_github(base::secret const& secret, signed_request const
         return wrong("X-GitHub-Delivery must be 1 to 255 visible ASCII characters, once.");
     if (!request.hub_signature.value.starts_with("sha256="))
         return wrong("X-Hub-Signature-256 must begin with sha256=.");
-    auto const made = mac_of(secret.text(), {request.body});
-    auto const expected = "sha256=" + base::to_hex(view_of(made));
+    auto const mac = mac_of(secret.text(), {request.body});
+    auto const expected = "sha256=" + base::to_hex(view_of(mac));
     if (!base::equal_in_constant_time(request.hub_signature.value, expected)) return no_match();
-    return {true, {}, made};
+    return {true, {}, mac};
 }
 
 signature_verdict verify_stripe(base::secret const& secret, signed_request const& request,
@@ -136,12 +137,12 @@ signature_verdict verify_stripe(base::secret const& secret, signed_request const
     if (request.stripe_signature.count != 1) return wrong("Stripe-Signature must be there once.");
     std::string_view time;
     bool has_time = false, known = false;
-    auto const for_each_part = [&](auto take) {
+    auto const for_each_part = [&](auto visit) {
         for (auto rest = request.stripe_signature.value; !rest.empty();) {
             auto part = take_until(rest, ',');
             while (part.starts_with(' ')) part.remove_prefix(1);
             auto const name = take_until(part, '=');
-            take(name, part);
+            visit(name, part);
         }
     };
     bool twice = false;
@@ -153,14 +154,14 @@ signature_verdict verify_stripe(base::secret const& secret, signed_request const
     });
     if (!has_time || twice) return wrong("Stripe-Signature must have one t=.");
     if (!known) return wrong("Stripe-Signature has no signature of version v1.");
-    if (auto const no = objection_to_time(time, now); !no.empty()) return wrong(no);
-    auto const made = mac_of(secret.text(), {time, ".", request.body});
-    auto const expected = base::to_hex(view_of(made));
+    if (auto const fault = time_fault(time, now); !fault.empty()) return wrong(fault);
+    auto const mac = mac_of(secret.text(), {time, ".", request.body});
+    auto const expected = base::to_hex(view_of(mac));
     bool fits = false;
     for_each_part([&](std::string_view name, std::string_view value) {
         fits |= name == "v1" && base::equal_in_constant_time(value, expected);
     });
-    return fits ? signature_verdict{true, {}, made} : no_match();
+    return fits ? signature_verdict{true, {}, mac} : no_match();
 }
 
 bool is_visible(std::string_view text) {
@@ -182,7 +183,7 @@ signature_verdict verify(model::event_format format, base::secret const& secret,
     return verify_stripe(secret, request, now);
 }
 
-std::string_view objection_to_secret(model::event_format format, std::string_view secret) {
+std::string_view secret_fault(model::event_format format, std::string_view secret) {
     if (format == model::event_format::standard)
         return standard_key(secret).empty()
                    ? "must be the base64 of 24 to 64 bytes, which whsec_ may precede"
@@ -200,10 +201,10 @@ base::secret make_event_secret(model::event_format format) {
     std::string_view const bytes(random, sizeof random);
     auto text = format == model::event_format::standard ? base64_of(bytes) : base::to_hex(bytes);
     if (format != model::event_format::github) text.insert(0, standard_prefix);
-    base::secret made(text);
+    base::secret secret(text);
     base::wipe(text.data(), text.size());
     base::wipe(random, sizeof random);
-    return made;
+    return secret;
 }
 
 }  // namespace latchkey::auth

@@ -1,5 +1,5 @@
-// Signatures of events from outside (API §12): HMAC-SHA-256 (RFC 2104) over the body byte for byte
-// as it came, in the three formats of the contract. Pure functions; any thread.
+// Signatures of external events (api.md §12): HMAC-SHA-256 (RFC 2104) over the body exactly as
+// received, in the three formats of the contract. Pure functions; any thread.
 //
 //   standard  Standard Webhooks (standardwebhooks.com): `webhook-signature` is a list of `v1,` and
 //             base64, separated by spaces, over `webhook-id.webhook-timestamp.body`; the key is
@@ -7,12 +7,12 @@
 //   github    `X-Hub-Signature-256: sha256=` and hexadecimal, over the body; the key is the secret
 //   stripe    `Stripe-Signature: t=…,v1=…`, hexadecimal, over `t.body`; the key is the whole secret
 //
-//     auto const seen = auth::verify(format, secret, request, now);
-//     if (!seen.valid) … seen.detail is a sentence for the sender …
+//     auto const verdict = auth::verify(format, secret, request, now);
+//     if (!verdict.valid) … verdict.detail is a sentence for the sender …
 //
-// A field that is missing, there twice or of another form, and a timestamp more than 300 seconds
-// away, are refused before anything is computed. What is computed is compared in constant time.
-// Details never depend on the secret but for its last one, "does not fit".
+// A missing, repeated or malformed field and a timestamp more than 300 seconds away are refused
+// before anything is computed. MACs are compared in constant time. Only the detail "does not fit"
+// depends on the secret.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@
 
 namespace latchkey::auth {
 
-// A field as it came: how often, and the value of the first.
+// A received field: how often it occurs, and the value of the first.
 struct signed_field {
     std::size_t count = 0;
     std::string_view value;
@@ -36,19 +36,19 @@ struct signed_request {
     std::string_view body;
 };
 
-using mac = std::array<unsigned char, 32>;
+using hmac_digest = std::array<unsigned char, 32>;
 struct signature_verdict {
     bool valid = false;
-    std::string_view detail;  // why not; a constant
-    auth::mac mac{};          // where it is valid
+    std::string_view detail;  // the reason if invalid; a constant
+    hmac_digest mac{};        // if valid
 };
 signature_verdict verify(model::event_format format, base::secret const& secret,
                          signed_request const& request, base::wall_ms now);
 
-// What is wrong with a secret that somebody supplies; empty: nothing. Standard: base64 of 24 to 64
+// What is wrong with a supplied secret; empty if it is valid. Standard: base64 of 24 to 64
 // bytes, with or without `whsec_`. GitHub: 8 to 255 bytes without control characters. Stripe: 8 to
 // 255 visible ASCII characters.
-std::string_view objection_to_secret(model::event_format format, std::string_view secret);
+std::string_view secret_fault(model::event_format format, std::string_view secret);
 
 // From 32 bytes of the OS's random source: `whsec_` and their base64 (standard), 64 hexadecimal
 // digits (GitHub), or `whsec_` and those (Stripe).

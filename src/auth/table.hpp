@@ -1,7 +1,7 @@
-// The cache's table: digest → identity, of fixed size, in buckets of eight. A digest is uniform and
-// nobody can choose it, so its own bits pick the bucket, and it is compared as a whole, with the
-// one in the key's record, without regard to time: what a client learns about SHA-256 of its own
-// guess is nothing. One owner, one thread.
+// The cache's hash table: digest → identity, of fixed size, 8-way set-associative with clock
+// (second chance) eviction. Digests are uniform and cannot be chosen by a client, so their own bits
+// select the bucket. The comparison with the digest in the record need not be in constant time: it
+// tells a client only about SHA-256 of its own guess. One owner, one thread.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "auth/cache.hpp"
+#include "auth/identity.hpp"
 #include "model/key.hpp"
 
 namespace latchkey::auth {
@@ -20,33 +20,34 @@ class table {
 
     explicit table(std::size_t entries);  // a power of two, at least 8
 
-    // Has the memory fetched that `find` is going to read. Only a hint.
+    // Prefetches the memory that `find` will read.
     void prefetch(model::digest const& digest) const;
-    // Null when it is not there. The pointer holds until the next `insert`, `erase` or `clear`.
+    // Null when absent. The pointer holds until the next `insert`, `erase` or `clear`.
     entry const* find(model::digest const& digest);
-    // Its digest must not be there. Pushes out one that was not found of late when its bucket is
-    // full.
-    void insert(entry who);
+    // The digest must not be in the table. Evicts an entry that was not found recently if the
+    // bucket is full.
+    void insert(entry added);
     bool erase(model::digest const& digest);
-    std::size_t clear();  // how many there were
+    std::size_t clear();  // returns the number of entries
 
   private:
     static constexpr unsigned ways = 8;
 
     struct alignas(64) bucket {
-        std::array<std::uint16_t, ways> tags{};  // of each digest: others' are not read
-        std::uint8_t used = 0;                   // a bit for each way
-        std::uint8_t touched = 0;                // found since the hand passed
+        std::array<std::uint16_t, ways>
+            tags{};                // 16 bits of each digest, compared before the records
+        std::uint8_t used = 0;     // a bit for each way
+        std::uint8_t touched = 0;  // found since the clock hand passed
         std::uint8_t hand = 0;
-        std::array<entry, ways> who;
+        std::array<entry, ways> entries;
     };
-    struct place {
-        bucket& in;
-        unsigned way;  // `ways`: not there
+    struct location {
+        bucket& set;
+        unsigned way;  // `ways`: absent
     };
     std::size_t index_of(model::digest const& digest) const;
-    place locate(model::digest const& digest);
-    static unsigned make_room(bucket& in);
+    location locate(model::digest const& digest);
+    static unsigned make_room(bucket& set);
 
     std::vector<bucket> buckets_;
 };

@@ -12,8 +12,8 @@ constexpr auto digit_table = [] {
     return table;
 }();
 
-// Eight bytes a step ("slicing-by-8", Kounavis and Berry, 2005): crc_tables[n][b] is what byte b
-// becomes when n more bytes of zeros follow it.
+// Slicing-by-8 (Kounavis and Berry, 2005), eight bytes per step: crc_tables[n][b] is the CRC of
+// byte b followed by n zero bytes.
 constexpr auto crc_tables = [] {
     std::array<std::array<std::uint32_t, 256>, 8> tables{};
     for (std::uint32_t i = 0; i < 256; ++i) {
@@ -23,8 +23,8 @@ constexpr auto crc_tables = [] {
     }
     for (std::size_t n = 1; n < tables.size(); ++n)
         for (std::size_t i = 0; i < 256; ++i) {
-            auto const before = tables[n - 1][i];
-            tables[n][i] = tables[0][before & 0xff] ^ (before >> 8);
+            auto const previous = tables[n - 1][i];
+            tables[n][i] = tables[0][previous & 0xff] ^ (previous >> 8);
         }
     return tables;
 }();
@@ -35,17 +35,17 @@ bool is_base62(unsigned char byte) {
     return digit_table[byte];
 }
 
-void put_base62(std::uint64_t value, char* to, std::size_t size) {
-    for (std::size_t i = size; i-- > 0; value /= 62) to[i] = base62_digits[value % 62];
+void put_base62(std::uint64_t value, char* output, std::size_t size) {
+    for (std::size_t i = size; i-- > 0; value /= 62) output[i] = base62_digits[value % 62];
 }
 
-std::size_t random_base62(std::string_view random, char* to, std::size_t size) {
-    std::size_t made = 0;
+std::size_t random_base62(std::string_view random, char* output, std::size_t size) {
+    std::size_t count = 0;
     for (unsigned char const byte : random) {
-        if (made == size) break;
-        if (byte < 248) to[made++] = base62_digits[byte % 62];
+        if (count == size) break;
+        if (byte < 248) output[count++] = base62_digits[byte % 62];
     }
-    return made;
+    return count;
 }
 
 std::uint32_t crc32(std::string_view bytes) {

@@ -13,23 +13,24 @@ inline constexpr std::string_view base62_digits =
 // True for [0-9A-Za-z]. One table look-up.
 bool is_base62(unsigned char byte);
 
-// `value` as exactly `size` digits, most significant first; what does not fit is cut off.
-void put_base62(std::uint64_t value, char* to, std::size_t size);
+// `value` as exactly `size` digits, most significant first; higher digits are cut off.
+void put_base62(std::uint64_t value, char* output, std::size_t size);
 
-// `bits` as a fraction of 2^64, the first `size` digits behind its point, each a multiplication
-// where `put_base62` takes a division. Eleven digits tell all values apart.
-inline void put_base62_fraction(std::uint64_t bits, char* to, std::size_t size) {
+// The first `size` digits of `bits` / 2^64 written in base 62: one multiplication per digit, where
+// `put_base62` needs a division. Eleven digits are unique for each value. For opaque texts (request
+// ids, entity tags); the checksum of a key is `put_base62`, which the contract fixes.
+inline void put_base62_fraction(std::uint64_t bits, char* output, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) {
         __extension__ using wide = unsigned __int128;
         auto const product = static_cast<wide>(bits) * 62;
-        to[i] = base62_digits[static_cast<std::size_t>(product >> 64)];
+        output[i] = base62_digits[static_cast<std::size_t>(product >> 64)];
         bits = static_cast<std::uint64_t>(product);
     }
 }
 
-// Turns random bytes into uniform digits by rejection (62 × 4 = 248 of 256 values are used).
-// Returns how many of `size` digits could be made of the bytes.
-std::size_t random_base62(std::string_view random, char* to, std::size_t size);
+// Uniform digits from random bytes, by rejection (62 × 4 = 248 of the 256 byte values are used).
+// Returns the number of digits written, less than `size` when the bytes ran out.
+std::size_t random_base62(std::string_view random, char* output, std::size_t size);
 
 std::uint32_t crc32(std::string_view bytes);
 

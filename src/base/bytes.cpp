@@ -14,26 +14,29 @@ int hex_value(char digit) {
 
 }  // namespace
 
-void append_text(std::string& to, std::string_view text) {
+void append_text(std::string& target, std::string_view text) {
     check(text.size() <= 0xffff, "a text of more than 65535 bytes in a record");
-    append(to, static_cast<std::uint16_t>(text.size()));
-    to.append(text);
+    append(target, static_cast<std::uint16_t>(text.size()));
+    target.append(text);
 }
 
 std::string to_hex(std::string_view bytes) {
     static constexpr char digits[] = "0123456789abcdef";
     std::string text;
     text.reserve(bytes.size() * 2);
-    for (unsigned char const byte : bytes) text += digits[byte >> 4], text += digits[byte & 15];
+    for (unsigned char const byte : bytes) {
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
     return text;
 }
 
-bool from_hex(std::string_view hex, char* to, std::size_t size) {
+bool from_hex(std::string_view hex, char* output, std::size_t size) {
     if (hex.size() != size * 2) return false;
     for (char const digit : hex)
         if (hex_value(digit) < 0) return false;
     for (std::size_t i = 0; i < size; ++i)
-        to[i] = static_cast<char>(hex_value(hex[2 * i]) << 4 | hex_value(hex[2 * i + 1]));
+        output[i] = static_cast<char>(hex_value(hex[2 * i]) << 4 | hex_value(hex[2 * i + 1]));
     return true;
 }
 
@@ -42,7 +45,7 @@ bool equal_in_constant_time(std::string_view left, std::string_view right) {
     unsigned difference = 0;
     for (std::size_t i = 0; i < left.size(); ++i)
         difference |= static_cast<unsigned char>(left[i]) ^ static_cast<unsigned char>(right[i]);
-    __asm__("" : "+r"(difference));  // so that the loop is not turned into one that stops early
+    __asm__("" : "+r"(difference));  // keeps the compiler from adding an early exit
     return difference == 0;
 }
 

@@ -5,8 +5,9 @@
 
 namespace latchkey::base {
 
-void fail_check(char const* what, std::source_location const& where) noexcept {
-    std::fprintf(stderr, "latchkey: bug: %s (%s:%u)\n", what, where.file_name(), where.line());
+void fail_check(char const* message, std::source_location const& location) noexcept {
+    std::fprintf(stderr, "latchkey: bug: %s (%s:%u)\n", message, location.file_name(),
+                 location.line());
     std::abort();
 }
 

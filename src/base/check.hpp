@@ -1,5 +1,6 @@
-// A broken assumption of our own ends the process with a message; it is never a way to report
-// what a client, the disk or the kernel did. Always compiled in. Any thread.
+// Assertions of invariants: a violated one is a bug of the program and ends the process with a
+// message. Never a way to report what a client, the disk or the kernel did. Compiled into every
+// build. Any thread.
 //
 //     base::check(slot < slots_.size(), "a slot outside the table");
 #pragma once
@@ -8,12 +9,12 @@
 
 namespace latchkey::base {
 
-[[noreturn]] void fail_check(char const* what, std::source_location const& where) noexcept;
+[[noreturn]] void fail_check(char const* message, std::source_location const& location) noexcept;
 
-inline void check(bool holds, char const* what,
-                  std::source_location const& where = std::source_location::current()) noexcept {
+inline void check(bool holds, char const* message,
+                  std::source_location const& location = std::source_location::current()) noexcept {
     if (!holds) [[unlikely]]
-        fail_check(what, where);
+        fail_check(message, location);
 }
 
 }  // namespace latchkey::base

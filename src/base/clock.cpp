@@ -4,18 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <cstring>
+
+#include "base/time_units.hpp"
 
 namespace latchkey::base {
 namespace {
 
 constexpr wall_ms earliest = -62'167'219'200'000;  // 0000-01-01
 constexpr wall_ms latest = 253'402'300'799'999;    // 9999-12-31T23:59:59.999
-
-std::atomic<wall_ms> highest_wall{0};
 
 struct civil {
     int year;
@@ -27,13 +26,13 @@ struct civil {
 civil civil_of(wall_ms time) {
     using namespace std::chrono;
     time = std::clamp(time, earliest, latest);
-    auto const since = milliseconds(time);
-    auto const date = floor<days>(sys_time<milliseconds>(since));
+    auto const elapsed = milliseconds(time);
+    auto const date = floor<days>(sys_time<milliseconds>(elapsed));
     year_month_day const ymd(date);
-    auto const rest = static_cast<int>((sys_time<milliseconds>(since) - date).count());
-    return {int(ymd.year()),  unsigned(ymd.month()),     unsigned(ymd.day()),
-            rest / 3'600'000, rest / 60'000 % 60,        rest / 1000 % 60,
-            rest % 1000,      weekday(date).c_encoding()};
+    auto const rest_ms = static_cast<int>((sys_time<milliseconds>(elapsed) - date).count());
+    return {int(ymd.year()),     unsigned(ymd.month()),     unsigned(ymd.day()),
+            rest_ms / 3'600'000, rest_ms / 60'000 % 60,     rest_ms / 1000 % 60,
+            rest_ms % 1000,      weekday(date).c_encoding()};
 }
 
 constexpr auto digit_pairs = [] {
@@ -45,42 +44,42 @@ constexpr auto digit_pairs = [] {
     return pairs;
 }();
 
-void two_digits(char* at, unsigned value) {
-    std::memcpy(at, &digit_pairs[std::size_t{2} * value], 2);
+void put_two_digits(char* output, unsigned value) {
+    std::memcpy(output, &digit_pairs[std::size_t{2} * value], 2);
 }
 
-char* digits(char* at, int value, int count) {
-    for (int i = count - 1; i >= 0; --i, value /= 10) at[i] = static_cast<char>('0' + value % 10);
-    return at + count;
+char* put_digits(char* output, int value, int count) {
+    for (int i = count - 1; i >= 0; --i, value /= 10)
+        output[i] = static_cast<char>('0' + value % 10);
+    return output + count;
 }
 
-struct known_time {
+struct cached_timestamp {
     wall_ms time = INT64_MIN;
     char text[timestamp_bytes] = {};
 };
 
-void write_timestamp(wall_ms time, char* to) {
+void write_timestamp(wall_ms time, char* output) {
     using namespace std::chrono;
     auto const date = floor<days>(sys_time<milliseconds>(milliseconds(time)));
     year_month_day const ymd(date);
     auto const year = static_cast<unsigned>(int(ymd.year()));
-    auto const rest =
-        static_cast<unsigned>((milliseconds(time) - date.time_since_epoch()).count());
+    auto const rest = static_cast<unsigned>((milliseconds(time) - date.time_since_epoch()).count());
     unsigned const seconds = rest / 1000, millis = rest % 1000;
-    std::memcpy(to, "0000-00-00T00:00:00.000Z", timestamp_bytes);
-    two_digits(to, year / 100);
-    two_digits(to + 2, year % 100);
-    two_digits(to + 5, unsigned(ymd.month()));
-    two_digits(to + 8, unsigned(ymd.day()));
-    two_digits(to + 11, seconds / 3600);
-    two_digits(to + 14, seconds / 60 % 60);
-    two_digits(to + 17, seconds % 60);
-    to[20] = static_cast<char>('0' + millis / 100);
-    two_digits(to + 21, millis % 100);
+    std::memcpy(output, "0000-00-00T00:00:00.000Z", timestamp_bytes);
+    put_two_digits(output, year / 100);
+    put_two_digits(output + 2, year % 100);
+    put_two_digits(output + 5, unsigned(ymd.month()));
+    put_two_digits(output + 8, unsigned(ymd.day()));
+    put_two_digits(output + 11, seconds / 3600);
+    put_two_digits(output + 14, seconds / 60 % 60);
+    put_two_digits(output + 17, seconds % 60);
+    output[20] = static_cast<char>('0' + millis / 100);
+    put_two_digits(output + 21, millis % 100);
 }
 
-// Takes `count` digits from the front; -1 when they are not there.
-int take_digits(std::string_view& text, std::size_t count) {
+// Consumes `count` digits; -1 when the text does not begin with so many.
+int read_digits(std::string_view& text, std::size_t count) {
     if (text.size() < count) return -1;
     int value = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -91,112 +90,115 @@ int take_digits(std::string_view& text, std::size_t count) {
     return value;
 }
 
-bool take(std::string_view& text, std::string_view any_of) {
-    if (text.empty() || any_of.find(text.front()) == any_of.npos) return false;
+bool skip_any(std::string_view& text, std::string_view characters) {
+    if (text.empty() || characters.find(text.front()) == characters.npos) return false;
     text.remove_prefix(1);
     return true;
 }
 
-// The fraction behind the seconds, in milliseconds; -1 when the dot has no digit behind it.
-int take_fraction(std::string_view& text) {
-    if (!take(text, ".")) return 0;
-    int milli = 0, seen = 0;
+// Consumes an optional fraction of a second, in milliseconds; -1 for a dot without a digit.
+int read_fraction(std::string_view& text) {
+    if (!skip_any(text, ".")) return 0;
+    int milli = 0, digits = 0;
     for (; !text.empty() && text.front() >= '0' && text.front() <= '9';
-         ++seen, text.remove_prefix(1))
-        if (seen < 3) milli = milli * 10 + (text.front() - '0');
-    if (seen == 0) return -1;
-    for (; seen < 3; ++seen) milli *= 10;
+         ++digits, text.remove_prefix(1))
+        if (digits < 3) milli = milli * 10 + (text.front() - '0');
+    if (digits == 0) return -1;
+    for (; digits < 3; ++digits) milli *= 10;
     return milli;
 }
 
-// "Z" or "+hh:mm", in minutes east.
-std::optional<int> take_offset(std::string_view& text) {
-    if (take(text, "Zz")) return 0;
+// Consumes "Z" or "+hh:mm": minutes east of UTC.
+std::optional<int> read_offset(std::string_view& text) {
+    if (skip_any(text, "Zz")) return 0;
     int const sign = text.starts_with('-') ? -1 : 1;
-    if (!take(text, "+-")) return std::nullopt;
-    int const hours = take_digits(text, 2);
-    if (hours < 0 || hours > 23 || !take(text, ":")) return std::nullopt;
-    int const minutes = take_digits(text, 2);
+    if (!skip_any(text, "+-")) return std::nullopt;
+    int const hours = read_digits(text, 2);
+    if (hours < 0 || hours > 23 || !skip_any(text, ":")) return std::nullopt;
+    int const minutes = read_digits(text, 2);
     if (minutes < 0 || minutes > 59) return std::nullopt;
     return sign * (hours * 60 + minutes);
+}
+
+mono_ns read_ns(clockid_t clock) {
+    timespec now;
+    clock_gettime(clock, &now);
+    return static_cast<mono_ns>(now.tv_sec) * second + now.tv_nsec;
 }
 
 }  // namespace
 
 mono_ns read_mono() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<mono_ns>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+    return read_ns(CLOCK_MONOTONIC);
+}
+
+mono_ns read_suspended() {
+    auto const mono = read_mono();
+    return std::max<mono_ns>(read_ns(CLOCK_BOOTTIME) - mono, 0);
 }
 
 instant read_clocks() {
-    timespec wall;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    auto now = static_cast<wall_ms>(wall.tv_sec) * 1000 + wall.tv_nsec / 1'000'000;
-    auto highest = highest_wall.load(std::memory_order_relaxed);
-    while (now > highest &&
-           !highest_wall.compare_exchange_weak(highest, now, std::memory_order_relaxed)) {
-    }
-    return {read_mono(), std::max(now, highest)};
+    auto const wall = read_ns(CLOCK_REALTIME) / millisecond;
+    return {read_mono(), wall, wall};
 }
 
-void format_timestamp(wall_ms time, char* to) {
-    // A record that was never changed shows one time twice, the access log that of a whole burst:
-    // the last ones are remembered per thread.
-    static thread_local constinit std::array<known_time, 16> known{};
+void format_timestamp(wall_ms time, char* output) {
+    // Memoisation, 16 entries per thread: a record that was never changed shows one time twice, and
+    // the access log writes the same time for a whole burst.
+    static thread_local constinit std::array<cached_timestamp, 16> cache{};
     time = std::clamp(time, earliest, latest);
-    auto& here = known[static_cast<std::uint64_t>(time) * 0x9e3779b97f4a7c15 >> 60];
-    if (time != here.time) {
-        write_timestamp(time, here.text);
-        here.time = time;
+    auto& entry = cache[static_cast<std::uint64_t>(time) * 0x9e3779b97f4a7c15 >> 60];
+    if (time != entry.time) {
+        write_timestamp(time, entry.text);
+        entry.time = time;
     }
-    std::memcpy(to, here.text, timestamp_bytes);
+    std::memcpy(output, entry.text, timestamp_bytes);
 }
 
 std::optional<wall_ms> parse_timestamp(std::string_view text) {
     using namespace std::chrono;
-    int const year = take_digits(text, 4);
-    if (year < 0 || !take(text, "-")) return std::nullopt;
-    int const month = take_digits(text, 2);
-    if (month < 0 || !take(text, "-")) return std::nullopt;
-    int const day = take_digits(text, 2);
-    if (day < 0 || !take(text, "Tt")) return std::nullopt;
-    int const hour = take_digits(text, 2);
-    if (hour < 0 || hour > 23 || !take(text, ":")) return std::nullopt;
-    int const minute = take_digits(text, 2);
-    if (minute < 0 || minute > 59 || !take(text, ":")) return std::nullopt;
-    int const second = take_digits(text, 2);
-    if (second < 0 || second > 60) return std::nullopt;
-    int const milli = take_fraction(text);
+    int const year = read_digits(text, 4);
+    if (year < 0 || !skip_any(text, "-")) return std::nullopt;
+    int const month = read_digits(text, 2);
+    if (month < 0 || !skip_any(text, "-")) return std::nullopt;
+    int const day = read_digits(text, 2);
+    if (day < 0 || !skip_any(text, "Tt")) return std::nullopt;
+    int const hour = read_digits(text, 2);
+    if (hour < 0 || hour > 23 || !skip_any(text, ":")) return std::nullopt;
+    int const minute = read_digits(text, 2);
+    if (minute < 0 || minute > 59 || !skip_any(text, ":")) return std::nullopt;
+    int const second_of_minute = read_digits(text, 2);
+    if (second_of_minute < 0 || second_of_minute > 60) return std::nullopt;
+    int const milli = read_fraction(text);
     if (milli < 0) return std::nullopt;
-    auto const offset = take_offset(text);
+    auto const offset = read_offset(text);
     year_month_day const date(std::chrono::year(year),
                               std::chrono::month(static_cast<unsigned>(month)),
                               std::chrono::day(static_cast<unsigned>(day)));
     if (!offset || !text.empty() || !date.ok()) return std::nullopt;
-    auto const since = sys_days(date).time_since_epoch() + hours(hour) + minutes(minute - *offset) +
-                       seconds(second);
-    return duration_cast<milliseconds>(since).count() + milli;
+    auto const time = sys_days(date).time_since_epoch() + hours(hour) + minutes(minute - *offset) +
+                      seconds(second_of_minute);
+    return duration_cast<milliseconds>(time).count() + milli;
 }
 
-void format_http_date(wall_ms time, char* to) {
+void format_http_date(wall_ms time, char* output) {
     static constexpr char days[] = "SunMonTueWedThuFriSat";
     static constexpr char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    civil const at = civil_of(time);
-    std::memcpy(to, days + at.weekday * 3, 3);
-    std::memcpy(to + 3, ", ", 2);
-    digits(to + 5, static_cast<int>(at.day), 2);
-    to[7] = ' ';
-    std::memcpy(to + 8, months + (at.month - 1) * 3, 3);
-    to[11] = ' ';
-    digits(to + 12, at.year, 4);
-    to[16] = ' ';
-    digits(to + 17, at.hour, 2);
-    to[19] = ':';
-    digits(to + 20, at.minute, 2);
-    to[22] = ':';
-    digits(to + 23, at.second, 2);
-    std::memcpy(to + 25, " GMT", 4);
+    civil const date = civil_of(time);
+    std::memcpy(output, days + date.weekday * 3, 3);
+    std::memcpy(output + 3, ", ", 2);
+    put_digits(output + 5, static_cast<int>(date.day), 2);
+    output[7] = ' ';
+    std::memcpy(output + 8, months + (date.month - 1) * 3, 3);
+    output[11] = ' ';
+    put_digits(output + 12, date.year, 4);
+    output[16] = ' ';
+    put_digits(output + 17, date.hour, 2);
+    output[19] = ':';
+    put_digits(output + 20, date.minute, 2);
+    output[22] = ':';
+    put_digits(output + 23, date.second, 2);
+    std::memcpy(output + 25, " GMT", 4);
 }
 
 std::optional<std::int64_t> parse_duration(std::string_view text) {

@@ -1,5 +1,5 @@
-// A borrowed callable: two words, no allocation. The callable must outlive the call it is passed
-// to, so take it as an argument and never store it.
+// A non-owning reference to a callable: two words, no allocation. The callable must outlive the
+// call it is passed to, so take it as a parameter and never store it.
 #pragma once
 
 #include <concepts>

@@ -10,8 +10,8 @@ std::uint64_t hash(std::string_view bytes, std::uint64_t seed) {
 }
 
 std::uint64_t mix(std::uint64_t left, std::uint64_t right) {
-    std::uint64_t const both[] = {left, right};
-    return XXH3_64bits(both, sizeof both);
+    std::uint64_t const pair[] = {left, right};
+    return XXH3_64bits(pair, sizeof pair);
 }
 
 }  // namespace latchkey::base

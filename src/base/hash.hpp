@@ -1,5 +1,5 @@
-// XXH3 (xxHash): table hashing of what nobody can choose, entity tags of lists, shard choice.
-// Not for secrets and not for what a client could aim at, unless a random seed is given.
+// XXH3 (xxHash), for tables of keys that clients cannot choose, entity tags of lists, and
+// checksums. Not for secrets, and for what a client can choose only with a random seed. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace latchkey::base {
 
 std::uint64_t hash(std::string_view bytes, std::uint64_t seed = 0);
 
-// Joins two hashes, order matters.
+// Combines two hashes; the order matters.
 std::uint64_t mix(std::uint64_t left, std::uint64_t right);
 
 }  // namespace latchkey::base

@@ -1,9 +1,19 @@
-// Every bound of the program that is not a setting, and the defaults of those that are. Full means
-// refusing early, with a status (API §1).
+// Limits of the contract, and defaults of the settings that are limits. Every queue, buffer and
+// list is bounded; a full one refuses early, with a status (api.md §1).
+//
+// The rule: what bounds how much a client can send or make the service hold, and a bound on which
+// several units must agree, is here. Elsewhere, since they change with what is beside them:
+// - the bounds of a record's members, in model/ and store/records: its encoding depends on them;
+// - what a format or a standard prescribes, in the unit that reads it;
+// - the parameters of an algorithm and the size of a structure that one unit uses (a bucket, a
+//   cache, a batch, a scratch buffer).
+// Relations are asserted below or, where a bound is not visible here, beside that bound.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "base/time_units.hpp"
 
 namespace latchkey::base::limits {
 
@@ -12,11 +22,12 @@ inline constexpr std::size_t mib = 1024 * kib;
 
 // A request (defaults of settings).
 inline constexpr std::size_t request_line_bytes_max = 8 * kib;  // 414
-inline constexpr std::size_t header_bytes_max =
-    16 * kib;                                           // 431; the section without the request line
-inline constexpr std::size_t header_fields_max = 100;   // 431
-inline constexpr std::size_t body_bytes_max = 1 * mib;  // 413
+inline constexpr std::size_t header_bytes_max = 16 * kib;       // 431; without the request line
+inline constexpr std::size_t header_fields_max = 100;           // 431
+inline constexpr std::size_t body_bytes_max = 1 * mib;          // 413
 inline constexpr std::size_t empty_lines_before_request_max = 4;
+inline constexpr std::size_t query_parameters_max = 16;
+inline constexpr std::size_t idempotency_key_bytes_max = 255;
 
 // Chunked bodies.
 inline constexpr std::size_t chunk_size_digits_max = 8;
@@ -25,48 +36,97 @@ inline constexpr std::size_t chunk_extensions_bytes_max = 4 * kib;  // of one bo
 inline constexpr std::size_t trailer_bytes_max = 4 * kib;
 inline constexpr std::size_t trailer_fields_max = 32;
 
-// Credentials in bodies (API §2).
+// Credentials in bodies (api.md §2).
 inline constexpr std::size_t credential_body_bytes_max = 128 * kib;
-inline constexpr std::size_t credential_bodies_bytes_max = 16 * mib;
+inline constexpr std::size_t credential_bodies_bytes_max = 16 * mib;  // received, in total
+inline constexpr std::size_t anonymous_requests_max = 1024;           // waiting, per worker
 inline constexpr std::size_t credential_bytes_max = 256;
 
-// Events from outside (API §12): a payload.
+// Keys (api.md §4): their lifetime, and the overlap of rotations, of secrets of events too.
+inline constexpr std::int64_t ttl_seconds_min = 60;
+inline constexpr std::int64_t ttl_seconds_max = 157'680'000;
+inline constexpr std::int64_t overlap_seconds_max = 172'800;
+
+// Payloads of events from external services (api.md §12).
 inline constexpr std::size_t event_bytes_max = 256 * kib;
 
 // A connection.
 inline constexpr std::size_t receive_buffer_bytes = 4 * kib;
 inline constexpr std::size_t unparsed_bytes_max = 64 * kib;
 inline constexpr std::size_t unsent_bytes_max = 256 * kib;
+// Of a body that is answered although the budget of the worker is used up.
+inline constexpr std::size_t unbudgeted_bytes_max = 4 * kib;
+// Beyond half of the budget of the worker.
+inline constexpr std::size_t scarce_unsent_bytes_min = 8 * kib;
 inline constexpr std::size_t requests_per_turn_max = 64;
-inline constexpr std::size_t skipped_body_bytes_max = 256 * kib;  // more ends the connection
-inline constexpr std::size_t lingering_bytes_max =
-    16 * mib;  // read and dropped after a last answer
+// Of a request that was answered early: a longer body ends the connection.
+inline constexpr std::size_t skipped_body_bytes_max = 256 * kib;
+inline constexpr std::size_t lingering_bytes_max = 16 * mib;  // discarded after a last answer
 
-// A worker, past which it answers 503 (defaults of settings).
+// A worker; beyond, it answers 503 (defaults of settings).
 inline constexpr std::size_t requests_in_flight_max = 4096;
 inline constexpr std::size_t queued_bytes_max = 256 * mib;
 
 // JSON.
 inline constexpr std::size_t json_depth_max = 32;
+inline constexpr std::size_t json_kept_depth_max = 4;  // no route reads deeper values
+inline constexpr std::size_t json_members_max = 128;   // of an object of a document (422)
+inline constexpr std::size_t json_values_max = 512;    // members and elements of a document (422)
 inline constexpr std::size_t faults_max = 50;
 
-// Lists (API §7).
+// Lists (api.md §7).
 inline constexpr std::uint64_t page_limit_default = 20;
 inline constexpr std::uint64_t page_limit_max = 100;
 inline constexpr std::uint64_t page_reach_max = 100'000;  // page × limit
-inline constexpr std::int64_t usage_points_max = 1440;    // of one answer (API §4)
+inline constexpr std::int64_t usage_points_max = 1440;    // of one answer (api.md §4)
 
 // The store.
 inline constexpr std::size_t commands_per_commit_max = 1024;
 inline constexpr std::size_t command_bytes_per_commit_max = 4 * mib;
 inline constexpr std::size_t commands_queued_max = 16 * kib;
 inline constexpr std::size_t command_bytes_queued_max = 64 * mib;
+// Store time (store/engine/time.hpp), in milliseconds: the largest accepted difference of the
+// machine's clock (a wrong time zone, a step of NTP and a paused machine stay below it), and the
+// largest age of an idle server's last write.
+inline constexpr std::int64_t clock_step_ms_max = 24 * 3600 * 1000;
+inline constexpr std::int64_t time_mark_ms = 600 * 1000;
+// How long the writer waits for the store's write lock before it refuses writes.
+inline constexpr std::int64_t write_lock_patience_ns = 5 * second;
+// How long a process waits for a process of another container with the same process id.
+inline constexpr std::int64_t process_number_patience_ns = 30 * second;
 inline constexpr std::int64_t id_max = (std::int64_t{1} << 53) - 1;
+// Of a key: each id has its own token buckets (limit/buckets.hpp).
+inline constexpr std::int64_t key_id_max = (std::int64_t{1} << 26) - 1;
 
+// A request fits what a connection buffers.
 static_assert(request_line_bytes_max + header_bytes_max < unparsed_bytes_max,
-              "a whole head must fit into what a connection may keep unparsed");
+              "a whole head must fit the unparsed bytes of a connection");
+static_assert(receive_buffer_bytes <= unparsed_bytes_max);
+static_assert(credential_bytes_max <= header_bytes_max && credential_bytes_max <= body_bytes_max);
+static_assert(skipped_body_bytes_max <= body_bytes_max && body_bytes_max <= lingering_bytes_max,
+              "a client must be able to send a refused body to its end");
+static_assert(idempotency_key_bytes_max <= header_bytes_max);
+static_assert(unbudgeted_bytes_max <= scarce_unsent_bytes_min);
+static_assert(scarce_unsent_bytes_min < unsent_bytes_max && unsent_bytes_max < queued_bytes_max);
+
+// Parts are not larger than the whole.
+static_assert(chunk_extension_bytes_max <= chunk_extensions_bytes_max);
+static_assert(trailer_bytes_max <= header_bytes_max && trailer_fields_max <= header_fields_max);
 static_assert(credential_body_bytes_max <= body_bytes_max);
+static_assert(credential_body_bytes_max <= credential_bodies_bytes_max);
 static_assert(event_bytes_max <= body_bytes_max);
-static_assert(page_limit_max <= page_reach_max);
+static_assert(json_kept_depth_max <= json_depth_max && json_members_max <= json_values_max);
+static_assert(ttl_seconds_min < ttl_seconds_max && overlap_seconds_max < ttl_seconds_max);
+static_assert(page_limit_default <= page_limit_max && page_limit_max <= page_reach_max);
+
+// A request fits a command, a command a commit, a commit the queue.
+static_assert(body_bytes_max < command_bytes_per_commit_max);
+static_assert(command_bytes_per_commit_max <= command_bytes_queued_max);
+static_assert(commands_per_commit_max <= commands_queued_max);
+static_assert(requests_in_flight_max <= commands_queued_max,
+              "one worker's requests must not fill the queue");
+static_assert(faults_max <= 0xff, "their number is one byte of a record");
+static_assert(key_id_max <= id_max);
+static_assert(time_mark_ms < clock_step_ms_max, "a command measures its clock by the time mark");
 
 }  // namespace latchkey::base::limits

@@ -4,15 +4,17 @@
 
 #include <string>
 
+#include "base/visible.hpp"
+
 namespace latchkey::base {
 
-void say(severity how, std::string_view sentence) {
+void log(severity level, std::string_view sentence) {
     std::string line("latchkey: ");
-    if (how == severity::warning) line += "warning: ";
-    if (how == severity::failure) line += "error: ";
-    line.append(sentence).append("\n");
-    // One write, so that lines of several threads do not mix; there is nobody to tell if it fails.
-    [[maybe_unused]] auto const written = ::write(STDERR_FILENO, line.data(), line.size());
+    if (level == severity::warning) line += "warning: ";
+    if (level == severity::failure) line += "error: ";
+    line.append(visible(sentence)).append("\n");
+    // One write call, so that lines of several threads do not mix. A failure cannot be reported.
+    [[maybe_unused]] auto const result = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
 }  // namespace latchkey::base

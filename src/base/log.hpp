@@ -1,5 +1,6 @@
-// What the program says to its operator on standard error: one line, `latchkey: …`. Not for
-// requests (those have the access log) and never with a secret in it. Any thread; blocks.
+// Messages to the operator on standard error: one line, `latchkey: …`, with control characters
+// escaped (visible.hpp). Not for requests (those have the access log), and never with a secret. Any
+// thread; blocks.
 #pragma once
 
 #include <string_view>
@@ -8,9 +9,9 @@ namespace latchkey::base {
 
 enum class severity { info, warning, failure };
 
-void say(severity how, std::string_view sentence);
-inline void say(std::string_view sentence) {
-    say(severity::info, sentence);
+void log(severity level, std::string_view sentence);
+inline void log(std::string_view sentence) {
+    log(severity::info, sentence);
 }
 
 }  // namespace latchkey::base

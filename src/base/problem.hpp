@@ -1,5 +1,5 @@
-// The errors of the contract (API §11): every code that a client can get, with its status and a
-// title. Layers say what is wrong by naming a code; only api/problem.cpp turns one into a document.
+// The errors of the contract (api.md §11): every code that a client can get, with its status and
+// title. Layers report an error by its code; only api/problem.cpp renders the document.
 #pragma once
 
 #include <array>
@@ -53,6 +53,7 @@ enum class problem : std::uint8_t {
     internal_error,
     method_not_implemented,
     overloaded,
+    store_busy,
     draining,
     http_version_not_supported,
     storage_full,
@@ -73,7 +74,7 @@ inline problem_entry const& describe(problem code) {
     return problems[static_cast<std::size_t>(code)];
 }
 
-// What can be wrong with one member of a body (API §11, field codes).
+// Field codes: what can be wrong with one member of a body (api.md §11).
 enum class field_code : std::uint8_t {
     required,
     invalid_type,
@@ -89,12 +90,13 @@ enum class field_code : std::uint8_t {
 };
 std::string_view name_of(field_code code);
 
-// One entry of `errors`. `at` names what `where` says: a JSON pointer (RFC 6901) into the body, a
-// query parameter or a header field. The detail is a sentence without the client's value.
+// One entry of `errors`. `location` is, by `kind`, a JSON pointer (RFC 6901) into the body, the
+// name of a query parameter or the name of a header field. The detail is a sentence that does not
+// repeat the client's value.
 struct fault {
-    enum class place : std::uint8_t { pointer, parameter, header };
-    place where = place::pointer;
-    std::string at;
+    enum class location_kind : std::uint8_t { pointer, parameter, header };
+    location_kind kind = location_kind::pointer;
+    std::string location;
     field_code code = field_code::required;
     std::string detail;
 };

@@ -4,9 +4,9 @@
 
 namespace latchkey::base {
 
-error errno_error(std::string_view what, int number) {
+error errno_error(std::string_view action, int number) {
     auto const code = number < 0 ? -number : number;
-    return error{std::string(what) + ": " + std::generic_category().message(code)};
+    return error{std::string(action) + ": " + std::generic_category().message(code)};
 }
 
 }  // namespace latchkey::base

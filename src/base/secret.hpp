@@ -1,5 +1,5 @@
-// A short secret in memory: it lies in place, so that nothing that grows or moves leaves a copy
-// behind, and is wiped when it goes. A value; any thread.
+// A short secret, stored in place, so that growing or moving leaves no copy behind, and wiped by
+// the destructor. A value; any thread.
 #pragma once
 
 #include <array>

@@ -1,11 +1,11 @@
-// Text written into room that was made for all of it at once: a step is a copy and one comparison,
-// where an append to a string is a call each time. The writer of the hot path; any thread.
+// Text written into a buffer reserved once for all of it: an append costs a copy and one comparison
+// instead of a call. The writer of the hot path; any thread.
 //
-//     base::string_writer out(body, 64 + name.size());     // at most that much will be put
+//     base::string_writer out(body, 64 + name.size());     // the most that will be put
 //     out.put("{\"name\":\"").put(name).put("\",\"id\":").number(id).put('}');
-//     // its destructor ends the string behind the last byte
+//     // the destructor truncates the string after the last byte
 //
-// More than there is room for is a broken assumption of ours and ends the process.
+// Writing more than was reserved is a bug and ends the process.
 #pragma once
 
 #include <charconv>
@@ -20,11 +20,12 @@ namespace latchkey::base {
 
 class text_writer {
   public:
-    text_writer(char* at, std::size_t room) : at_(at), end_(at + room) {}
+    text_writer(char* position, std::size_t capacity)
+        : position_(position), end_(position + capacity) {}
 
     text_writer& put(std::string_view text) {
-        char* const to = take(text.size());
-        if (!text.empty()) std::memcpy(to, text.data(), text.size());
+        char* const output = take(text.size());
+        if (!text.empty()) std::memcpy(output, text.data(), text.size());
         return *this;
     }
     text_writer& put(char byte) {
@@ -32,47 +33,48 @@ class text_writer {
         return *this;
     }
     text_writer& number(std::integral auto value, int base = 10) {
-        auto const done = std::to_chars(at_, end_, value, base);
-        check(done.ec == std::errc(), "a number where no room was made for it");
-        at_ = done.ptr;
+        auto const end = std::to_chars(position_, end_, value, base);
+        check(end.ec == std::errc(), "a number that does not fit its buffer");
+        position_ = end.ptr;
         return *this;
     }
-    // Where the caller writes that many bytes itself.
+    // Space for `bytes` bytes, which the caller writes itself.
     char* take(std::size_t bytes) {
-        check(bytes <= static_cast<std::size_t>(end_ - at_), "text where no room was made for it");
-        char* const here = at_;
-        at_ += bytes;
-        return here;
+        check(bytes <= static_cast<std::size_t>(end_ - position_),
+              "text that does not fit its buffer");
+        char* const output = position_;
+        position_ += bytes;
+        return output;
     }
 
-    // Behind what was put.
-    char* at() const { return at_; }
+    // The position after the last byte written.
+    char* position() const { return position_; }
 
   private:
-    char* at_;
+    char* position_;
     char* end_;
 };
 
-// What a number takes at most.
+// The most bytes that a decimal number takes.
 inline constexpr std::size_t number_bytes_max = 20;
 
 class string_writer : public text_writer {
   public:
-    // Behind what `to` holds; nobody else touches it meanwhile.
-    string_writer(std::string& to, std::size_t bytes_max)
-        : text_writer(make_room(to, bytes_max), bytes_max), to_(to) {}
-    ~string_writer() { to_.resize(static_cast<std::size_t>(at() - to_.data())); }
+    // Appends to `target`, which must not be used otherwise in the meantime.
+    string_writer(std::string& target, std::size_t bytes_max)
+        : text_writer(grow(target, bytes_max), bytes_max), target_(target) {}
+    ~string_writer() { target_.resize(static_cast<std::size_t>(position() - target_.data())); }
     string_writer(string_writer const&) = delete;
     string_writer& operator=(string_writer const&) = delete;
 
   private:
-    static char* make_room(std::string& to, std::size_t bytes) {
-        auto const from = to.size();
-        to.resize(from + bytes);
-        return to.data() + from;
+    static char* grow(std::string& target, std::size_t bytes) {
+        auto const offset = target.size();
+        target.resize(offset + bytes);
+        return target.data() + offset;
     }
 
-    std::string& to_;
+    std::string& target_;
 };
 
 }  // namespace latchkey::base

@@ -1,5 +1,5 @@
-// latchkey backup, latchkey restore: the whole store as one file, and back.
-#include "store/backup.hpp"
+// latchkey backup, latchkey restore: copies the whole store into one file, and back.
+#include "store/admin/backup.hpp"
 
 #include <sys/stat.h>
 #include <time.h>
@@ -7,27 +7,29 @@
 
 #include <cstdio>
 
-#include "api/json_writer.hpp"
+#include "api/json/json_writer.hpp"
 #include "base/log.hpp"
-#include "cli/keys.hpp"
 #include "cli/output_file.hpp"
+#include "cli/store_command.hpp"
+#include "store/admin/inspect.hpp"
+#include "store/admin/verify_copy.hpp"
 
 namespace latchkey::cli {
 namespace {
 
-struct backup_options : key_command {
+struct backup_options : store_command {
     std::string file;
     bool compact = false, force = false;
 };
 
 bool is_directory(std::string const& path) {
-    struct stat found{};
-    return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+    struct stat status{};
+    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 // "latchkey-20260102T030405Z.mdb"
-std::string name_of_moment() {
-    auto const now = static_cast<time_t>(base::read_clocks().wall / 1000);
+std::string timestamped_name() {
+    auto const now = static_cast<time_t>(base::read_clocks().clock / 1000);
     struct tm parts{};
     ::gmtime_r(&now, &parts);
     char text[40];
@@ -46,79 +48,102 @@ void print_result(std::string_view member, std::string const& path, std::uint64_
 
 int back_up(backup_options const& options) {
     int code = done;
-    auto const store = open_store(options, code, true);
+    auto const store = open_store(options, code, store_access::copies);
     if (store == nullptr) return code;
     auto const path =
-        is_directory(options.file) ? options.file + "/" + name_of_moment() : options.file;
-    if (path == "-") return say_wrong("a backup goes into a file, not to standard output");
-    auto file = output_file::create(path, false);
-    if (!file) return say_failed(file.error().message);
-    auto made = store::copy_to(*store, file->descriptor(), options.compact);
-    if (made) made = file->finish();
-    if (!made) return say_failed(made.error().message);
-    struct stat found{};
-    ::stat(path.c_str(), &found);
+        is_directory(options.file) ? options.file + "/" + timestamped_name() : options.file;
+    if (path == "-")
+        return report_usage_error(
+            "a backup cannot be written to standard output: name a file or a directory");
+    auto file = output_file::create(path, existing_file::kept);
+    if (!file) return report_failure(file.error().message);
+    auto outcome = store::copy_to(*store, file->descriptor(), options.compact);
+    if (outcome) {
+        auto const faults = store::verify_copy(file->descriptor());
+        for (auto const& sentence : faults) base::log(base::severity::failure, sentence);
+        if (!faults.empty())
+            return report_failure("the store is damaged, so no backup was kept: " +
+                                  std::string(store::advice_on_damage));
+        outcome = file->finish();
+    }
+    if (!outcome) return report_failure(outcome.error().message);
+    struct stat status{};
+    ::stat(path.c_str(), &status);
     if (options.json)
-        print_result("file", path, static_cast<std::uint64_t>(found.st_size));
+        print_result("file", path, static_cast<std::uint64_t>(status.st_size));
     else
-        base::say("backed up the store into " + path + ", " + std::to_string(found.st_size >> 20) +
-                  " MiB; master.key is not in it and is to be kept elsewhere");
+        base::log("backed up the store into " + path + ", " + std::to_string(status.st_size >> 20) +
+                  " MiB; master.key is not in it: keep a copy of it in another place");
     return done;
 }
 
 int restore(backup_options const& options) {
     int code = done;
     auto const settings = options.settings.resolve(code);
-    if (!settings) return base::say(base::severity::failure, settings.error().message), code;
+    if (!settings) {
+        base::log(base::severity::failure, settings.error().message);
+        return code;
+    }
     auto const& data = settings->data;
-    auto const put = store::replace(data, options.file, options.force);
-    if (!put) return say_failed(put.error().message);
+    auto const outcome = store::replace(data, options.file, options.force);
+    if (!outcome) return report_failure(outcome.error().message);
     bool const had_key = ::access((data + "/master.key").c_str(), F_OK) == 0;
-    auto const store = open_store(options, code);  // which makes a master.key where there is none
+    // Opening the store creates a master.key if there is none.
+    auto const store = open_store(options, code, store_access::repairs);
     if (store == nullptr) return code;
-    struct stat found{};
-    ::stat((data + "/store.mdb").c_str(), &found);
-    if (put->kept_before) base::say("what was there is now " + data + "/store.mdb.before-restore");
+    struct stat status{};
+    ::stat((data + "/store.mdb").c_str(), &status);
+    if (outcome->previous_kept)
+        base::log("the previous store is now " + data + "/store.mdb.before-restore");
     if (!had_key)
-        base::say(base::severity::warning,
+        base::log(base::severity::warning,
                   "there was no " + data +
-                      "/master.key, so a new one was made: cursors of before are refused, and "
-                      "secrets of event sources are to be set again");
+                      "/master.key, so a new one was made: old cursors are refused, and the "
+                      "secrets of event sources must be set again");
+    if (auto const ahead = store->time_ahead()) base::log(base::severity::warning, ahead->message);
     if (options.json)
-        print_result("data", data, static_cast<std::uint64_t>(found.st_size));
+        print_result("data", data, static_cast<std::uint64_t>(status.st_size));
     else
-        base::say("restored " + options.file + " into " + data +
-                  "; keys that were turned off after the backup are on again: latchkey keys list");
+        base::log("restored " + options.file + " into " + data +
+                  "; keys that were deactivated after the backup are active again: check them with "
+                  "latchkey keys list");
     return done;
 }
 
 }  // namespace
 
 void add_backup(CLI::App& program, int& code) {
-    auto* const command = program.add_subcommand("backup", "Copy the store, while it is used");
+    auto* const command =
+        program.add_subcommand("backup", "Copy the store into a file, beside a running service");
     auto const options = std::make_shared<backup_options>();
     options->add_to(*command);
-    command->add_option("FILE", options->file, "A new file, or a directory to make one in")
+    command
+        ->add_option("FILE", options->file,
+                     "A new file, or a directory for a file with the time in its name")
         ->required();
-    command->add_flag("--compact", options->compact, "Leave out free pages; takes longer");
+    command->add_flag("--compact", options->compact, "Omit free pages; takes longer");
     command->footer(
-        "The copy is of one moment, on the disk when the command ends, and never replaces a file.\n"
-        "master.key is not in it; without that key a backup has everything but the secrets of\n"
-        "event sources, and old cursors are refused. Keep a copy of the key elsewhere.\n"
+        "The copy is a consistent snapshot and is on the disk when the command ends. It never\n"
+        "replaces a file. Every record is checked; if the store is damaged, no file is kept\n"
+        "and the exit code is 1. master.key is not in the copy: keep it in another place.\n"
+        "Without it a restored store has no secrets of event sources, and old cursors are\n"
+        "refused. To put the copy back: latchkey restore.\n"
         "Example: latchkey backup /mnt/backups --data /var/lib/latchkey");
     command->callback([options, &code] { code = back_up(*options); });
 }
 
 void add_restore(CLI::App& program, int& code) {
-    auto* const command = program.add_subcommand("restore", "Put a backup in the store's place");
+    auto* const command = program.add_subcommand(
+        "restore", "Replace the store with a backup, while the service is stopped");
     auto const options = std::make_shared<backup_options>();
     options->add_to(*command);
-    command->add_option("FILE", options->file, "What backup made")->required();
-    command->add_flag("--force", options->force, "Replace the store that is there");
+    command->add_option("FILE", options->file, "A file that latchkey backup made")->required();
+    command->add_flag("--force", options->force, "Replace an existing store");
     command->footer(
-        "The service must be stopped. Every record of the backup is checked before it takes the\n"
-        "store's place in one step. Whatever changed after the backup is as it was: keys turned\n"
-        "off since then work again. Put the master.key of then into the data directory first.\n"
+        "Stop the service first, and put the master.key of that time into the data directory.\n"
+        "Every record of the backup is checked; then it replaces the store in one step. All\n"
+        "changes after the backup are lost: keys that were deactivated since then are active\n"
+        "again. Check the keys with latchkey keys list, then start the service.\n"
         "Example: latchkey restore /mnt/backups/latchkey-20260102T030405Z.mdb --data DIR");
     command->callback([options, &code] { code = restore(*options); });
 }

@@ -1,5 +1,5 @@
-// The lines of an import that were refused: told one by one as they are met, the first 100 of them,
-// and all of them in a file where one was asked for. One thread.
+// The refused lines of an import: prints the first 100, and writes all of them to a report if one
+// was requested. One thread.
 #pragma once
 
 #include <cstdio>
@@ -15,17 +15,17 @@ namespace latchkey::cli {
 
 class bad_lines {
   public:
-    // `report` empty: no file. It must not exist yet, unless an import goes on that began it.
-    static base::result<bad_lines> begin(std::string const& report, bool say_them, bool goes_on);
+    // `report` empty: no file. The file must not exist, unless the import resumes.
+    static base::result<bad_lines> begin(std::string const& report, bool print, bool resumes);
 
-    // `detail` where there are no faults. The bar makes room for the line.
+    // `detail` is used if there are no faults. Clears the progress bar for the printed line.
     void add(std::string const& file, std::uint64_t line, std::string const& detail,
-             std::vector<base::fault> const& faults, progress& shown);
-    // "…and 12 more": what was not told.
+             std::vector<base::fault> const& faults, progress& bar);
+    // Prints how many lines were not shown.
     void end();
-    std::string const& json() const { return json_; }  // the first 100, between commas
+    std::string const& json() const { return json_; }  // the first 100, separated by commas
 
-    static constexpr std::size_t told_max = 100;
+    static constexpr std::size_t printed_max = 100;
 
   private:
     struct closer {
@@ -33,7 +33,7 @@ class bad_lines {
     };
 
     std::unique_ptr<std::FILE, closer> report_;
-    bool say_them_ = true;
+    bool print_ = true;
     std::uint64_t count_ = 0;
     std::string json_;
 };

@@ -1,13 +1,13 @@
-// latchkey check: is the configuration right, and is the store whole?
+// latchkey check: validates the configuration and every record of the store.
 #include <unistd.h>
 
 #include <cstdio>
 
-#include "api/json_writer.hpp"
+#include "api/json/json_writer.hpp"
 #include "base/log.hpp"
-#include "cli/keys.hpp"
-#include "server/service.hpp"
-#include "store/inspect.hpp"
+#include "cli/store_command.hpp"
+#include "server/process/server_identity.hpp"
+#include "store/admin/inspect.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -17,32 +17,34 @@ struct check_options {
     bool json = false, configuration_only = false;
 };
 
-void append_list(std::string& to, std::vector<std::string> const& sentences) {
-    to.append("[");
-    for (auto const& each : sentences) {
-        if (&each != sentences.data()) to.append(",");
-        api::append_string(to, each);
-    }
-    to.append("]");
+void append_list(std::string& output, std::vector<std::string> const& sentences) {
+    api::append_array(output, sentences,
+                      [&](std::string const& each) { api::append_string(output, each); });
 }
 
-// {"configuration":{"valid":…,"wrong":[…]},"store":null | {"valid":…,"users":…,"wrong":[…]}}
+// {"configuration":{"valid":…,"wrong":[…]},
+//  "store":null | {"valid":…,"users":…,"wrong":[…],"advice":…}}; no advice if all is valid.
 void print_document(std::vector<std::string> const& configuration,
-                    std::optional<store::inspected> const& seen) {
+                    std::optional<store::inspection_report> const& inspection) {
     std::string document = "{\"configuration\":{\"valid\":";
     document.append(configuration.empty() ? "true" : "false").append(",\"wrong\":");
     append_list(document, configuration);
     document.append("},\"store\":");
-    if (seen) {
-        document.append("{\"valid\":").append(seen->wrong.empty() ? "true" : "false");
+    if (inspection) {
+        document.append("{\"valid\":").append(inspection->wrong.empty() ? "true" : "false");
         for (auto const& [name, number] :
-             {std::pair("users", seen->users), std::pair("posts", seen->posts),
-              std::pair("keys", seen->keys), std::pair("audit_entries", seen->audit_entries)}) {
+             {std::pair("users", inspection->users), std::pair("posts", inspection->posts),
+              std::pair("keys", inspection->keys),
+              std::pair("audit_entries", inspection->audit_entries)}) {
             document.append(",\"").append(name).append("\":");
             api::append_number(document, number);
         }
         document.append(",\"wrong\":");
-        append_list(document, seen->wrong);
+        append_list(document, inspection->wrong);
+        if (!inspection->wrong.empty()) {
+            document.append(",\"advice\":");
+            api::append_string(document, store::advice_on_damage);
+        }
         document.append("}");
     } else {
         document.append("null");
@@ -50,8 +52,8 @@ void print_document(std::vector<std::string> const& configuration,
     std::printf("%s}\n", document.c_str());
 }
 
-int wrong_settings(check_options const& options, std::string const& sentence, int code) {
-    base::say(base::severity::failure, sentence);
+int report_settings_error(check_options const& options, std::string const& sentence, int code) {
+    base::log(base::severity::failure, sentence);
     if (options.json) print_document({sentence}, std::nullopt);
     return code;
 }
@@ -59,42 +61,48 @@ int wrong_settings(check_options const& options, std::string const& sentence, in
 int check(check_options const& options) {
     int code = done;
     auto const settings = options.settings.resolve(code);
-    if (!settings) return wrong_settings(options, settings.error().message, code);
+    if (!settings) return report_settings_error(options, settings.error().message, code);
     if (auto const usable = server::check_files(*settings); !usable)
-        return wrong_settings(options, usable.error().message, wrong_configuration);
-    if (!options.json) base::say("the configuration is right");
-    std::optional<store::inspected> seen;
-    bool const there = ::access((settings->data + "/store.mdb").c_str(), F_OK) == 0;
-    if (there && !options.configuration_only) {
-        auto looked = store::inspect(settings->data);
-        seen = looked ? std::move(*looked) : store::inspected{.wrong = {looked.error().message}};
-        for (auto const& sentence : seen->wrong) base::say(base::severity::failure, sentence);
+        return report_settings_error(options, usable.error().message, configuration_error);
+    if (!options.json) base::log("the configuration is valid");
+    std::optional<store::inspection_report> inspection;
+    bool const exists = ::access((settings->data + "/store.mdb").c_str(), F_OK) == 0;
+    if (exists && !options.configuration_only) {
+        auto outcome = store::inspect(settings->data);
+        inspection = outcome ? std::move(*outcome)
+                             : store::inspection_report{.wrong = {outcome.error().message}};
+        if (!inspection->time_ahead.empty()) inspection->wrong.push_back(inspection->time_ahead);
+        for (auto const& sentence : inspection->wrong) base::log(base::severity::failure, sentence);
+        if (!inspection->wrong.empty())
+            base::log("what to do: " + std::string(store::advice_on_damage));
     }
     if (options.json) {
-        print_document({}, seen);
-    } else if (!there) {
-        base::say("there is no store in " + settings->data + " yet");
-    } else if (seen && seen->wrong.empty()) {
-        base::say("the store is whole: " + std::to_string(seen->users) + " users, " +
-                  std::to_string(seen->posts) + " posts, " + std::to_string(seen->keys) +
-                  " keys, " + std::to_string(seen->audit_entries) + " entries of the audit log");
+        print_document({}, inspection);
+    } else if (!exists) {
+        base::log("there is no store in " + settings->data + " yet: latchkey serve creates it");
+    } else if (inspection && inspection->wrong.empty()) {
+        base::log("the store is intact: " + std::to_string(inspection->users) + " users, " +
+                  std::to_string(inspection->posts) + " posts, " +
+                  std::to_string(inspection->keys) + " keys, " +
+                  std::to_string(inspection->audit_entries) + " entries of the audit log");
     }
-    return seen && !seen->wrong.empty() ? failed : done;
+    return inspection && !inspection->wrong.empty() ? failed : done;
 }
 
 }  // namespace
 
 void add_check(CLI::App& program, int& code) {
-    auto* const command =
-        program.add_subcommand("check", "Check a configuration and every record of the store");
+    auto* const command = program.add_subcommand(
+        "check", "Check the configuration and every record, index and counter of the store");
     auto const options = std::make_shared<check_options>();
     options->settings.add_to(*command);
-    command->add_flag("--json", options->json, "Print one JSON document");
+    command->add_flag("--json", options->json, "Print one JSON document instead of text");
     command->add_flag("--configuration-only", options->configuration_only,
-                      "Do not look at the store");
+                      "Do not check the store");
     command->footer(
-        "Exit codes: 0 all is well, 1 the store is not whole, 78 the configuration is wrong.\n"
-        "Works beside a running service; a large store takes a while, in which its file may grow.\n"
+        "Prints what is wrong and what to do. Works beside a running service; a large store takes\n"
+        "some time, during which its file may grow.\n"
+        "Exit codes: 0 valid, 1 the store is damaged, 78 the configuration is wrong.\n"
         "Example: latchkey check --config /etc/latchkey.toml");
     command->callback([options, &code] { code = check(*options); });
 }

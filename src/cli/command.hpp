@@ -1,14 +1,14 @@
-// The commands of `latchkey`: each adds itself to the command line and says what it does. What a
-// command prints for programs goes to standard output, what it tells people to standard error.
+// The commands of `latchkey`. Each adds itself to the command line. Output for programs goes to
+// standard output, messages for people to standard error.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 namespace latchkey::cli {
 
-enum exit_code : int { done = 0, failed = 1, wrong_usage = 2, wrong_configuration = 78 };
+enum exit_code : int { done = 0, failed = 1, usage_error = 2, configuration_error = 78 };
 
-// Each sets `code` when it was chosen and has run.
+// Each command sets `code` after it has run.
 void add_serve(CLI::App& program, int& code);
 void add_config(CLI::App& program, int& code);
 void add_keys(CLI::App& program, int& code);
@@ -20,5 +20,6 @@ void add_seed(CLI::App& program, int& code);
 void add_backup(CLI::App& program, int& code);
 void add_restore(CLI::App& program, int& code);
 void add_check(CLI::App& program, int& code);
+void add_reset_time(CLI::App& program, int& code);
 
 }  // namespace latchkey::cli

@@ -1,29 +1,30 @@
-// latchkey events secret: sets, shows and removes what an external service signs its events with.
-// A secret that is supplied is read from a file or standard input: the arguments of a command are
-// there for every process to see.
+// latchkey events secret: sets, shows and deletes the secrets with which external services sign
+// their events. A supplied secret is read from a file or standard input, because every process can
+// see the arguments of a command.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 
-#include "api/event_secret_json.hpp"
-#include "api/key_body.hpp"
+#include "api/resources/event_secret_json.hpp"
 #include "auth/signature.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
-#include "cli/keys.hpp"
+#include "cli/print.hpp"
+#include "cli/store_command.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::cli {
 namespace {
 
-struct secret_options : key_command {
+struct secret_options : store_command {
     std::string source;
     std::string format = "standard";
     std::string secret_file;
     std::string overlap = "0s";
 
     void add_to(CLI::App& command) {
-        key_command::add_to(command);
+        store_command::add_to(command);
         command.add_option("SOURCE", source, "The source's name, as in POST /events/SOURCE")
             ->required()
             ->check([](std::string const& text) {
@@ -34,94 +35,97 @@ struct secret_options : key_command {
     }
 };
 
-// What the file holds, without the end of its line.
+// The file's content without its line end.
 base::result<base::secret> read_secret(std::string const& path) {
     std::ifstream file;
     if (path != "-") file.open(path, std::ios::binary);
-    auto& from = path == "-" ? std::cin : file;
-    std::string text(base::secret::bytes_max + 2, '\0');  // in place: growing leaves copies behind
-    if (from) from.read(text.data(), static_cast<std::streamsize>(text.size()));
-    bool const failed = from.bad() || (path != "-" && !file.is_open());
-    auto size = static_cast<std::size_t>(from.gcount());
+    auto& input = path == "-" ? std::cin : file;
+    std::string text(base::secret::bytes_max + 2,
+                     '\0');  // at once, since growing would leave copies in memory
+    if (input) input.read(text.data(), static_cast<std::streamsize>(text.size()));
+    bool const failed = input.bad() || (path != "-" && !file.is_open());
+    auto size = static_cast<std::size_t>(input.gcount());
     if (size != 0 && text[size - 1] == '\n') --size;
     if (size != 0 && text[size - 1] == '\r') --size;
-    base::result<base::secret> made = base::error{"the secret cannot be read from " + path};
+    base::result<base::secret> result = base::error{"the secret cannot be read from " + path};
     if (!failed && size > base::secret::bytes_max)
-        made = base::error{"the secret has more than 256 bytes"};
+        result = base::error{"the secret has more than 256 bytes"};
     else if (!failed)
-        made = base::secret(std::string_view(text).substr(0, size));
+        result = base::secret(std::string_view(text).substr(0, size));
     base::wipe(text.data(), text.size());
-    return made;
+    return result;
 }
 
-// Which secret the options mean; a sentence when they mean none.
+// The request that the options describe; the error is a sentence.
 base::result<store::put_event_secret> describe(secret_options const& options) {
-    store::put_event_secret put{.source = options.source};
+    store::put_event_secret request{.source = options.source};
     auto const format = model::find_event_format(options.format);
     if (!format) return base::error{"--format must be standard, github or stripe"};
-    put.format = *format;
+    request.format = *format;
     auto const seconds = base::parse_duration(options.overlap);
-    if (!seconds || *seconds < 0 || *seconds > api::overlap_seconds_max)
+    if (!seconds || *seconds < 0 || *seconds > base::limits::overlap_seconds_max)
         return base::error{"--overlap must be 0 to 48h, such as 24h"};
-    put.overlap_ms = *seconds * 1000;
-    put.shown = options.secret_file.empty();
-    if (put.shown) {
-        put.secret = auth::make_event_secret(*format);
-        return put;
+    request.overlap_ms = *seconds * 1000;
+    request.reveal = options.secret_file.empty();
+    if (request.reveal) {
+        request.secret = auth::make_event_secret(*format);
+        return request;
     }
     auto const supplied = read_secret(options.secret_file);
     if (!supplied) return supplied.error();
-    put.secret = *supplied;
-    auto const no = auth::objection_to_secret(*format, put.secret.text());
-    if (!no.empty()) return base::error{"the secret " + std::string(no)};
-    return put;
+    request.secret = *supplied;
+    auto const fault = auth::secret_fault(*format, request.secret.text());
+    if (!fault.empty()) return base::error{"the secret " + std::string(fault)};
+    return request;
 }
 
 int set(secret_options const& options) {
-    auto const put = describe(options);
-    if (!put) return say_wrong(put.error().message);
+    auto const request = describe(options);
+    if (!request) return report_usage_error(request.error().message);
     int code = done;
     auto const store = open_store(options, code);
     if (store == nullptr) return code;
-    auto const outcome = apply_one(*store, *put);
-    if (!outcome) return say_failed("the secret was not set: " + outcome.error().message);
-    auto const& kept = std::get<store::kept_secret>(outcome->record);
+    auto const outcome = apply_one(*store, *request);
+    if (!outcome) return report_failure("the secret was not set: " + outcome.error().message);
+    auto const& secret_record = std::get<store::secret_result>(outcome->record);
     if (options.json) {
         std::string document;
-        api::append_kept_secret(document, kept);
+        api::append_kept_secret(document, secret_record);
         std::printf("%s\n", document.c_str());
         base::wipe(document.data(), document.size());
         return done;
     }
-    base::say("the source " + options.source + " must sign from now on, in the format " +
+    base::log("the source " + options.source + " must sign its events from now on, in the format " +
               options.format);
-    if (!put->shown) return done;
-    base::say("its secret is shown this once:");
-    std::printf("%.*s\n", static_cast<int>(kept.shown.text().size()), kept.shown.text().data());
+    if (!request->reveal) return done;
+    base::log("this is the only time its secret is shown:");
+    std::printf("%.*s\n", static_cast<int>(secret_record.secret.text().size()),
+                secret_record.secret.text().data());
     return done;
 }
 
 int show(secret_options const& options) {
     int code = done;
-    auto const store = open_store(options, code, true);
+    auto const store = open_store(options, code, store_access::reads);
     if (store == nullptr) return code;
-    store::snapshot seen(*store);
-    seen.renew();
-    auto const secrets = seen.event_secrets(options.source, base::read_clocks().wall);
-    if (seen.damaged())
-        return say_failed("the secret of the source " + options.source +
-                          " cannot be read (was master.key replaced?); set it again");
-    if (!secrets) return say_failed("the source " + options.source + " has no secret");
+    store::snapshot snapshot(*store);
+    snapshot.renew();
+    auto const secrets = snapshot.event_secrets(options.source, snapshot.time());
+    if (snapshot.damaged())
+        return report_failure("the secret of the source " + options.source +
+                              " cannot be read (was master.key replaced?): set it again with "
+                              "latchkey events secret set");
+    if (!secrets) return report_failure("the source " + options.source + " has no secret");
     if (options.json) {
         std::string document;
         api::append_event_secrets(document, options.source, *secrets);
         std::printf("%s\n", document.c_str());
         return done;
     }
-    auto const until = secrets->previous ? secrets->previous->ends_at : 0;
-    print_table({{"SOURCE", "FORMAT", "SINCE", "THE ONE BEFORE SIGNS UNTIL"},
+    auto const previous_end = secrets->previous ? secrets->previous->ends_at : 0;
+    print_table({{"SOURCE", "FORMAT", "SINCE", "PREVIOUS SECRET VALID UNTIL"},
                  {options.source, std::string(model::name_of(secrets->current.format)),
-                  shown_time(secrets->current.created_at, "-"), shown_time(until, "-")}});
+                  format_time(secrets->current.created_at, "-"), format_time(previous_end, "-")}});
     return done;
 }
 
@@ -130,53 +134,60 @@ int remove(secret_options const& options) {
     auto const store = open_store(options, code);
     if (store == nullptr) return code;
     auto const outcome = apply_one(*store, store::delete_event_secret{options.source});
-    if (!outcome) return say_failed("the secret was not removed: " + outcome.error().message);
+    if (!outcome) return report_failure("the secret was not deleted: " + outcome.error().message);
     if (options.json)
         std::printf("{\"source\":\"%s\",\"deleted\":true}\n", options.source.c_str());
     else
-        base::say("events of the source " + options.source + " need no signature any more");
+        base::log("events of the source " + options.source +
+                  " are accepted without a signature from now on");
     return done;
 }
 
 }  // namespace
 
 void add_events(CLI::App& program, int& code) {
-    auto* const events =
-        program.add_subcommand("events", "Manage the sources of events from outside");
+    auto* const events = program.add_subcommand("events", "Manage the sources of external events");
     events->require_subcommand(1);
     auto* const secret = events->add_subcommand(
-        "secret", "Manage what a source signs its events with; works while the service runs");
+        "secret", "Set, show and delete the secret of a source, beside a running service");
     secret->require_subcommand(1);
 
-    auto* const setting = secret->add_subcommand(
-        "set", "Set or replace a source's secret; one that is made here is shown, once");
-    auto const how = std::make_shared<secret_options>();
-    how->add_to(*setting);
-    setting->add_option("--format", how->format, "standard (Standard Webhooks), github or stripe")
+    auto* const set_command = secret->add_subcommand(
+        "set", "Set or replace the secret of a source; a generated one is shown once");
+    auto const set_options = std::make_shared<secret_options>();
+    set_options->add_to(*set_command);
+    set_command
+        ->add_option("--format", set_options->format,
+                     "standard (Standard Webhooks), github or stripe")
         ->capture_default_str();
-    setting
-        ->add_option("--secret-file", how->secret_file,
-                     "File with the secret that the source assigned; - is standard input (one is "
-                     "made unless given)")
+    set_command
+        ->add_option("--secret-file", set_options->secret_file,
+                     "File with the secret that the source assigned; - is standard input (default: "
+                     "a generated secret)")
         ->type_name("FILE");
-    setting
-        ->add_option("--overlap", how->overlap,
-                     "How long the secret that is replaced still signs, 0 to 48h")
+    set_command
+        ->add_option("--overlap", set_options->overlap,
+                     "How long the replaced secret stays valid, 0 to 48h")
         ->capture_default_str();
-    setting->footer("Example: latchkey events secret set github --format github --secret-file -");
-    setting->callback([how, &code] { code = set(*how); });
+    set_command->footer(
+        "Events of this source without a valid signature are refused from now on: configure the\n"
+        "secret at the source. --overlap keeps a replaced secret valid meanwhile.\n"
+        "Example: latchkey events secret set github --format github --secret-file -");
+    set_command->callback([set_options, &code] { code = set(*set_options); });
 
-    auto* const showing = secret->add_subcommand("show", "Show a source's format, not its secret");
-    auto const which = std::make_shared<secret_options>();
-    which->add_to(*showing);
-    showing->footer("Example: latchkey events secret show github");
-    showing->callback([which, &code] { code = show(*which); });
+    auto* const show_command = secret->add_subcommand(
+        "show", "Show the format and dates of a source's secret, not the secret");
+    auto const show_options = std::make_shared<secret_options>();
+    show_options->add_to(*show_command);
+    show_command->footer("Example: latchkey events secret show github");
+    show_command->callback([show_options, &code] { code = show(*show_options); });
 
-    auto* const removing = secret->add_subcommand("delete", "Remove a source's secret");
-    auto const whose = std::make_shared<secret_options>();
-    whose->add_to(*removing);
-    removing->footer("Example: latchkey events secret delete github");
-    removing->callback([whose, &code] { code = remove(*whose); });
+    auto* const delete_command = secret->add_subcommand(
+        "delete", "Delete a source's secret; its events then need no signature");
+    auto const delete_options = std::make_shared<secret_options>();
+    delete_options->add_to(*delete_command);
+    delete_command->footer("Example: latchkey events secret delete github");
+    delete_command->callback([delete_options, &code] { code = remove(*delete_options); });
 }
 
 }  // namespace latchkey::cli

@@ -1,18 +1,21 @@
-// latchkey import: users and posts from files, by the rules of the API.
+// latchkey import: loads users and posts from files, with the validation of the API.
 #include <cstdio>
 
-#include "api/resource_body.hpp"
+#include "api/resources/resource_body.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
 #include "cli/bad_lines.hpp"
-#include "cli/keys.hpp"
 #include "cli/line_file.hpp"
 #include "cli/load.hpp"
+#include "cli/print.hpp"
+#include "cli/store_command.hpp"
+#include "store/admin/verify.hpp"
+#include "store/snapshot.hpp"
 
 namespace latchkey::cli {
 namespace {
 
-struct import_options : key_command {
+struct import_options : store_command {
     std::string users, posts, report;
     bool quiet = false, again = false;
 };
@@ -23,27 +26,27 @@ class importer {
         : options_(options), users_(std::move(users)), posts_(std::move(posts)) {}
 
     base::result<store::bulk_load> begin(store::environment& store);
-    void tell(bad_lines where) { told_ = std::move(where); }
+    void set_report(bad_lines report) { report_ = std::move(report); }
     base::result<void> run(store::bulk_load& load);
     void summarise(store::bulk_load const& load);
 
   private:
     template <class Record, class Read>
-    bool take_line(line_file& from, batch<Record>& to, Read read, progress& shown);
-    refusal_sink refusals_of(line_file const& file, progress& shown);
+    bool take_line(line_file& file, batch<Record>& target, Read read, progress& bar);
 
     import_options const& options_;
     line_file users_;
     std::optional<line_file> posts_;
-    bad_lines told_;
-    base::wall_ms now_ = base::read_clocks().wall;
+    bad_lines report_;
+    base::wall_ms now_ = 0;  // store time at the start
 };
 
-// The files' contents are the load's identity, whatever they are called.
+// The load's identity is the content of the files, not their names.
 base::result<store::bulk_load> importer::begin(store::environment& store) {
-    auto const users = users_.look_over();
+    now_ = store.time();
+    auto const users = users_.scan();
     if (!users) return users.error();
-    auto const posts = posts_ ? posts_->look_over() : line_file::survey{};
+    auto const posts = posts_ ? posts_->scan() : line_file::scan_result{};
     if (!posts) return posts.error();
     auto const sizes = base::mix(users_.size(), posts_ ? posts_->size() : 0);
     return store::bulk_load::begin(
@@ -53,100 +56,117 @@ base::result<store::bulk_load> importer::begin(store::environment& store) {
                 .again = options_.again});
 }
 
-std::size_t text_bytes(model::user const& of) {
-    return of.name.size() + of.email.size();
+std::size_t text_bytes(model::user const& user) {
+    return user.name.size() + user.email.size();
 }
-std::size_t text_bytes(model::post const& of) {
-    return of.title.size() + of.body.size();
+std::size_t text_bytes(model::post const& post) {
+    return post.title.size() + post.body.size();
 }
 
 template <class Record, class Read>
-bool importer::take_line(line_file& from, batch<Record>& to, Read read, progress& shown) {
-    auto const line = from.next();
+bool importer::take_line(line_file& file, batch<Record>& target, Read read, progress& bar) {
+    auto const line = file.next();
     if (!line) return false;
-    to.step.offset = from.offset();
-    auto const number = ++to.step.line;
-    if (line->find_first_not_of(" \t\r") == line->npos && !from.too_long()) return true;
-    auto record = from.too_long() ? api::line_trouble{{}, "it is too long", 0} : read(*line, now_);
+    target.step.offset = file.offset();
+    auto const number = ++target.step.line;
+    if (line->find_first_not_of(" \t\r") == line->npos && !file.too_long()) return true;
+    auto record = file.too_long() ? api::line_error{{}, "it is too long", 0} : read(*line, now_);
     if (record) {
         auto const bytes = text_bytes(*record);
-        to.add(std::move(*record), number, bytes);
+        target.add(std::move(*record), number, bytes);
         return true;
     }
-    auto const& wrong = record.error();
-    ++to.step.refused;
-    if (std::same_as<Record, model::user> && wrong.id != 0)
-        to.step.refused_users.push_back(wrong.id);
-    told_.add(from.path(), number, wrong.detail, wrong.faults, shown);
+    auto const& error = record.error();
+    ++target.step.refused;
+    if (std::same_as<Record, model::user> && error.id != 0)
+        target.step.refused_users.push_back(error.id);
+    report_.add(file.path(), number, error.detail, error.faults, bar);
     return true;
 }
 
 base::result<void> importer::run(store::bulk_load& load) {
-    auto const form = progress::wanted(options_.json, options_.quiet);
-    auto const load_file = [&](line_file& file, char const* what, auto const& done, auto read,
+    auto const form = progress::choose_form(options_.json, options_.quiet);
+    auto const load_file = [&](line_file& file, char const* title, auto const& done, auto read,
                                auto load_records) -> base::result<void> {
-        if (auto const there = file.go_to(done.offset); !there) return there.error();
-        progress shown(what, file.size(), form, done.offset);
+        if (auto const outcome = file.seek(done.offset); !outcome) return outcome.error();
+        progress bar(title, file.size(), form, done.offset);
         auto const loaded = load_records(
-            load, [&](auto& to) { return take_line(file, to, read, shown); },
-            [&](std::uint64_t line, store::load_refusal const& why) {
-                told_.add(file.path(), line, "", {why.fault}, shown);
+            load, [&](auto& target) { return take_line(file, target, read, bar); },
+            [&](std::uint64_t line, store::load_refusal const& refusal) {
+                report_.add(file.path(), line, "", {refusal.fault}, bar);
             },
-            shown);
+            bar);
         if (loaded && file.failure()) return *file.failure();
         return loaded;
     };
     auto const users = load_file(users_, "users", load.users(), api::read_user_line,
-                                 [](auto&&... all) { return load_users(all...); });
+                                 [](auto&&... arguments) { return load_users(arguments...); });
     if (!users || !posts_) return users;
     return load_file(*posts_, "posts", load.posts(), api::read_post_line,
-                     [](auto&&... all) { return load_posts(all...); });
+                     [](auto&&... arguments) { return load_posts(arguments...); });
 }
 
 void importer::summarise(store::bulk_load const& load) {
-    told_.end();
-    if (!options_.json) return base::say(sentence_of(load));
+    report_.end();
+    if (!options_.json) return base::log(summary_of(load));
     std::string document = "{";
     append_counts(document, load);
     document.append(",\"complete\":").append(load.finished_at() != 0 ? "true" : "false");
     document.append(",\"resumed\":").append(load.was_begun_before() ? "true" : "false");
-    document.append(",\"bad_lines\":[").append(told_.json()).append("]}\n");
+    document.append(",\"bad_lines\":[").append(report_.json()).append("]}\n");
     std::fputs(document.c_str(), stdout);
+}
+
+// If the store has only imported records, reads every record once more.
+base::result<void> verify_new_store(store::environment& store, store::bulk_load const& load) {
+    store::snapshot snapshot(store);
+    snapshot.renew();
+    store::range const none{.limit = 0};
+    auto const users = snapshot.users(none, [](auto const&) {}).total;
+    auto const posts = snapshot.posts({}, none, [](auto const&) {}).total;
+    snapshot.reset();
+    if (users != load.users().created || posts != load.posts().created) return {};
+    auto const faults = store::verify_checksums(store);
+    for (auto const& sentence : faults) base::log(base::severity::failure, sentence);
+    if (faults.empty()) return {};
+    return base::error{
+        "the imported records are damaged on the disk: check the disk and the memory of this "
+        "machine, then import into a new data directory"};
 }
 
 int import(import_options const& options) {
     auto users = line_file::open(options.users);
-    if (!users) return say_failed(users.error().message);
+    if (!users) return report_failure(users.error().message);
     std::optional<line_file> posts;
     if (!options.posts.empty()) {
-        auto opened = line_file::open(options.posts);
-        if (!opened) return say_failed(opened.error().message);
-        posts.emplace(std::move(*opened));
+        auto posts_file = line_file::open(options.posts);
+        if (!posts_file) return report_failure(posts_file.error().message);
+        posts.emplace(std::move(*posts_file));
     }
     int code = done;
     auto const store = open_store(options, code);
     if (store == nullptr) return code;
-    importer all(options, std::move(*users), std::move(posts));
-    auto load = all.begin(*store);
-    if (!load) return say_failed(load.error().message);
-    bool const goes_on = load->was_begun_before() && load->finished_at() == 0;
+    importer loader(options, std::move(*users), std::move(posts));
+    auto load = loader.begin(*store);
+    if (!load) return report_failure(load.error().message);
+    bool const resumes = load->was_begun_before() && load->finished_at() == 0;
     if (load->finished_at() == 0) {
-        auto told = bad_lines::begin(options.report, !options.json, goes_on);
-        if (!told) return say_failed(told.error().message);
-        all.tell(std::move(*told));
+        auto report = bad_lines::begin(options.report, !options.json, resumes);
+        if (!report) return report_failure(report.error().message);
+        loader.set_report(std::move(*report));
     }
     if (load->finished_at() != 0)
-        base::say("these files were imported " + shown_time(load->finished_at(), "") +
-                  "; --again imports them once more");
+        base::log("these files were imported " + format_time(load->finished_at(), "") +
+                  "; use --again to import them once more");
     else if (load->was_begun_before())
-        base::say("going on with an import that was cut short behind line " +
-                  with_commas(load->users().line) + " of the users and " +
-                  with_commas(load->posts().line) + " of the posts");
-    stop_in_order();
-    auto result = load->finished_at() != 0 ? base::result<void>() : all.run(*load);
+        base::log("resuming an interrupted import after line " + with_commas(load->users().line) +
+                  " of the users and " + with_commas(load->posts().line) + " of the posts");
+    handle_stop_signals();
+    auto result = load->finished_at() != 0 ? base::result<void>() : loader.run(*load);
     if (result) result = load->finish();
-    all.summarise(*load);
-    if (!result) return say_failed(result.error().message);
+    if (result) result = verify_new_store(*store, *load);
+    loader.summarise(*load);
+    if (!result) return report_failure(result.error().message);
     return load->users().refused + load->posts().refused == 0 ? done : failed;
 }
 
@@ -154,26 +174,30 @@ int import(import_options const& options) {
 
 void add_import(CLI::App& program, int& code) {
     auto* const command = program.add_subcommand(
-        "import", "Load users and posts from files, by the rules of the API");
+        "import", "Load users and posts from files, with the validation of the API");
     auto const options = std::make_shared<import_options>();
     options->add_to(*command);
-    command->add_option("USERS", options->users, "A user on each line, as JSON; /dev/null for none")
-        ->required();
-    command->add_option("POSTS", options->posts, "A post on each line, as JSON");
     command
-        ->add_option("--report", options->report,
-                     "Write every refused line's faults here; an import that goes on adds to it")
+        ->add_option("USERS", options->users,
+                     "File with one user per line, as JSON; /dev/null for none")
+        ->required();
+    command->add_option("POSTS", options->posts, "File with one post per line, as JSON");
+    command
+        ->add_option(
+            "--report", options->report,
+            "Write the errors of every refused line to this file; a resumed import appends")
         ->type_name("FILE");
-    command->add_flag("--again", options->again, "Also if these very files were imported before");
+    command->add_flag("--again", options->again,
+                      "Import the files even if they were imported before");
     command->add_flag("--quiet", options->quiet, "Show no progress");
     command->footer(
-        "Lines are what export writes; id and times may be left out:\n"
+        "Reads the lines that latchkey export writes; id and times are optional:\n"
         "  {\"id\": 7, \"name\": \"Ada\", \"email\": \"ada@example.com\"}\n"
         "  {\"user_id\": 7, \"title\": \"Notes\", \"body\": \"…\", \"status\": \"published\"}\n"
-        "An id is kept when nobody ever had it; otherwise the user gets another one, and the\n"
-        "posts of the same import follow. Works beside a running service. When it is\n"
-        "interrupted, the same command goes on where it was. Wrong lines are reported by number\n"
-        "and the others kept; the exit code is 1 then.\n"
+        "A record keeps its id if that id was never used; otherwise it gets a new one, and\n"
+        "posts of the same import refer to it. Works beside a running service. After an\n"
+        "interruption run the same command again: it resumes. Invalid lines are reported by\n"
+        "number, the others are imported, and the exit code is 1.\n"
         "Example: latchkey import users.ndjson posts.ndjson --data /var/lib/latchkey");
     command->callback([options, &code] { code = import(*options); });
 }

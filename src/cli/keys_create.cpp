@@ -1,15 +1,19 @@
 // keys create.
 #include <algorithm>
 
-#include "api/key_json.hpp"
+#include "api/resources/key_json.hpp"
 #include "auth/key_form.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 #include "cli/keys.hpp"
+#include "cli/print.hpp"
+#include "cli/store_command.hpp"
+#include "model/utf8.hpp"
 
 namespace latchkey::cli {
 namespace {
 
-struct create_options : key_command {
+struct create_options : store_command {
     std::string name;
     std::string project = "default";
     std::string environment = "development";
@@ -23,32 +27,36 @@ struct create_options : key_command {
 std::optional<model::rate_limit> parse_limit(std::string const& text) {
     auto const equals = text.find('='), slash = text.find('/');
     if (equals == text.npos || slash == text.npos || slash < equals) return std::nullopt;
-    model::rate_limit made;
-    made.name = text.substr(0, equals);
-    auto const number = [](std::string_view digits, std::uint32_t most) -> std::uint32_t {
+    model::rate_limit result;
+    result.name = text.substr(0, equals);
+    auto const number = [](std::string_view digits, std::uint32_t maximum) -> std::uint32_t {
         auto const value = base::parse_duration(digits).value_or(0);
-        return value > 0 && value <= most && digits.find_first_not_of("0123456789") == digits.npos
+        return value > 0 && value <= maximum &&
+                       digits.find_first_not_of("0123456789") == digits.npos
                    ? static_cast<std::uint32_t>(value)
                    : 0;
     };
-    made.limit = number(std::string_view(text).substr(equals + 1, slash - equals - 1),
-                        model::rate_limit_max);
-    made.window_seconds =
+    result.limit = number(std::string_view(text).substr(equals + 1, slash - equals - 1),
+                          model::rate_limit_max);
+    result.window_seconds =
         number(std::string_view(text).substr(slash + 1), model::rate_window_seconds_max);
-    if (!model::is_limit_name(made.name) || made.limit == 0 || made.window_seconds == 0)
+    if (!model::is_limit_name(result.name) || result.limit == 0 || result.window_seconds == 0)
         return std::nullopt;
-    return made;
+    return result;
 }
 
-// The record that the options describe; a sentence when they do not describe one.
-base::result<model::key> describe(create_options const& options, base::wall_ms now) {
+// The record that the options describe; the error is a sentence. `expires_at` holds the lifetime
+// until the store's time is known.
+base::result<model::key> describe(create_options const& options) {
     model::key record;
     record.name = options.name;
     record.project = options.project;
-    auto const points = model::points_of(options.name);
+    auto const points = model::code_point_count(options.name);
     if (points == 0 || points > model::key_name_points_max ||
-        model::has_control_character(options.name))
-        return base::error{"--name must be 1 to 100 characters without control characters"};
+        model::has_control_character(options.name) || model::is_blank(options.name))
+        return base::error{
+            "--name must be 1 to 100 characters, without control characters and not only white "
+            "space"};
     if (!model::is_project(options.project))
         return base::error{"--project must be 1 to 64 of a-z, 0-9 and -"};
     auto const environment = model::find_environment(options.environment);
@@ -58,10 +66,13 @@ base::result<model::key> describe(create_options const& options, base::wall_ms n
     for (auto const& scope : options.scopes)
         if (!record.scopes.add(scope))
             return base::error{"there is no scope '" + scope +
-                               "'; write users:read, posts:*, *:read, * or the like"};
-    if (options.scopes.empty()) record.scopes.add("users:read"), record.scopes.add("posts:read");
+                               "': use a scope such as users:read, posts:*, *:read or *"};
+    if (options.scopes.empty()) {
+        record.scopes.add("users:read");
+        record.scopes.add("posts:read");
+    }
     if (options.unlimited && !options.limits.empty())
-        return base::error{"--unlimited and --limit contradict each other"};
+        return base::error{"--unlimited and --limit exclude each other"};
     if (options.unlimited || !options.limits.empty()) record.rate_limits.clear();
     for (auto const& text : options.limits) {
         auto const limit = parse_limit(text);
@@ -69,67 +80,74 @@ base::result<model::key> describe(create_options const& options, base::wall_ms n
         record.rate_limits.push_back(*limit);
     }
     if (record.rate_limits.size() > model::rate_limits_max)
-        return base::error{"a key has 8 limits at most"};
+        return base::error{"a key can have at most 8 limits"};
     for (auto const& each : record.rate_limits)
         if (std::count_if(record.rate_limits.begin(), record.rate_limits.end(),
                           [&](auto const& other) { return other.name == each.name; }) != 1)
-            return base::error{"two limits are called '" + each.name + "'"};
+            return base::error{"two limits have the name '" + each.name + "'"};
     if (!options.expires_in.empty()) {
         auto const seconds = base::parse_duration(options.expires_in);
-        if (!seconds || *seconds < 60 || *seconds > 157'680'000)
+        if (!seconds || *seconds < base::limits::ttl_seconds_min ||
+            *seconds > base::limits::ttl_seconds_max)
             return base::error{"--expires-in must be 60 seconds to 5 years, such as 90d or 12h"};
-        record.expires_at = now + *seconds * 1000;
+        record.expires_at = *seconds * 1000;
     }
     return record;
 }
 
 int create(create_options const& options) {
-    auto record = describe(options, base::read_clocks().wall);
-    if (!record) return say_wrong(record.error().message);
+    auto record = describe(options);
+    if (!record) return report_usage_error(record.error().message);
     int code = done;
-    server::config configured;
-    auto const store = open_store(options, code, false, &configured);
+    server::config configuration;
+    auto const store = open_store(options, code, store_access::writes, &configuration);
     if (store == nullptr) return code;
-    auth::fresh_key const key(configured.keys_prefix);
+    auth::fresh_key const key(configuration.keys_prefix);
     record->digest = auth::digest_of(key.text());
     record->start = key.text().substr(0, api::key_start_bytes);
     record->last4 = key.text().substr(key.text().size() - 4);
-    bool const eternal = record->expires_at == 0;
-    auto const made = apply_one(*store, store::create_key{std::move(*record)});
-    if (!made) return say_failed("the key was not created: " + made.error().message);
-    print_key(*made, key.text(), options.json);
-    if (eternal) base::say("this key never expires; --expires-in 30d to 90d is recommended");
+    bool const unlimited_lifetime = record->expires_at == 0;
+    if (!unlimited_lifetime) record->expires_at += store->time();
+    auto const outcome = apply_one(*store, store::create_key{std::move(*record)});
+    if (!outcome) return report_failure("the key was not created: " + outcome.error().message);
+    print_key(*outcome, key.text(), options.json);
+    if (unlimited_lifetime)
+        base::log(
+            "this key never expires; a lifetime of 30 to 90 days is recommended (--expires-in "
+            "90d)");
     return done;
 }
 
 }  // namespace
 
 void add_keys_create(CLI::App& keys, int& code) {
-    auto* const made = keys.add_subcommand("create", "Make a key and show it, once");
+    auto* const command = keys.add_subcommand("create", "Create a key and show it once");
     auto const options = std::make_shared<create_options>();
-    options->add_to(*made, {"keys.prefix"});
-    made->add_option("--name", options->name, "What the key is for")->required();
-    made->add_option("--scope", options->scopes,
-                     "What it may do, may be repeated (users:read and posts:read unless given; '*' "
-                     "is everything)")
+    options->add_to(*command, {"keys.prefix"});
+    command->add_option("--name", options->name, "What the key is for")->required();
+    command
+        ->add_option("--scope", options->scopes,
+                     "A scope of the key; repeat for more (default: users:read and posts:read; '*' "
+                     "allows everything)")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    made->add_option(
+    command
+        ->add_option(
             "--limit", options->limits,
-            "NAME=LIMIT/SECONDS, may be repeated (minute=600/60 and hour=20000/3600 unless given)")
+            "NAME=LIMIT/SECONDS; repeat for more (default: minute=600/60 and hour=20000/3600)")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    made->add_flag("--unlimited", options->unlimited, "No rate limits");
-    made->add_option("--expires-in", options->expires_in,
-                     "Lifetime, such as 90d or 12h (for ever unless given)");
-    made->add_option("--project", options->project, "Project that the key belongs to")
+    command->add_flag("--unlimited", options->unlimited, "No rate limits");
+    command->add_option("--expires-in", options->expires_in,
+                        "Lifetime, such as 90d or 12h (default: the key never expires)");
+    command->add_option("--project", options->project, "Project that the key belongs to")
         ->capture_default_str();
-    made->add_option("--environment", options->environment, "development, staging or production")
+    command->add_option("--environment", options->environment, "development, staging or production")
         ->capture_default_str();
-    made->footer(
-        "Example: latchkey keys create --name ci --scope 'users:*' --scope posts:read --expires-in "
-        "90d");
-    made->callback([options, &code] { code = create(*options); });
+    command->footer(
+        "Store the key now: it cannot be shown again. To replace it later: latchkey keys rotate.\n"
+        "Example: latchkey keys create --name ci --scope 'users:*' --expires-in 90d");
+    command->callback([options, &code] { code = create(*options); });
 }
 
 }  // namespace latchkey::cli

@@ -1,15 +1,17 @@
 // keys list, keys show.
 #include <cstdio>
 
-#include "api/key_json.hpp"
+#include "api/resources/key_json.hpp"
 #include "base/limits.hpp"
 #include "cli/keys.hpp"
+#include "cli/print.hpp"
+#include "cli/store_command.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::cli {
 namespace {
 
-struct list_options : key_command {
+struct list_options : store_command {
     model::id id = 0;
     std::string project, state, environment;
 };
@@ -21,7 +23,7 @@ std::optional<model::key_state> find_state(std::string const& name) {
     return std::nullopt;
 }
 
-// As GET /keys has it, all on one page.
+// The document of GET /keys, on one page.
 void print_list(std::vector<std::string> const& records) {
     std::string document = "{\"data\":[";
     for (auto const& each : records)
@@ -41,35 +43,38 @@ std::vector<std::string> row_of(model::key const& key, base::wall_ms used, base:
             std::string(model::name_of(key.environment)),
             std::string(model::name_of(key.state_at(now))),
             key.start.empty() ? "(imported)" : key.start + "…" + key.last4,
-            shown_time(key.expires_at, "never"),
-            shown_time(used, "-"),
+            format_time(key.expires_at, "never"),
+            format_time(used, "-"),
             scopes};
 }
 
 int list(list_options const& options) {
-    store::key_filter which;
-    if (!options.project.empty()) which.project = options.project;
-    if (!options.state.empty() && !(which.state = find_state(options.state)))
-        return say_wrong("--state must be scheduled, active, expired or deactivated");
+    store::key_filter filter;
+    if (!options.project.empty()) filter.project = options.project;
+    if (!options.state.empty() && !(filter.state = find_state(options.state)))
+        return report_usage_error("--state must be scheduled, active, expired or deactivated");
     if (!options.environment.empty() &&
-        !(which.environment = model::find_environment(options.environment)))
-        return say_wrong("--environment must be development, staging or production");
+        !(filter.environment = model::find_environment(options.environment)))
+        return report_usage_error("--environment must be development, staging or production");
     int code = done;
-    auto const store = open_store(options, code, true);
+    auto const store = open_store(options, code, store_access::reads);
     if (store == nullptr) return code;
-    auto const now = which.now = base::read_clocks().wall;
+    base::wall_ms now = 0;
     std::vector<std::string> records;
     std::vector<std::vector<std::string>> rows{
         {"ID", "NAME", "PROJECT", "ENVIRONMENT", "STATE", "KEY", "EXPIRES", "LAST USED", "SCOPES"}};
     {
-        store::snapshot seen(*store);
-        seen.renew();
-        seen.keys(which, {.limit = UINT32_MAX}, [&](model::key const& key, base::wall_ms used) {
-            if (!options.json) return rows.push_back(row_of(key, used, now));
-            api::append_key(records.emplace_back(), key, now, {}, used);
-        });
+        store::snapshot snapshot(*store);
+        snapshot.renew();
+        now = filter.now = snapshot.time();
+        snapshot.keys(filter, {.limit = UINT32_MAX},
+                      [&](model::key const& key, base::wall_ms used) {
+                          if (!options.json) return rows.push_back(row_of(key, used, now));
+                          api::append_key(records.emplace_back(), key, now, {}, used);
+                      });
+        if (snapshot.damaged()) return report_damage();
     }
-    // Printed without the snapshot: a terminal may be slow, and old pages stay as long as it lives.
+    // Printed after the snapshot is released: a slow terminal must not keep old pages in use.
     options.json ? print_list(records) : print_table(rows);
     return done;
 }
@@ -81,15 +86,15 @@ void print_record(model::key const& key, base::wall_ms used, base::wall_ms now) 
     std::vector<std::vector<std::string>> rows;
     auto const row = row_of(key, used, now);
     for (std::size_t i = 0; auto const* const name : names) rows.push_back({name, row[i++]});
-    auto const id = [](model::id of) { return of == 0 ? "-" : std::to_string(of); };
-    rows.push_back({"created", shown_time(key.created_at, "-")});
+    auto const id = [](model::id value) { return value == 0 ? "-" : std::to_string(value); };
+    rows.push_back({"created", format_time(key.created_at, "-")});
     rows.push_back({"created by", key.created_by == 0 ? "the command line" : id(key.created_by)});
-    rows.push_back({"not before", shown_time(key.not_before, "-")});
-    rows.push_back(
-        {"deactivated", shown_time(end.at, "-") + " " + std::string(model::name_of(end.reason))});
+    rows.push_back({"not before", format_time(key.not_before, "-")});
+    rows.push_back({"deactivated",
+                    format_time(end.time, "-") + " " + std::string(model::name_of(end.reason))});
     rows.push_back({"replaces", id(key.replaces)});
     rows.push_back({"replaced by", id(key.replaced_by)});
-    rows.push_back({"rotation ends", shown_time(key.rotation_ends_at, "-")});
+    rows.push_back({"rotation ends", format_time(key.rotation_ends_at, "-")});
     for (auto const& limit : key.rate_limits)
         rows.push_back({"limit " + limit.name, std::to_string(limit.limit) + " in " +
                                                    std::to_string(limit.window_seconds) + " s"});
@@ -100,15 +105,21 @@ void print_record(model::key const& key, base::wall_ms used, base::wall_ms now) 
 
 int show(list_options const& options) {
     int code = done;
-    auto const store = open_store(options, code, true);
+    auto const store = open_store(options, code, store_access::reads);
     if (store == nullptr) return code;
-    store::snapshot seen(*store);
-    seen.renew();
-    auto const key = seen.key(options.id);
-    if (!key) return say_failed("there is no key " + std::to_string(options.id));
-    auto const now = base::read_clocks().wall;
-    auto const used = seen.last_use(key->id);
-    if (!options.json) return print_record(*key, used, now), done;
+    store::snapshot snapshot(*store);
+    snapshot.renew();
+    auto const key = snapshot.key(options.id);
+    auto const used = key ? snapshot.last_use(key->id) : 0;
+    if (snapshot.damaged()) return report_damage();
+    if (!key)
+        return report_failure("there is no key " + std::to_string(options.id) +
+                              ": latchkey keys list shows all");
+    auto const now = snapshot.time();
+    if (!options.json) {
+        print_record(*key, used, now);
+        return done;
+    }
     std::string document;
     api::append_key(document, *key, now, {}, used);
     std::printf("%s\n", document.c_str());
@@ -118,24 +129,25 @@ int show(list_options const& options) {
 }  // namespace
 
 void add_keys_list(CLI::App& keys, int& code) {
-    auto* const all = keys.add_subcommand("list", "Show all keys, without their secrets");
-    auto const which = std::make_shared<list_options>();
-    which->add_to(*all);
-    all->add_option("--project", which->project, "Only of this project");
-    all->add_option("--state", which->state, "Only scheduled, active, expired or deactivated");
-    all->add_option("--environment", which->environment,
-                    "Only of development, staging or production");
-    all->footer("Example: latchkey keys list --state active --json | jq '.data[].name'");
-    all->callback([which, &code] { code = list(*which); });
+    auto* const list_command = keys.add_subcommand("list", "Show all keys, without their secrets");
+    auto const list_values = std::make_shared<list_options>();
+    list_values->add_to(*list_command);
+    list_command->add_option("--project", list_values->project, "Only keys of this project");
+    list_command->add_option("--state", list_values->state,
+                             "Only keys in this state: scheduled, active, expired or deactivated");
+    list_command->add_option("--environment", list_values->environment,
+                             "Only keys of this environment: development, staging or production");
+    list_command->footer("Example: latchkey keys list --state active --json | jq '.data[].name'");
+    list_command->callback([list_values, &code] { code = list(*list_values); });
 
-    auto* const one = keys.add_subcommand("show", "Show one key, without its secret");
-    auto const key = std::make_shared<list_options>();
-    key->add_to(*one);
-    one->add_option("ID", key->id, "The key's id")
+    auto* const show_command = keys.add_subcommand("show", "Show one key, without its secret");
+    auto const show_options = std::make_shared<list_options>();
+    show_options->add_to(*show_command);
+    show_command->add_option("ID", show_options->id, "The key's id")
         ->required()
         ->check(CLI::Range(model::id{1}, base::limits::id_max));
-    one->footer("Example: latchkey keys show 17");
-    one->callback([key, &code] { code = show(*key); });
+    show_command->footer("Example: latchkey keys show 17");
+    show_command->callback([show_options, &code] { code = show(*show_options); });
 }
 
 }  // namespace latchkey::cli

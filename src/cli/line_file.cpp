@@ -11,7 +11,7 @@
 
 #include "base/hash.hpp"
 #include "base/limits.hpp"
-#include "store/bulk_load.hpp"
+#include "store/admin/bulk_load.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -22,121 +22,109 @@ static_assert(buffer_bytes > 2 * line_file::line_bytes_max);
 }  // namespace
 
 base::result<line_file> line_file::open(std::string const& path) {
-    int const descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return base::errno_error("cannot open " + path, errno);
-    line_file made(path, descriptor, 0);
-    struct stat found{};
-    if (::fstat(descriptor, &found) != 0) return base::errno_error("cannot read " + path, errno);
-    // /dev/null is welcome as an empty file.
-    if (!S_ISREG(found.st_mode) && !S_ISCHR(found.st_mode))
+    auto input = base::open_file(path, O_RDONLY);
+    if (!input.is_open()) return base::errno_error("cannot open " + path, errno);
+    line_file file(path, std::move(input));
+    struct stat status{};
+    if (::fstat(file.file_.get(), &status) != 0)
+        return base::errno_error("cannot read " + path, errno);
+    // /dev/null is accepted as an empty file.
+    if (!S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode))
         return base::error{path +
-                           " is no file: it is read twice, and again from the middle when an "
-                           "import goes on"};
-    made.size_ = static_cast<std::uint64_t>(found.st_size);
-    return made;
+                           " is not a regular file: an import reads it twice, and resumes from "
+                           "the middle of it"};
+    file.size_ = static_cast<std::uint64_t>(status.st_size);
+    return file;
 }
 
-line_file::line_file(std::string path, int descriptor, std::uint64_t size)
-    : path_(std::move(path)), descriptor_(descriptor), size_(size), buffer_(buffer_bytes) {}
+line_file::line_file(std::string path, base::descriptor file)
+    : path_(std::move(path)), file_(std::move(file)), buffer_(buffer_bytes) {}
 
-line_file::line_file(line_file&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      size_(other.size_),
-      offset_(other.offset_),
-      buffer_(std::move(other.buffer_)),
-      from_(other.from_),
-      to_(other.to_) {}
-
-line_file::~line_file() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-base::result<line_file::survey> line_file::look_over() {
-    if (auto const there = go_to(0); !there) return there.error();
-    survey found;
-    while (from_ < to_ || fill()) {
-        std::string_view const some(buffer_.data() + from_, to_ - from_);
-        auto const end = some.rfind('\n');
-        // At the end of the file, or where no line ends, what there is.
-        auto const whole = some.substr(0, end == some.npos ? some.size() : end + 1);
-        found.hash = base::mix(found.hash, base::hash(whole));
+base::result<line_file::scan_result> line_file::scan() {
+    if (auto const outcome = seek(0); !outcome) return outcome.error();
+    scan_result result;
+    while (begin_ < end_ || fill()) {
+        std::string_view const bytes(buffer_.data() + begin_, end_ - begin_);
+        auto const end = bytes.rfind('\n');
+        // Complete lines; at the end of the file, or without a line end, all bytes.
+        auto const whole = bytes.substr(0, end == bytes.npos ? bytes.size() : end + 1);
+        result.hash = base::mix(result.hash, base::hash(whole));
         for (auto rest = whole; !rest.empty();) {
             auto const stop = std::min(rest.find('\n'), rest.size());
-            // An id that no line may have must not use up those below it.
-            if (auto const id = id_on(rest.substr(0, stop)); id <= store::load_id_max)
-                found.highest_id = std::max(found.highest_id, id);
+            // An id above the limit must not reserve all ids below it.
+            if (auto const id = guess_id(rest.substr(0, stop)); id <= store::load_id_max)
+                result.highest_id = std::max(result.highest_id, id);
             rest.remove_prefix(std::min(stop + 1, rest.size()));
         }
-        from_ += whole.size();
-        if (from_ != to_) fill();
+        begin_ += whole.size();
+        if (begin_ != end_) fill();
     }
     if (failure_) return *failure_;
-    if (auto const back = go_to(0); !back) return back.error();
-    return found;
+    if (auto const outcome = seek(0); !outcome) return outcome.error();
+    return result;
 }
 
-base::result<void> line_file::go_to(std::uint64_t offset) {
-    if (::lseek(descriptor_, static_cast<off_t>(offset), SEEK_SET) < 0)
+base::result<void> line_file::seek(std::uint64_t offset) {
+    if (::lseek(file_.get(), static_cast<off_t>(offset), SEEK_SET) < 0)
         return base::errno_error("cannot read " + path_, errno);
     offset_ = offset;
-    from_ = to_ = 0;
+    begin_ = end_ = 0;
     return {};
 }
 
-// More behind what there is, as much as the buffer takes, so that where the pieces of a file end
-// does not depend on how it was read. False: there is no more.
+// Fills the buffer completely, so that the pieces of a file do not depend on the sizes of reads.
+// False: nothing was added.
 bool line_file::fill() {
-    std::memmove(buffer_.data(), buffer_.data() + from_, to_ - from_);
-    to_ -= std::exchange(from_, 0);
-    auto const before = to_;
-    while (to_ < buffer_.size()) {
-        auto const got = ::read(descriptor_, buffer_.data() + to_, buffer_.size() - to_);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) failure_ = base::errno_error("cannot read " + path_, errno);
-        if (got <= 0) break;
-        to_ += static_cast<std::size_t>(got);
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= std::exchange(begin_, 0);
+    auto const initial_end = end_;
+    while (end_ < buffer_.size()) {
+        auto const count = ::read(file_.get(), buffer_.data() + end_, buffer_.size() - end_);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) failure_ = base::errno_error("cannot read " + path_, errno);
+        if (count <= 0) break;
+        end_ += static_cast<std::size_t>(count);
     }
-    return to_ != before;
+    return end_ != initial_end;
 }
 
 std::optional<std::string_view> line_file::next() {
-    auto const find_end = [&] { return std::find(&buffer_[from_], buffer_.data() + to_, '\n'); };
-    auto end = from_ == to_ ? buffer_.data() + to_ : find_end();
-    // Also without more, since what there is moved to the front.
-    if (end == buffer_.data() + to_) {
+    auto const find_end = [&] { return std::find(&buffer_[begin_], buffer_.data() + end_, '\n'); };
+    auto end = begin_ == end_ ? buffer_.data() + end_ : find_end();
+    // Searches again in any case, since `fill` moved the bytes to the front.
+    if (end == buffer_.data() + end_) {
         fill();
         end = find_end();
     }
-    if (failure_ || from_ == to_) return std::nullopt;
-    std::string_view const line(&buffer_[from_], end);
-    // The last line needs no end.
-    bool const ended = end != buffer_.data() + to_;
-    auto const used = line.size() + (ended ? 1 : 0);
-    from_ += used;
+    if (failure_ || begin_ == end_) return std::nullopt;
+    std::string_view const line(&buffer_[begin_], end);
+    // The last line may lack its end.
+    bool const has_end = end != buffer_.data() + end_;
+    auto const used = line.size() + (has_end ? 1 : 0);
+    begin_ += used;
     offset_ += used;
     too_long_ = line.size() > line_bytes_max;
-    if (!ended && line.size() == buffer_.size()) return skip_line();
+    if (!has_end && line.size() == buffer_.size()) return skip_line();
     return line.substr(0, line_bytes_max);
 }
 
-// The rest of a line that fills the whole buffer.
+// Skips the rest of a line that fills the whole buffer.
 std::string_view line_file::skip_line() {
-    for (bool ended = false; !ended && fill();) {
-        auto const end = std::find(&buffer_[from_], buffer_.data() + to_, '\n');
-        ended = end != buffer_.data() + to_;
-        auto const used = static_cast<std::size_t>(end - &buffer_[from_]) + (ended ? 1 : 0);
-        from_ += used;
+    for (bool finished = false; !finished && fill();) {
+        auto const end = std::find(&buffer_[begin_], buffer_.data() + end_, '\n');
+        finished = end != buffer_.data() + end_;
+        auto const used = static_cast<std::size_t>(end - &buffer_[begin_]) + (finished ? 1 : 0);
+        begin_ += used;
         offset_ += used;
     }
     return {};
 }
 
-model::id id_on(std::string_view line) {
+model::id guess_id(std::string_view line) {
     static constexpr std::string_view name = "\"id\"";
-    auto const at = line.find(name);
-    if (at == line.npos) return 0;
-    auto rest = line.substr(at + name.size());
+    auto const position = line.find(name);
+    if (position == line.npos) return 0;
+    auto rest = line.substr(position + name.size());
     auto const skip = [&] {
         rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
     };

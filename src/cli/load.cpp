@@ -2,79 +2,83 @@
 
 #include <signal.h>
 
-#include "api/json_writer.hpp"
+#include "api/json/json_writer.hpp"
 
 namespace latchkey::cli {
 namespace {
 
-sig_atomic_t volatile stop_asked = 0;
+sig_atomic_t volatile stop_requested = 0;
 
 template <class Record>
-base::result<void> load_all(store::bulk_load& into, store::load_progress const& so_far,
-                            record_source<Record> source, refusal_sink refused, progress& shown) {
-    while (!so_far.complete) {
-        if (stop_asked != 0)
-            return base::error{"interrupted; nothing is lost: the same command goes on from here"};
-        batch<Record> some;
-        some.step.offset = so_far.offset, some.step.line = so_far.line;
-        while (!some.step.complete &&
-               !into.is_full(some.records.size() + some.step.refused, some.bytes))
-            some.step.complete = !source(some);
-        auto const refusals = into.add(some.records, some.step);
+base::result<void> load_all(store::bulk_load& load, store::load_progress const& position,
+                            record_source<Record> source, refusal_sink refused, progress& bar) {
+    while (!position.complete) {
+        if (stop_requested != 0)
+            return base::error{
+                "interrupted, nothing is lost: run the same command again to continue from here"};
+        batch<Record> next_batch;
+        next_batch.step.offset = position.offset;
+        next_batch.step.line = position.line;
+        while (!next_batch.step.complete &&
+               !load.is_full(next_batch.records.size() + next_batch.step.refused, next_batch.bytes))
+            next_batch.step.complete = !source(next_batch);
+        auto const refusals = load.add(next_batch.records, next_batch.step);
         if (!refusals) return refusals.error();
-        for (auto const& each : *refusals) refused(some.lines[each.at], each);
-        shown.at(so_far.offset, so_far.line);
+        for (auto const& each : *refusals) refused(next_batch.lines[each.index], each);
+        bar.update(position.offset, position.line);
     }
-    shown.end(so_far.offset, so_far.line);
+    bar.end(position.offset, position.line);
     return {};
 }
 
-void append_count(std::string& to, std::string_view what, store::load_progress const& of) {
-    to.append("\"").append(what).append("\":{\"created\":");
-    api::append_number(to, of.created);
-    to.append(",\"moved\":");
-    api::append_number(to, of.moved);
-    to.append(",\"unchanged\":");
-    api::append_number(to, of.unchanged);
-    to.append(",\"refused\":");
-    api::append_number(to, of.refused);
-    to.append("}");
+void append_count(std::string& output, std::string_view name,
+                  store::load_progress const& progress) {
+    output.append("\"").append(name).append("\":{\"created\":");
+    api::append_number(output, progress.created);
+    output.append(",\"moved\":");
+    api::append_number(output, progress.moved);
+    output.append(",\"unchanged\":");
+    api::append_number(output, progress.unchanged);
+    output.append(",\"refused\":");
+    api::append_number(output, progress.refused);
+    output.append("}");
 }
 
 }  // namespace
 
-base::result<void> load_users(store::bulk_load& into, record_source<model::user> source,
-                              refusal_sink refused, progress& shown) {
-    return load_all(into, into.users(), source, refused, shown);
+base::result<void> load_users(store::bulk_load& load, record_source<model::user> source,
+                              refusal_sink refused, progress& bar) {
+    return load_all(load, load.users(), source, refused, bar);
 }
 
-base::result<void> load_posts(store::bulk_load& into, record_source<model::post> source,
-                              refusal_sink refused, progress& shown) {
-    return load_all(into, into.posts(), source, refused, shown);
+base::result<void> load_posts(store::bulk_load& load, record_source<model::post> source,
+                              refusal_sink refused, progress& bar) {
+    return load_all(load, load.posts(), source, refused, bar);
 }
 
-void stop_in_order() {
+void handle_stop_signals() {
     struct sigaction action{};
-    action.sa_handler = [](int) { stop_asked = 1; };
-    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second time it just ends
+    action.sa_handler = [](int) { stop_requested = 1; };
+    action.sa_flags =
+        SA_RESTART | static_cast<int>(SA_RESETHAND);  // a second signal ends the process
     for (int const number : {SIGINT, SIGTERM}) ::sigaction(number, &action, nullptr);
 }
 
-void append_counts(std::string& to, store::bulk_load const& of) {
-    append_count(to, "users", of.users());
-    to.append(",");
-    append_count(to, "posts", of.posts());
+void append_counts(std::string& output, store::bulk_load const& load) {
+    append_count(output, "users", load.users());
+    output.append(",");
+    append_count(output, "posts", load.posts());
 }
 
-std::string sentence_of(store::bulk_load const& of) {
-    auto const& users = of.users();
-    auto const& posts = of.posts();
+std::string summary_of(store::bulk_load const& load) {
+    auto const& users = load.users();
+    auto const& posts = load.posts();
     auto sentence =
         with_commas(users.created) + " users and " + with_commas(posts.created) + " posts created";
     if (auto const moved = users.moved + posts.moved; moved != 0)
-        sentence += ", " + with_commas(moved) + " of them with another id";
+        sentence += ", " + with_commas(moved) + " of them with a new id";
     if (auto const same = users.unchanged + posts.unchanged; same != 0)
-        sentence += ", " + with_commas(same) + " were there already";
+        sentence += ", " + with_commas(same) + " existed already";
     if (auto const bad = users.refused + posts.refused; bad != 0)
         sentence += ", " + with_commas(bad) + " lines refused";
     return sentence;

@@ -1,34 +1,40 @@
-// A file that is either there whole or not at all: written under another name beside, on the disk
-// before it gets its own. Only its owner may read it. `-` is standard output. One thread.
+// A file that appears complete or not at all: written to a temporary file beside it, synced,
+// renamed. Only its owner can read it. `-` is standard output. One thread.
 #pragma once
 
+#include <unistd.h>
+
+#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 
 namespace latchkey::cli {
 
+// What happens to an existing file: never replaced, not replaced without --force, or replaced. The
+// first two differ in the advice of the error.
+enum class existing_file : std::uint8_t { kept, kept_without_force, replaced };
+
 class output_file {
   public:
-    // Refuses a name that is taken, unless it may be replaced.
-    static base::result<output_file> create(std::string const& path, bool replace);
-    output_file(output_file&& other) noexcept;
-    ~output_file();  // what was not finished is removed
+    static base::result<output_file> create(std::string const& path, existing_file policy);
+    output_file(output_file&& other) noexcept = default;
+    ~output_file();  // removes an unfinished file
     output_file& operator=(output_file&&) = delete;
 
     base::result<void> write(std::string_view bytes);
     base::result<void> finish();
-    int descriptor() const { return descriptor_; }
+    int descriptor() const { return is_standard() ? STDOUT_FILENO : file_.get(); }
 
   private:
-    output_file(std::string path, int descriptor, bool replace)
-        : path_(std::move(path)), descriptor_(descriptor), replace_(replace) {}
+    output_file(std::string path, bool replace) : path_(std::move(path)), replace_(replace) {}
     bool is_standard() const { return path_ == "-"; }
-    std::string beside() const { return path_ + ".part"; }
+    std::string temporary_path() const { return path_ + ".part"; }
 
     std::string path_;
-    int descriptor_;
+    base::descriptor file_;  // open until the file is finished
     bool replace_;
 };
 

@@ -1,52 +1,53 @@
-// latchkey seed: made-up users and posts, for trials and benchmarks.
+// latchkey seed: generates users and posts for trials and benchmarks.
 #include <cstdio>
 
 #include "base/hash.hpp"
 #include "base/log.hpp"
-#include "cli/keys.hpp"
 #include "cli/load.hpp"
-#include "cli/made_up.hpp"
+#include "cli/print.hpp"
+#include "cli/sample_data.hpp"
+#include "cli/store_command.hpp"
 
 namespace latchkey::cli {
 namespace {
 
-struct seed_options : key_command {
+struct seed_options : store_command {
     std::uint64_t users = 1000, posts = 1000, seed = 1;
     bool quiet = false;
 };
 
 base::result<void> run(seed_options const& options, store::bulk_load& load) {
-    made_up const made(options.seed, options.users, options.posts);
-    auto const form = progress::wanted(options.json, options.quiet);
-    auto const nobody_minds = [](std::uint64_t, store::load_refusal const&) {};
-    auto const load_made = [&](char const* what, std::uint64_t count, auto const& done, auto make,
-                               auto load_records) {
-        progress shown(what, count, form, done.offset);
-        auto const next = [&](auto& to) {
-            if (to.step.offset >= count) return false;
-            to.add(make(to.step.offset), ++to.step.line, 256);
-            return ++to.step.offset < count;
+    sample_data const samples(options.seed, options.users, options.posts);
+    auto const form = progress::choose_form(options.json, options.quiet);
+    auto const ignore_refusal = [](std::uint64_t, store::load_refusal const&) {};
+    auto const load_samples = [&](char const* title, std::uint64_t count, auto const& done,
+                                  auto make, auto load_records) {
+        progress bar(title, count, form, done.offset);
+        auto const next = [&](auto& target) {
+            if (target.step.offset >= count) return false;
+            target.add(make(target.step.offset), ++target.step.line, 256);
+            return ++target.step.offset < count;
         };
-        return load_records(load, next, nobody_minds, shown);
+        return load_records(load, next, ignore_refusal, bar);
     };
-    auto const users = load_made(
+    auto const users = load_samples(
         "users", options.users, load.users(),
-        [&](std::uint64_t number) { return made.user(number, load.first_user()); },
-        [](auto&&... all) { return load_users(all...); });
+        [&](std::uint64_t number) { return samples.user(number, load.first_user()); },
+        [](auto&&... arguments) { return load_users(arguments...); });
     if (!users) return users;
-    auto const posts = load_made(
+    auto const posts = load_samples(
         "posts", options.posts, load.posts(),
         [&](std::uint64_t number) {
-            return made.post(number, load.first_post(), load.first_user());
+            return samples.post(number, load.first_post(), load.first_user());
         },
-        [](auto&&... all) { return load_posts(all...); });
+        [](auto&&... arguments) { return load_posts(arguments...); });
     if (!posts) return posts;
     return load.finish();
 }
 
 int seed(seed_options const& options) {
     if (options.posts != 0 && options.users == 0)
-        return say_wrong("--posts needs --users: a post belongs to somebody");
+        return report_usage_error("--posts needs --users: every post belongs to a user");
     int code = done;
     auto const store = open_store(options, code);
     if (store == nullptr) return code;
@@ -54,20 +55,20 @@ int seed(seed_options const& options) {
                                     base::mix(options.seed, base::hash("latchkey seed")));
     auto load = store::bulk_load::begin(
         *store, {.identity = identity, .new_users = options.users, .new_posts = options.posts});
-    if (!load) return say_failed(load.error().message);
+    if (!load) return report_failure(load.error().message);
     if (load->finished_at() != 0)
-        base::say("these were made " + shown_time(load->finished_at(), "") +
-                  "; another --random-seed makes others");
-    stop_in_order();
+        base::log("these records were created " + format_time(load->finished_at(), "") +
+                  "; use another --random-seed for other records");
+    handle_stop_signals();
     auto const result = load->finished_at() != 0 ? base::result<void>() : run(options, *load);
     if (options.json) {
         std::string document = "{";
         append_counts(document, *load);
         std::printf("%s}\n", document.c_str());
     } else {
-        base::say(sentence_of(*load));
+        base::log(summary_of(*load));
     }
-    if (!result) return say_failed(result.error().message);
+    if (!result) return report_failure(result.error().message);
     return load->users().refused + load->posts().refused == 0 ? done : failed;
 }
 
@@ -75,17 +76,17 @@ int seed(seed_options const& options) {
 
 void add_seed(CLI::App& program, int& code) {
     auto* const command =
-        program.add_subcommand("seed", "Make up users and posts, for trials and benchmarks");
+        program.add_subcommand("seed", "Generate users and posts for trials and benchmarks");
     auto const options = std::make_shared<seed_options>();
     options->add_to(*command);
-    command->add_option("--users", options->users, "How many users")->capture_default_str();
-    command->add_option("--posts", options->posts, "How many posts")->capture_default_str();
-    command->add_option("--random-seed", options->seed, "The same number makes the same records")
+    command->add_option("--users", options->users, "Number of users")->capture_default_str();
+    command->add_option("--posts", options->posts, "Number of posts")->capture_default_str();
+    command->add_option("--random-seed", options->seed, "The same number gives the same records")
         ->capture_default_str();
     command->add_flag("--quiet", options->quiet, "Show no progress");
     command->footer(
-        "Addresses end in example.com, .net and .org. Works beside a running service; when it is\n"
-        "interrupted, the same command goes on where it was.\n"
+        "Addresses end in example.com, .net and .org. Works beside a running service. After an\n"
+        "interruption run the same command again: it resumes.\n"
         "Example: latchkey seed --users 1000000 --posts 1000000 --data /var/lib/latchkey");
     command->callback([options, &code] { code = seed(*options); });
 }

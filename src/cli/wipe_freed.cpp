@@ -1,13 +1,21 @@
-// What the program frees it wipes: keys pass through strings that grow and documents that are
-// thrown away, and whoever forgot one of them would leave it in memory (API §4). A request that
-// only reads frees nothing; a write pays some ten nanoseconds. Memory that C libraries free is not
-// met here.
+// Replaces operator delete so that freed memory is wiped: keys pass through growing strings and
+// temporary documents, and no code path can forget to wipe them (api.md §4). A request that only
+// reads frees nothing; a write pays some ten nanoseconds. Memory that C libraries free is not
+// covered, nor are builds with ThreadSanitizer, whose operators cannot be replaced.
 #include <malloc.h>
 
 #include <cstdlib>
 #include <new>
 
 #include "base/bytes.hpp"
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LATCHKEY_OPERATORS_TAKEN 1
+#endif
+#endif
+
+#ifndef LATCHKEY_OPERATORS_TAKEN
 
 namespace latchkey::cli {
 namespace {
@@ -21,8 +29,8 @@ void release(void* memory) noexcept {
 }  // namespace
 }  // namespace latchkey::cli
 
-// The forms that are not here come down to these (C++20 [new.delete]). That they take from malloc
-// what they give to free is said for AddressSanitizer, whose own would not.
+// The other forms call these (C++20 [new.delete]). operator new uses malloc explicitly, to match
+// the free above under AddressSanitizer too.
 void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
     return std::malloc(bytes == 0 ? 1 : bytes);
 }
@@ -37,3 +45,5 @@ void operator delete(void* memory) noexcept {
 void operator delete(void* memory, std::size_t) noexcept {
     latchkey::cli::release(memory);
 }
+
+#endif

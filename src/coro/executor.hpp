@@ -1,6 +1,6 @@
-// Where a suspended coroutine is to go on. The node is part of the awaiter, so posting allocates
-// nothing; it must live until its handle was resumed. `post` may be called from any thread, and
-// `resume` happens on the executor's own.
+// An executor resumes suspended coroutines on its own thread. The posted node is part of the
+// awaiter, so posting allocates nothing; it must live until its handle was resumed. `post` may be
+// called from any thread.
 #pragma once
 
 #include <atomic>
@@ -11,16 +11,17 @@ namespace latchkey::coro {
 struct resumption {
     std::atomic<resumption*> next{nullptr};
     std::coroutine_handle<> handle;
-    // Set where no coroutine waits but something is to be done on the executor's thread.
+    // Instead of a handle: a function to run on the executor's thread. A task posted to a worker
+    // needs no coroutine.
     void (*run)(resumption& self) = nullptr;
 
     // On the executor's thread; the node may be gone afterwards.
-    void go_on() { run != nullptr ? run(*this) : handle.resume(); }
+    void resume() { run != nullptr ? run(*this) : handle.resume(); }
 };
 
 class executor {
   public:
-    // Everything the poster wrote before is visible to the resumed coroutine.
+    // What the poster wrote before is visible to the resumed coroutine (release, acquire).
     virtual void post(resumption& node) noexcept = 0;
 
   protected:

@@ -18,10 +18,10 @@ namespace latchkey::coro {
 
 namespace {
 
-thread_local frame_pool* installed = nullptr;
-thread_local std::ptrdiff_t alive = 0;
+thread_local frame_pool* thread_pool = nullptr;
+thread_local std::ptrdiff_t live_frames = 0;
 
-void* from_heap(std::size_t size) {
+void* allocate_from_heap(std::size_t size) {
     void* const bytes = ::operator new(size, std::nothrow);
     base::check(bytes != nullptr, "no memory for a coroutine frame");
     return bytes;
@@ -29,50 +29,50 @@ void* from_heap(std::size_t size) {
 
 }  // namespace
 
-// Stands in front of each frame and keeps its alignment, that of operator new.
+// Header in front of each frame; has the alignment of operator new, and so the frame has it too.
 struct alignas(__STDCPP_DEFAULT_NEW_ALIGNMENT__) frame_pool::block {
     frame_pool* owner;  // null: the heap
     block* next;        // in a free list
 
     void* payload() { return this + 1; }
-    static block* of(void* payload) { return static_cast<block*>(payload) - 1; }
+    static block* header(void* payload) { return static_cast<block*>(payload) - 1; }
 };
 
 void* pooled_frame::operator new(std::size_t size) {
-    ++alive;
+    ++live_frames;
     auto const size_class = (size + frame_pool::class_bytes - 1) / frame_pool::class_bytes;
-    if (installed != nullptr && size <= frame_pool::pooled_bytes_max)
-        return installed->take(size_class);
-    auto* const made = new (from_heap(sizeof(frame_pool::block) + size)) frame_pool::block{};
-    return made->payload();
+    if (thread_pool != nullptr && size <= frame_pool::pooled_bytes_max)
+        return thread_pool->allocate(size_class);
+    void* const memory = allocate_from_heap(sizeof(frame_pool::block) + size);
+    return (new (memory) frame_pool::block{})->payload();
 }
 
 void pooled_frame::operator delete(void* frame, std::size_t size) noexcept {
-    --alive;
-    auto* const freed = frame_pool::block::of(frame);
+    --live_frames;
+    auto* const freed = frame_pool::block::header(frame);
     if (freed->owner == nullptr) return ::operator delete(freed);
-    base::check(freed->owner == installed, "a coroutine frame freed away from its pool");
-    freed->owner->give_back(freed, (size + frame_pool::class_bytes - 1) / frame_pool::class_bytes);
+    base::check(freed->owner == thread_pool, "a coroutine frame freed away from its pool");
+    freed->owner->release(freed, (size + frame_pool::class_bytes - 1) / frame_pool::class_bytes);
 }
 
 std::ptrdiff_t frames_alive() {
-    return alive;
+    return live_frames;
 }
 
-void* frame_pool::take(std::size_t size_class) {
+void* frame_pool::allocate(std::size_t size_class) {
     ++frames_;
     auto const bytes = size_class * class_bytes;
-    if (auto* const kept = free_[size_class]; kept != nullptr) {
-        free_[size_class] = kept->next;
+    if (auto* const reused = free_[size_class]; reused != nullptr) {
+        free_[size_class] = reused->next;
         free_bytes_ -= bytes;
-        ASAN_UNPOISON_MEMORY_REGION(kept->payload(), bytes);
-        return kept->payload();
+        ASAN_UNPOISON_MEMORY_REGION(reused->payload(), bytes);
+        return reused->payload();
     }
-    auto* const made = new (from_heap(sizeof(block) + bytes)) block{this, nullptr};
-    return made->payload();
+    void* const memory = allocate_from_heap(sizeof(block) + bytes);
+    return (new (memory) block{this, nullptr})->payload();
 }
 
-void frame_pool::give_back(block* freed, std::size_t size_class) {
+void frame_pool::release(block* freed, std::size_t size_class) {
     --frames_;
     auto const bytes = size_class * class_bytes;
     if (free_bytes_ + bytes > bytes_max_) return ::operator delete(freed);
@@ -85,20 +85,20 @@ void frame_pool::give_back(block* freed, std::size_t size_class) {
 frame_pool::~frame_pool() {
     base::check(frames_ == 0, "a frame pool destroyed before its frames");
     for (std::size_t size_class = 0; size_class < free_.size(); ++size_class) {
-        while (auto* const kept = free_[size_class]) {
-            free_[size_class] = kept->next;
-            ASAN_UNPOISON_MEMORY_REGION(kept->payload(), size_class * class_bytes);
-            ::operator delete(kept);
+        while (auto* const head = free_[size_class]) {
+            free_[size_class] = head->next;
+            ASAN_UNPOISON_MEMORY_REGION(head->payload(), size_class * class_bytes);
+            ::operator delete(head);
         }
     }
 }
 
-frame_pool::installation::installation(frame_pool& pool) : outer_(installed) {
-    installed = &pool;
+frame_pool::installation::installation(frame_pool& pool) : outer_(thread_pool) {
+    thread_pool = &pool;
 }
 
 frame_pool::installation::~installation() {
-    installed = outer_;
+    thread_pool = outer_;
 }
 
 }  // namespace latchkey::coro

@@ -1,15 +1,14 @@
-// Where coroutine frames come from: free lists by size, so that a request in steady state allocates
-// nothing. A worker makes one pool and installs it on its own thread for as long as it runs:
+// Pooled memory for coroutine frames: free lists by size class, so that a request in steady state
+// allocates nothing. A worker creates one pool and installs it on its thread while it runs:
 //
 //     coro::frame_pool pool;
-//     coro::frame_pool::installation const use(pool);   // until the end of the block
+//     coro::frame_pool::installation const installed(pool);   // until the end of the block
 //
-// A frame remembers its pool and must be freed on the thread that has it installed (anything else
-// is a failed check), so an installation ends only after all its frames did. Without a pool frames
-// come from operator new. At most `bytes_max` free bytes are kept, the rest goes back to the heap;
-// frames beyond `pooled_bytes_max` are never kept. Running out of memory ends the process, since a
-// coroutine that could not be made has no way to say so. Under AddressSanitizer free blocks are
-// poisoned.
+// A frame remembers its pool and must be freed on the thread that has the pool installed (else a
+// check fails), so an installation outlives its frames. Without a pool frames come from operator
+// new. At most `bytes_max` free bytes are kept, the rest returns to the heap; frames larger than
+// `pooled_bytes_max` are never kept. Out of memory ends the process: a coroutine that could not be
+// created cannot report it. Under AddressSanitizer free blocks are poisoned.
 #pragma once
 
 #include <array>
@@ -28,11 +27,11 @@ class frame_pool {
     frame_pool(frame_pool const&) = delete;
     frame_pool& operator=(frame_pool const&) = delete;
 
-    // Bytes that lie in the free lists, and frames of this pool that are alive.
+    // Bytes in the free lists, and live frames of this pool.
     std::size_t free_bytes() const { return free_bytes_; }
     std::size_t frames() const { return frames_; }
 
-    // Makes a pool the one of the calling thread; nests.
+    // Makes `pool` the calling thread's pool; nests.
     class installation {
       public:
         explicit installation(frame_pool& pool);
@@ -48,8 +47,8 @@ class frame_pool {
     friend struct pooled_frame;
     struct block;
 
-    void* take(std::size_t size_class);
-    void give_back(block* freed, std::size_t size_class);
+    void* allocate(std::size_t size_class);
+    void release(block* freed, std::size_t size_class);
 
     std::array<block*, pooled_bytes_max / class_bytes + 1> free_{};
     std::size_t bytes_max_;
@@ -57,14 +56,14 @@ class frame_pool {
     std::size_t frames_ = 0;
 };
 
-// The base of every promise type here: frames by way of the thread's pool.
+// Base of every promise type: allocates its frame from the thread's pool.
 struct pooled_frame {
     static void* operator new(std::size_t size);
     static void operator delete(void* frame, std::size_t size) noexcept;
 };
 
-// Coroutine frames made less frames freed on this thread, with or without a pool; for tests. A
-// frame that the optimiser put into its caller's is not seen.
+// Live coroutine frames of this thread (created minus freed), pooled or not; for tests. A frame
+// that the optimiser merged into its caller's is not counted.
 std::ptrdiff_t frames_alive();
 
 }  // namespace latchkey::coro

@@ -1,11 +1,10 @@
-// Whoever starts it waits for it: the coroutines that somebody started and must see the end of.
+// Structured concurrency: a scope owns the coroutines started in it and must outlive them.
 //
 //     coro::scope connections;
-//     connections.spawn(serve, std::move(socket), settings);   // runs until it first waits
-//     co_await connections.join();
+//     connections.spawn(serve, std::move(socket), settings);   // runs until it first suspends
+//     while (connections.size() != 0) turn();
 //
-// One thread. The owner keeps the scope where it is until `join` has returned; a scope that is
-// destroyed while something of it runs is a failed check.
+// One thread. A scope is not moved while something runs in it; destroying it then fails a check.
 #pragma once
 
 #include <concepts>
@@ -27,10 +26,9 @@ class scope {
     scope(scope const&) = delete;
     scope& operator=(scope const&) = delete;
 
-    // Calls `function(values…)`, which must give a task<>, and runs it until it first waits.
-    // Function and values are decayed copies that live in the spawned frame until the task has
-    // ended, passed on as rvalues: the task may take them by value or by reference to const. What
-    // is meant to be shared is passed as a pointer.
+    // Calls `function(values…)`, which must return a task<>, and runs it until it first suspends.
+    // Function and values are decayed copies in the spawned frame and live until the task ends;
+    // the task takes them by value or by reference to const. Shared objects go as pointers.
     template <class Function, class... Values>
     void spawn(Function&& function, Values&&... values) {
         ++size_;
@@ -38,20 +36,20 @@ class scope {
                                                              std::forward<Values>(values)...);
     }
 
-    // How many have not ended. One has ended when its frame, with all values, is gone.
+    // Until no task runs, also none that was spawned meanwhile. One waiter at a time, which the end
+    // of the last task resumes.
+    class join_awaiter;
+    [[nodiscard]] join_awaiter join() noexcept;
+
+    // Tasks that have not ended. A task has ended when its frame, with all values, is freed.
     std::size_t size() const noexcept { return size_; }
 
-    // Waits until nothing runs, also what is spawned in the meantime. One waiter at a time; it is
-    // resumed by the last one's end.
-    class joining;
-    [[nodiscard]] joining join() noexcept;
-
   private:
-    // The outermost frame of each: nobody holds it, it frees itself.
+    // The outermost frame of each task: detached, frees itself.
     struct spawned {
         struct promise_type;
     };
-    struct free_and_tell;
+    struct free_frame;
 
     template <class Function, class... Values>
     static spawned run(scope* /*owner*/, Function function, Values... values) {
@@ -60,8 +58,8 @@ class scope {
         co_await std::move(function)(std::move(values)...);
     }
 
-    // Counts one down; gives who is to go on.
-    std::coroutine_handle<> ended() noexcept {
+    // Counts a task down; what is to run next.
+    std::coroutine_handle<> end_task() noexcept {
         if (--size_ == 0 && joiner_) return std::exchange(joiner_, nullptr);
         return std::noop_coroutine();
     }
@@ -70,55 +68,56 @@ class scope {
     std::coroutine_handle<> joiner_;
 };
 
-// The frame goes first, so that whoever joins finds everything of it destroyed.
-struct scope::free_and_tell {
+// Frees the frame before it counts down, so that at size 0 everything is destroyed.
+struct scope::free_frame {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> ended) const noexcept {
-        scope& owner = *ended.promise().owner;
-        ended.destroy();  // this awaiter with it
-        return owner.ended();
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> frame) const noexcept {
+        scope& owner = *frame.promise().owner;
+        frame.destroy();  // this awaiter with it
+        return owner.end_task();
     }
     void await_resume() const noexcept {}
 };
 
 struct scope::spawned::promise_type : pooled_frame {
     template <class... Arguments>
-    explicit promise_type(scope* of, Arguments&&... /*held by the frame*/) noexcept : owner(of) {}
+    explicit promise_type(scope* scope, Arguments&&... /*held by the frame*/) noexcept
+        : owner(scope) {}
 
     spawned get_return_object() const noexcept { return {}; }
     std::suspend_never initial_suspend() const noexcept { return {}; }
-    free_and_tell final_suspend() const noexcept { return {}; }
+    free_frame final_suspend() const noexcept { return {}; }
     void return_void() const noexcept {}
     void unhandled_exception() noexcept { fail_unhandled_exception(); }
 
     scope* owner;
 };
 
-class scope::joining {
+class scope::join_awaiter {
   public:
-    explicit joining(scope& of) noexcept : of_(of) {}
-    joining(joining const&) = delete;
-    joining& operator=(joining const&) = delete;
-    // A waiter that is destroyed while it waits is forgotten.
-    ~joining() {
-        if (waiting_ && of_.joiner_ == waiting_) of_.joiner_ = nullptr;
+    explicit join_awaiter(scope& tasks) noexcept : tasks_(tasks) {}
+    join_awaiter(join_awaiter const&) = delete;
+    join_awaiter& operator=(join_awaiter const&) = delete;
+    // A waiter that is destroyed while it waits is not resumed.
+    ~join_awaiter() {
+        if (waiter_ && tasks_.joiner_ == waiter_) tasks_.joiner_ = nullptr;
     }
 
-    bool await_ready() const noexcept { return of_.size_ == 0; }
+    bool await_ready() const noexcept { return tasks_.size_ == 0; }
     void await_suspend(std::coroutine_handle<> waiter) noexcept {
-        base::check(!of_.joiner_, "a scope joined twice at once");
-        of_.joiner_ = waiting_ = waiter;
+        base::check(!tasks_.joiner_, "a scope joined twice at once");
+        tasks_.joiner_ = waiter_ = waiter;
     }
-    void await_resume() noexcept { waiting_ = nullptr; }
+    void await_resume() noexcept { waiter_ = nullptr; }
 
   private:
-    scope& of_;
-    std::coroutine_handle<> waiting_;
+    scope& tasks_;
+    std::coroutine_handle<> waiter_;
 };
 
-inline scope::joining scope::join() noexcept {
-    return joining(*this);
+inline scope::join_awaiter scope::join() noexcept {
+    return join_awaiter(*this);
 }
 
 }  // namespace latchkey::coro

@@ -8,15 +8,15 @@
 namespace latchkey::coro {
 
 void fail_unhandled_exception() noexcept {
-    std::string what = "an exception left a coroutine";
+    std::string message = "an exception left a coroutine";
     try {
         throw;
-    } catch (std::exception const& left) {
-        what.append(": ").append(left.what());
+    } catch (std::exception const& exception) {
+        message.append(": ").append(exception.what());
     } catch (...) {
-        what.append(" (not a std::exception)");
+        message.append(" (not a std::exception)");
     }
-    base::fail_check(what.c_str(), std::source_location::current());
+    base::fail_check(message.c_str(), std::source_location::current());
 }
 
 }  // namespace latchkey::coro

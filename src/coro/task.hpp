@@ -1,17 +1,17 @@
-// A coroutine that another one awaits, at once and once:
+// A lazy coroutine that its caller awaits immediately and once:
 //
-//     coro::task<int> answer(connection* of);
-//     int const got = co_await answer(this);
+//     coro::task<int> answer(connection* client);
+//     int const status = co_await answer(this);
 //
-// Lazy: nothing runs before the co_await, so every temporary of the call outlives the task. It
-// cannot be moved or kept (the returned object is the awaited one, by guaranteed elision), and
-// co_await takes an rvalue only. A caller is resumed by symmetric transfer: a loop over tasks that
-// are ready at once needs no stack. A task belongs to one thread at a time and is started from a
-// coroutine or by `scope::spawn`. Destroying a suspended task destroys what it awaits.
+// Nothing runs before the co_await, so every temporary of the call outlives the task. A task is
+// immovable (the returned object is the awaited one, by guaranteed elision), and co_await takes an
+// rvalue only. The caller resumes by symmetric transfer, so a loop over ready tasks uses no stack.
+// A task belongs to one thread at a time and is started by a coroutine or by `scope::spawn`.
+// Destroying a suspended task destroys what it awaits.
 //
-// An exception that leaves the body ends the process: failures are values (base::result).
-// Clang checks the rest: a function that returns a task and is no coroutine needs
-// [[clang::coro_wrapper]], and a task that is kept beyond its temporaries is warned of.
+// An exception that leaves the body ends the process: failures are values (base::result). Clang
+// checks the rest: a function that returns a task and is no coroutine needs
+// [[clang::coro_wrapper]], and a task kept beyond its temporaries causes a warning.
 #pragma once
 
 #include <coroutine>
@@ -26,25 +26,25 @@ namespace latchkey::coro {
 template <class T = void>
 class task;
 
-// Prints what left a coroutine and ends the process; only inside a catch clause or
+// Prints the current exception and ends the process; only inside a catch clause or
 // `unhandled_exception`.
 [[noreturn]] void fail_unhandled_exception() noexcept;
 
 namespace detail {
 
-// What every task's promise has: who goes on when the body has ended.
+// What all promises share: the caller that resumes when the body has ended.
 struct task_promise_base : pooled_frame {
-    struct to_the_caller {
+    struct resume_caller {
         bool await_ready() const noexcept { return false; }
         template <class Promise>
-        std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> ended) const noexcept {
-            return ended.promise().caller;
+        std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> frame) const noexcept {
+            return frame.promise().caller;
         }
         void await_resume() const noexcept {}
     };
 
     std::suspend_always initial_suspend() const noexcept { return {}; }
-    to_the_caller final_suspend() const noexcept { return {}; }
+    resume_caller final_suspend() const noexcept { return {}; }
     void unhandled_exception() noexcept { fail_unhandled_exception(); }
 
     std::coroutine_handle<> caller;
@@ -52,7 +52,7 @@ struct task_promise_base : pooled_frame {
 
 template <class T>
 struct task_promise : task_promise_base {
-    static_assert(std::is_object_v<T>, "a task gives a value or nothing, never a reference");
+    static_assert(std::is_object_v<T>, "a task returns a value or nothing, never a reference");
 
     task<T> get_return_object() noexcept;
     template <class Value = T>
@@ -60,7 +60,7 @@ struct task_promise : task_promise_base {
     void return_value(Value&& value) {
         result.emplace(std::forward<Value>(value));
     }
-    T take() { return *std::move(result); }  // NOLINT: the body has ended, so it has returned
+    T take() { return *std::move(result); }  // NOLINT: set, since the body has ended
 
     std::optional<T> result;
 };

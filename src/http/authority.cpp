@@ -18,16 +18,16 @@ bool is_ipv6(std::string_view text) {
 }
 
 bool is_reg_name(std::string_view text) {
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        if (!is(text[at], byte_class::reg_name)) return false;
-        if (text[at] != '%') continue;
-        if (text.size() - at < 3) return false;
-        if (hexadecimal(text[at + 1]) < 0 || hexadecimal(text[at + 2]) < 0) return false;
+    for (std::size_t index = 0; index < text.size(); ++index) {
+        if (!is(text[index], byte_class::reg_name)) return false;
+        if (text[index] != '%') continue;
+        if (text.size() - index < 3) return false;
+        if (hexadecimal(text[index + 1]) < 0 || hexadecimal(text[index + 2]) < 0) return false;
     }
     return !text.empty();
 }
 
-// RFC 3986 allows an empty port, and any number of digits; those above 65535 name nothing.
+// RFC 3986 allows an empty port and any number of digits; this refuses ports above 65535.
 bool is_port(std::string_view text) {
     unsigned number = 0;
     for (char const byte : text) {
@@ -50,6 +50,14 @@ bool is_authority(std::string_view text) {
     auto const colon = text.find(':');
     if (colon == std::string_view::npos) return is_reg_name(text);
     return is_reg_name(text.substr(0, colon)) && is_port(text.substr(colon + 1));
+}
+
+// In a valid authority a colon after the last bracket separates the port.
+bool has_port(std::string_view text) {
+    auto const colon = text.rfind(':');
+    if (colon == std::string_view::npos || !is_authority(text)) return false;
+    auto const port = text.substr(colon + 1);
+    return port.find(']') == port.npos && port.find_first_not_of('0') != port.npos;
 }
 
 }  // namespace latchkey::http

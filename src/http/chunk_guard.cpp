@@ -19,37 +19,38 @@ bool is_blank(char byte) {
 }  // namespace
 
 chunk_guard::verdict chunk_guard::advance(std::string_view input, std::size_t body_bytes_max,
-                                          std::size_t& taken,
-                                          base::function_ref<void(std::string_view)> show) {
-    char const* at = input.data();
-    char const* const end = at + input.size();
-    char const* shown = at;  // everything before was shown, or is hidden
+                                          std::size_t& consumed,
+                                          base::function_ref<void(std::string_view)> emit) {
+    char const* position = input.data();
+    char const* const end = position + input.size();
+    char const* pending = position;  // all before it was emitted, or dropped
     auto result = problem_ == problem::none ? verdict::more : verdict::refused;
-    while (at != end && result == verdict::more) {
+    while (position != end && result == verdict::more) {
         if (stage_ == stage::data) {
             auto const size =
-                std::min<std::uint64_t>(chunk_bytes_, static_cast<std::uint64_t>(end - at));
+                std::min<std::uint64_t>(chunk_bytes_, static_cast<std::uint64_t>(end - position));
             chunk_bytes_ -= size;
-            at += size;
+            position += size;
             if (chunk_bytes_ == 0) stage_ = stage::data_return;
             continue;
         }
         if (stage_ == stage::trailers) {
-            result = read_trailers(at, end);
-            shown = at;
-            if (result == verdict::complete) show("\r\n");
+            result = read_trailers(position, end);
+            pending = position;
+            if (result == verdict::complete) emit("\r\n");
             continue;
         }
         bool const hidden = is_extension();
-        result = read_framing(*at, body_bytes_max);
+        result = read_framing(*position, body_bytes_max);
         if (result == verdict::refused) break;
-        if (!hidden && is_extension()) show({shown, at});
-        if (hidden && !is_extension()) shown = at;
-        ++at;
-        if (stage_ == stage::trailers) show({shown, at});
+        if (!hidden && is_extension()) emit({pending, position});
+        if (hidden && !is_extension()) pending = position;
+        ++position;
+        if (stage_ == stage::trailers) emit({pending, position});
     }
-    if (!is_extension() && stage_ != stage::trailers && at != shown) show({shown, at});
-    taken = static_cast<std::size_t>(at - input.data());
+    if (!is_extension() && stage_ != stage::trailers && position != pending)
+        emit({pending, position});
+    consumed = static_cast<std::size_t>(position - input.data());
     return result;
 }
 
@@ -72,13 +73,13 @@ chunk_guard::verdict chunk_guard::read_framing(char byte, std::size_t body_bytes
     }
 }
 
-chunk_guard::verdict chunk_guard::refuse(base::problem what, std::string_view detail) {
-    problem_ = what;
+chunk_guard::verdict chunk_guard::refuse(base::problem code, std::string_view detail) {
+    problem_ = code;
     detail_ = detail;
     return verdict::refused;
 }
 
-// White space may stand before an extension only: what parsers made of it elsewhere differed.
+// White space is allowed before an extension only: elsewhere parsers disagree about it.
 chunk_guard::verdict chunk_guard::read_size(char byte, std::size_t body_bytes_max) {
     if (auto const digit = hexadecimal(byte); digit >= 0) {
         if (++digits_ > limits::chunk_size_digits_max)
@@ -89,7 +90,9 @@ chunk_guard::verdict chunk_guard::read_size(char byte, std::size_t body_bytes_ma
     if (digits_ == 0 || (byte != '\r' && byte != ';' && !is_blank(byte)))
         return refuse(problem::malformed_request, "A chunk size is not a hexadecimal number.");
     if (chunk_bytes_ > body_bytes_max - body_bytes_)
-        return refuse(problem::body_too_large, "The body is too large.");
+        return refuse(
+            problem::body_too_large,
+            "The body is larger than the service takes. Send less at once, in several requests.");
     if (byte == '\r') {
         stage_ = stage::size_line_feed;
         return verdict::more;
@@ -104,8 +107,8 @@ chunk_guard::verdict chunk_guard::read_extension_space(char byte) {
     return refuse(problem::malformed_request, "A chunk size is not a hexadecimal number.");
 }
 
-// Extensions are ignored, but only what the grammar knows (RFC 9112 §7.1.1), and white space behind
-// it. They are bounded, since they carry no content.
+// Extensions are ignored, but must follow the grammar (RFC 9112 §7.1.1; white space may follow).
+// Their size is bounded, since they carry no content.
 chunk_guard::verdict chunk_guard::read_extension(char byte) {
     bool const blank = is_blank(byte);
     bool const word = is(byte, byte_class::token);
@@ -117,8 +120,8 @@ chunk_guard::verdict chunk_guard::read_extension(char byte) {
         case stage::extension_name:
             if (word) return count_extension(stage_);
             [[fallthrough]];
-        case stage::extension_named:
-            if (blank) return count_extension(stage::extension_named);
+        case stage::after_extension_name:
+            if (blank) return count_extension(stage::after_extension_name);
             if (byte == '=') return count_extension(stage::extension_equals);
             return end_extension(byte);
         case stage::extension_equals:
@@ -177,15 +180,16 @@ chunk_guard::verdict chunk_guard::end_data(char byte) {
 }
 
 // Trailers are checked like any fields and then dropped (RFC 9110 §6.5.1).
-chunk_guard::verdict chunk_guard::read_trailers(char const*& at, char const* end) {
-    auto const room = limits::trailer_bytes_max - trailer_bytes_;
-    if (room == 0) return refuse(problem::headers_too_large, "The trailers are too long.");
-    if (trailer_fields_ == limits::trailer_fields_max && lines_.at_line_start() && *at != '\r')
+chunk_guard::verdict chunk_guard::read_trailers(char const*& position, char const* end) {
+    auto const remaining = limits::trailer_bytes_max - trailer_bytes_;
+    if (remaining == 0) return refuse(problem::headers_too_large, "The trailers are too long.");
+    if (trailer_fields_ == limits::trailer_fields_max && lines_.at_line_start() &&
+        *position != '\r')
         return refuse(problem::headers_too_large, "The trailers have too many fields.");
-    char const* const begin = at;
-    auto const event =
-        lines_.advance(at, begin + std::min(room, static_cast<std::size_t>(end - begin)));
-    trailer_bytes_ += static_cast<std::size_t>(at - begin);
+    char const* const begin = position;
+    auto const event = lines_.advance(
+        position, begin + std::min(remaining, static_cast<std::size_t>(end - begin)));
+    trailer_bytes_ += static_cast<std::size_t>(position - begin);
     if (event == field_lines::event::refused)
         return refuse(problem::malformed_request, lines_.detail());
     if (event == field_lines::event::line) ++trailer_fields_;

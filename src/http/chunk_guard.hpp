@@ -1,11 +1,11 @@
-// The guard of chunked bodies (RFC 9112 §7.1): the bytes of the framing and of the trailers, and
-// their limits. It lets through what llhttp may see; llhttp decodes it. Extensions and trailers are
-// not shown to it: both are to be ignored, but llhttp 8.1 does not take extensions in all their
-// forms, and it reads a Content-Length among trailers.
+// Validates chunked bodies (RFC 9112 §7.1) in front of llhttp: framing bytes, trailers and their
+// limits. Sizes, data and the end are passed on to llhttp, which decodes them. Extensions and
+// trailers are dropped: both are to be ignored, but llhttp 8.1 does not accept every form of
+// extension, and it reads a Content-Length among trailers.
 //
-//     auto const verdict = guard.advance(input, body_bytes_max, taken, show);
-//     // input[0, taken) is sound, and need not be given again; show(piece) was called with what
-//     // of it is size, data and end, in order
+//     auto const verdict = guard.advance(input, body_bytes_max, consumed, emit);
+//     // input[0, consumed) is valid; do not pass it again. emit(piece) was called, in order, with
+//     // those parts of it that llhttp is to see
 //
 // Keeps no bytes. Belongs to a parser, on its thread.
 #pragma once
@@ -24,9 +24,10 @@ class chunk_guard {
   public:
     enum class verdict : std::uint8_t { more, complete, refused };
 
-    // Goes on behind what was taken before. `taken` ends before the byte that was refused.
-    verdict advance(std::string_view input, std::size_t body_bytes_max, std::size_t& taken,
-                    base::function_ref<void(std::string_view)> show);
+    // `input` continues where the last call stopped. When refused, `consumed` ends before the first
+    // invalid byte.
+    verdict advance(std::string_view input, std::size_t body_bytes_max, std::size_t& consumed,
+                    base::function_ref<void(std::string_view)> emit);
 
     base::problem problem() const { return problem_; }
     std::string_view detail() const { return detail_; }
@@ -35,14 +36,14 @@ class chunk_guard {
     enum class stage : std::uint8_t {
         size,
         extension_space,  // white space before the `;` of an extension
-        extension,        // behind that
+        extension,        // after the `;`
         extension_name,
-        extension_named,  // white space behind the name
+        after_extension_name,  // white space after the name
         extension_equals,
         extension_value,
-        extension_text,  // within quotes
-        extension_pair,  // behind a backslash there
-        extension_end,   // behind the quotes, or white space behind the value
+        extension_text,  // a quoted string
+        extension_pair,  // after a backslash in it
+        extension_end,   // after the quoted string, or white space after the value
         size_line_feed,
         data,
         data_return,
@@ -50,7 +51,7 @@ class chunk_guard {
         trailers
     };
 
-    verdict refuse(base::problem what, std::string_view detail);
+    verdict refuse(base::problem code, std::string_view detail);
     verdict read_framing(char byte, std::size_t body_bytes_max);
     verdict read_size(char byte, std::size_t body_bytes_max);
     verdict read_extension_space(char byte);
@@ -63,14 +64,14 @@ class chunk_guard {
     }
     verdict end_size_line(char byte);
     verdict end_data(char byte);
-    verdict read_trailers(char const*& at, char const* end);
+    verdict read_trailers(char const*& position, char const* end);
 
     stage stage_ = stage::size;
     std::uint8_t digits_ = 0;
     base::problem problem_ = base::problem::none;
     std::string_view detail_;
-    std::uint64_t chunk_bytes_ = 0;     // still to come of the current chunk
-    std::uint64_t body_bytes_ = 0;      // of all chunks so far, the current one counted whole
+    std::uint64_t chunk_bytes_ = 0;     // remaining of the current chunk
+    std::uint64_t body_bytes_ = 0;      // of all chunks so far, with all of the current one
     std::size_t extension_bytes_ = 0;   // of the current chunk
     std::size_t extensions_bytes_ = 0;  // of all chunks
     std::size_t trailer_bytes_ = 0;

@@ -4,37 +4,38 @@
 
 namespace latchkey::http {
 
-field_lines::event field_lines::advance(char const*& at, char const* end) {
-    while (at != end) {
+field_lines::event field_lines::advance(char const*& position, char const* end) {
+    while (position != end) {
         switch (state_) {
             case state::line_start: {
-                if (start_line(*at) == event::refused) return event::refused;
-                if (state_ == state::last_line_feed) ++at;
+                if (start_line(*position) == event::refused) return event::refused;
+                if (state_ == state::last_line_feed) ++position;
                 break;
             }
             case state::name: {
-                char const* const stop = skip(at, end, byte_class::token);
-                name_size_ += static_cast<std::size_t>(stop - at);
-                at = stop;
-                if (at == end) return event::more;
-                if (*at != ':') return refuse("A field name holds a byte that is not allowed.");
+                char const* const stop = skip(position, end, byte_class::token);
+                name_size_ += static_cast<std::size_t>(stop - position);
+                position = stop;
+                if (position == end) return event::more;
+                if (*position != ':')
+                    return refuse("A field name holds a byte that is not allowed.");
                 state_ = state::value;
-                ++at;
+                ++position;
                 break;
             }
             case state::value: {
-                at = skip_text(at, end);
-                if (at == end) return event::more;
-                if (*at != '\r') return refuse("A field value holds a control character.");
+                position = skip_text(position, end);
+                if (position == end) return event::more;
+                if (*position != '\r') return refuse("A field value holds a control character.");
                 state_ = state::line_feed;
-                ++at;
+                ++position;
                 break;
             }
             case state::line_feed:
             case state::last_line_feed: {
-                auto const what = end_line(*at);
-                if (what != event::refused) ++at;
-                return what;
+                auto const result = end_line(*position);
+                if (result != event::refused) ++position;
+                return result;
             }
         }
     }
@@ -56,9 +57,9 @@ field_lines::event field_lines::start_line(char first) {
 
 field_lines::event field_lines::end_line(char byte) {
     if (byte != '\n') return refuse("A carriage return is not followed by a line feed.");
-    auto const what = state_ == state::line_feed ? event::line : event::last;
+    auto const result = state_ == state::line_feed ? event::line : event::last;
     state_ = state::line_start;
-    return what;
+    return result;
 }
 
 }  // namespace latchkey::http

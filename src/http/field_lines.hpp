@@ -1,7 +1,7 @@
-// Walks over field lines, in a head or in trailers, and refuses every byte on which parsers are
-// known to differ (RFC 9112 §2.2, §5): a bare CR or LF, a folded line, an empty name, one that is
-// not a token, white space before the colon, control characters. Keeps no bytes, only where it is,
-// so lines may arrive in any pieces. Private to the layer.
+// State machine over the field lines of a head or of trailers. Refuses every byte on which parsers
+// are known to differ (RFC 9112 §2.2, §5): a bare CR or LF, a folded line, an empty name, a name
+// that is not a token, white space before the colon, control characters. Keeps its state, not the
+// bytes, so lines may arrive in any pieces. Private to the layer.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@ namespace latchkey::http {
 
 class field_lines {
   public:
-    // line: a field line ended at `at`; last: so did the empty line; more: all bytes were taken;
-    // refused: the byte at `at` is wrong, and `detail` says why.
+    // line: a field line ended at `position`; last: the empty line ended there; more: all bytes
+    // were consumed; refused: the byte at `position` is invalid, and `detail` says why.
     enum class event : std::uint8_t { more, line, last, refused };
 
-    // Moves `at` over [at, end), at most to the end of one line.
-    event advance(char const*& at, char const* end);
+    // Advances `position` towards `end`, at most to the end of one line.
+    event advance(char const*& position, char const* end);
 
-    // Of the line that just ended.
+    // Length of the name on the line that just ended.
     std::size_t name_size() const { return name_size_; }
     std::string_view detail() const { return detail_; }
-    // No byte of the next line was seen yet.
+    // True before the first byte of a line.
     bool at_line_start() const { return state_ == state::line_start; }
 
   private:

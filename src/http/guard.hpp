@@ -1,12 +1,12 @@
-// What stands in front of llhttp: refuses every byte sequence on which HTTP parsers are known to
-// differ (request smuggling, RFC 9112 §11.2), before llhttp sees it, and everything beyond the
-// limits. One pass over the head; what is wrong is refused at its first wrong byte or, where a
-// whole element must be judged, at that element's end.
+// Validator in front of llhttp: refuses every byte sequence on which HTTP parsers are known to
+// differ (request smuggling, RFC 9112 §11.2), and everything beyond the limits. One pass over the
+// head; an error is reported at the first invalid byte or, where a whole element must be checked,
+// at its end.
 //
-//     switch (guard.advance(input, limits)) …   // the same bytes again and more behind them
+//     switch (guard.advance(input, limits)) …   // again with the same bytes and more after them
 //
-// It remembers offsets, not pointers, so `input` may lie elsewhere at each call, and a head that
-// arrives byte by byte is still walked over once. Belongs to a parser, on its thread.
+// Keeps offsets, not pointers, so `input` may move between calls, and a head that arrives byte by
+// byte is still read once. Belongs to a parser, on its thread.
 #pragma once
 
 #include <cstddef>
@@ -16,28 +16,30 @@
 #include "base/problem.hpp"
 #include "http/field_lines.hpp"
 #include "http/request.hpp"
-#include "http/settings.hpp"
+#include "http/size_limits.hpp"
 
 namespace latchkey::http {
 
-// A stretch of the input.
-struct stretch {
-    std::size_t at = 0;
+// A part of the input.
+struct byte_range {
+    std::size_t offset = 0;
     std::size_t size = 0;
 
-    std::string_view in(std::string_view input) const { return {input.data() + at, size}; }
+    std::string_view view(std::string_view input) const { return {input.data() + offset, size}; }
 };
 
-// What the guard learned of a complete head. The parser compares it with what llhttp understood.
+// The guard's reading of a complete head. The parser compares it with llhttp's.
 struct head_facts {
-    stretch message;  // the request line up to and with the empty line
-    stretch method;
-    stretch target;
-    stretch authority;  // of an absolute-form target, else of Host
-    stretch path;       // size 0: absolute form without a path
-    stretch query;
+    byte_range message;  // from the request line through the empty line
+    byte_range method;
+    byte_range target;
+    byte_range authority;  // of an absolute-form target, else of Host
+    byte_range path;       // size 0: absolute form without a path
+    byte_range query;
     http::method verb = http::method::other;
+    // 0 or 1. A newer minor version is read as 1.1 (RFC 9110 §2.5).
     std::uint8_t minor_version = 1;
+    bool newer_minor = false;
     std::size_t field_count = 0;
     bool has_host = false;
     bool has_length = false;
@@ -50,13 +52,13 @@ class guard {
   public:
     enum class verdict : std::uint8_t { more, complete, refused };
 
-    // `input` begins where the last message ended and only ever grows at its end. Once complete or
-    // refused it stays so.
-    verdict advance(std::string_view input, settings const& limits);
+    // `input` begins where the last message ended and only grows at its end. `complete` and
+    // `refused` are final.
+    verdict advance(std::string_view input, size_limits const& limits);
 
-    // The same up to the field section. True when that is next and no byte of it was looked at.
-    bool read_request_line(std::string_view input, settings const& limits);
-    std::size_t section() const { return section_; }  // where it begins
+    // The same up to the field section. True when no byte of that section was read yet.
+    bool read_request_line(std::string_view input, size_limits const& limits);
+    std::size_t section() const { return section_; }  // its offset
 
     head_facts const& facts() const { return facts_; }
     base::problem problem() const { return problem_; }
@@ -72,35 +74,35 @@ class guard {
         complete,
         refused
     };
-    // Whether the stage is done, waits for bytes, or has refused.
-    enum class progress : std::uint8_t { done, waits, refused };
+    enum class progress : std::uint8_t { done, incomplete, refused };
 
-    progress refuse(base::problem what, std::string_view detail);
+    progress refuse(base::problem code, std::string_view detail);
     progress refuse_overlong_line();
-    progress read_stage(std::string_view input, settings const& limits);
+    progress read_stage(std::string_view input, size_limits const& limits);
     progress read_empty_lines(std::string_view input);
-    progress read_method(std::string_view input, settings const& limits);
-    progress read_target(std::string_view input, settings const& limits);
-    progress read_version(std::string_view input, settings const& limits);
-    progress read_fields(std::string_view input, settings const& limits);
+    progress read_method(std::string_view input, size_limits const& limits);
+    progress read_target(std::string_view input, size_limits const& limits);
+    progress read_version(std::string_view input, size_limits const& limits);
+    progress read_fields(std::string_view input, size_limits const& limits);
     progress split_target(std::string_view input);
     progress split_absolute(std::string_view input);
+    progress check_tunnel(std::string_view target);
     progress end_request_line(std::string_view input);
-    progress judge_request_line(std::string_view input);
-    progress judge_field(std::string_view input, stretch line);
-    progress judge_host(std::string_view value, std::size_t at);
-    progress judge_length(std::string_view value);
-    progress judge_coding(std::string_view value);
-    progress judge_head();
+    progress check_request_line(std::string_view input);
+    progress read_field(std::string_view input, byte_range line);
+    progress read_host(std::string_view value, std::size_t offset);
+    progress read_length(std::string_view value);
+    progress read_coding(std::string_view value);
+    progress end_head();
 
     stage stage_ = stage::empty_lines;
     std::uint8_t empty_lines_ = 0;
     std::uint8_t major_version_ = 1;
     base::problem problem_ = base::problem::none;
     std::string_view detail_;
-    std::size_t at_ = 0;       // the next byte to look at
-    std::size_t element_ = 0;  // where the current element (target, version, field line) began
-    std::size_t section_ = 0;  // where the header section began
+    std::size_t position_ = 0;  // of the next byte
+    std::size_t element_ = 0;   // offset of the current element (target, version, field line)
+    std::size_t section_ = 0;   // offset of the header section
     field_lines lines_;
     head_facts facts_;
 };

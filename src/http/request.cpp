@@ -2,6 +2,8 @@
 
 #include <llhttp.h>
 
+#include <algorithm>
+
 #include "http/bytes.hpp"
 
 namespace latchkey::http {
@@ -16,7 +18,7 @@ constexpr std::string_view llhttp_methods[] = {
 constexpr std::string_view method_names[] = {"GET",   "HEAD",   "POST",    "PUT",
                                              "PATCH", "DELETE", "OPTIONS", "OTHER"};
 
-// By field_name.
+// Indexed by field_name.
 constexpr std::string_view known_names[] = {
     "accept",     "authorization",   "connection",        "content-length", "content-type",
     "expect",     "x-forwarded-for", "x-forwarded-proto", "host",           "idempotency-key",
@@ -24,7 +26,7 @@ constexpr std::string_view known_names[] = {
     "user-agent", "x-api-key"};
 static_assert(std::size(known_names) == static_cast<std::size_t>(field_name::count_));
 
-// Length and first letter together tell all known names apart: one comparison decides.
+// Perfect hash over length and first letter: leaves one candidate, so one comparison decides.
 constexpr field_name candidate(std::size_t size, char first) {
     auto const letter = static_cast<char>(first | 0x20);
     switch (size) {
@@ -64,10 +66,34 @@ constexpr bool every_known_name_is_found() {
 }
 static_assert(every_known_name_is_found());
 
-void shift_view(std::string_view& view, std::ptrdiff_t shift) {
-    // A view that was never set, and the constant path "*", show no byte of the connection.
-    if (view.data() == nullptr || view.data() == asterisk_byte) return;
-    view = {view.data() + shift, view.size()};
+bool identifies_request(field_name id) {
+    return id == field_name::idempotency_key || id == field_name::request_id ||
+           id == field_name::traceparent;
+}
+
+// Fields that the service does not read and in which no client or proxy puts a secret. Any other
+// may hold one: cookies, a URL with a key in its query, the token of an event's sender.
+bool is_without_secret(std::string_view name) {
+    constexpr std::string_view harmless[] = {"accept-charset",
+                                             "accept-encoding",
+                                             "accept-language",
+                                             "cache-control",
+                                             "dnt",
+                                             "keep-alive",
+                                             "origin",
+                                             "pragma",
+                                             "priority",
+                                             "te",
+                                             "upgrade-insecure-requests",
+                                             "via",
+                                             "x-forwarded-host",
+                                             "x-forwarded-port",
+                                             "x-real-ip",
+                                             "x-requested-with"};
+    constexpr std::string_view browser_prefix = "sec-";
+    return same_token(name.substr(0, browser_prefix.size()), browser_prefix) ||
+           std::any_of(std::begin(harmless), std::end(harmless),
+                       [&](std::string_view entry) { return same_token(name, entry); });
 }
 
 }  // namespace
@@ -79,8 +105,8 @@ std::string_view name_of(method verb) {
 std::optional<method> method_of(std::string_view text) {
     for (std::size_t index = 0; index + 1 < std::size(method_names); ++index)
         if (text == method_names[index]) return static_cast<method>(index);
-    for (auto const known : llhttp_methods)
-        if (text == known) return method::other;
+    for (auto const name : llhttp_methods)
+        if (text == name) return method::other;
     return std::nullopt;
 }
 
@@ -92,11 +118,16 @@ field_name field_name_of(std::string_view name) {
                                                                           : field_name::unknown;
 }
 
+bool is_cacheable(field const& entry) {
+    if (entry.id == field_name::unknown) return is_without_secret(entry.name);
+    return !identifies_request(entry.id);
+}
+
 std::size_t request::count(field_name name) const {
     if (first_[static_cast<std::size_t>(name)] == 0) return 0;
-    std::size_t found = 0;
-    for (auto const& entry : fields()) found += entry.known == name;
-    return found;
+    std::size_t result = 0;
+    for (auto const& entry : fields()) result += entry.id == name;
+    return result;
 }
 
 void request::clear() {
@@ -107,23 +138,14 @@ void request::clear() {
     field_count_ = 0;
 }
 
-bool request::add(std::string_view name, std::string_view value, field_name known) {
+bool request::add(std::string_view name, std::string_view value, field_name id) {
     if (field_count_ == fields_.size()) return false;
-    fields_[field_count_++] = {name, value, known};
-    if (known != field_name::unknown) {
-        auto& first = first_[static_cast<std::size_t>(known)];
+    fields_[field_count_++] = {name, value, id};
+    if (id != field_name::unknown) {
+        auto& first = first_[static_cast<std::size_t>(id)];
         if (first == 0) first = static_cast<std::uint8_t>(field_count_);
     }
     return true;
-}
-
-void request::rebase(std::ptrdiff_t shift) {
-    for (auto* const view : {&method_text, &path, &query, &authority, &body})
-        shift_view(*view, shift);
-    for (std::size_t index = 0; index < field_count_; ++index) {
-        shift_view(fields_[index].name, shift);
-        shift_view(fields_[index].value, shift);
-    }
 }
 
 }  // namespace latchkey::http

@@ -1,5 +1,6 @@
-// A request as handlers see it: no framing, so HTTP/2 can carry the same ones. Every view points
-// into memory of the connection and holds until the handler returns; whoever waits copies first.
+// A request as handlers see it, without framing, so that HTTP/2 can deliver the same type. Every
+// view points into memory of the connection and is valid until the handler returns; copy what must
+// outlive a suspension.
 //
 //     if (auto const value = request.find(http::field_name::accept)) …
 #pragma once
@@ -17,12 +18,13 @@ namespace latchkey::http {
 
 // `other` is a method that llhttp knows and the service does not use (405 on a known path).
 enum class method : std::uint8_t { get, head, post, put, patch, delete_, options, other };
-// "GET"; of `other`, whose own name is request::method_text, "OTHER".
+// "GET"; "OTHER" for `other`, whose own name is in request::method_text.
 std::string_view name_of(method verb);
-// Case counts (RFC 9110 §9.1). nullopt: a method that llhttp does not know.
+// Case-sensitive (RFC 9110 §9.1). nullopt: a method that llhttp does not know.
 std::optional<method> method_of(std::string_view text);
 
-// The fields that the service reads; everything else is only kept as name and value.
+// The fields that the service reads; of all others only name and value are kept. A new one that
+// belongs to one request, or whose value may be a secret, needs a line in `is_cacheable`.
 enum class field_name : std::uint8_t {
     accept,
     authorization,
@@ -45,32 +47,36 @@ enum class field_name : std::uint8_t {
     unknown = count_
 };
 
-// In any case; `unknown` when the service does not read that field. `name` is a token.
+// Case-insensitive; `unknown` when the service does not read that field. `name` is a token.
 field_name field_name_of(std::string_view name);
 
 struct field {
-    std::string_view name;   // as it came, any case
-    std::string_view value;  // without white space around it
-    field_name known = field_name::unknown;
+    std::string_view name;   // as received, in any case
+    std::string_view value;  // trimmed
+    field_name id = field_name::unknown;
 };
 
-// The path of an OPTIONS that asks about the server and not about a resource (RFC 9112 §3.2.4).
-// Those bytes are no connection's, so rebase() leaves them alone.
-inline constexpr char asterisk_byte[] = {'*'};
-inline constexpr std::string_view asterisk_path{asterisk_byte, 1};
+// May a field of this kind outlive its request in the section cache? Not one that identifies a
+// single request, and of fields that the service does not read only those of an allow-list: any
+// other may carry a secret. Authorization and X-API-Key are cacheable, because the cache removes
+// the key itself.
+bool is_cacheable(field const& entry);
+
+// The path of an OPTIONS request for the server as a whole (RFC 9112 §3.2.4).
+inline constexpr std::string_view asterisk_path = "*";
 
 struct request {
     http::method method = method::get;
     std::string_view method_text;
     // Raw, from the first '/' to the '?', absolute form already reduced; "*" on OPTIONS.
     std::string_view path;
-    std::string_view query;          // raw, behind the '?', empty when there is none
+    std::string_view query;          // raw, after the '?'; empty when there is none
     std::string_view authority;      // of the absolute form, else Host; empty on 1.0 without Host
     std::uint8_t minor_version = 1;  // HTTP/1.minor
-    // The content: of a chunked body, what its chunks held. Set by whoever collected it.
+    // The content, with chunks decoded. Set by the code that collected it.
     std::string_view body;
 
-    // In order of arrival; repeats stay repeats.
+    // In order of arrival, repeats included.
     std::span<field const> fields() const { return {fields_.data(), field_count_}; }
     // The first field of that name; nullopt when absent. One array look-up.
     std::optional<std::string_view> find(field_name name) const {
@@ -78,7 +84,6 @@ struct request {
         if (index == 0) return std::nullopt;
         return fields_[index - 1u].value;
     }
-    // How many fields have that name.
     std::size_t count(field_name name) const;
 
     void clear();
@@ -86,26 +91,21 @@ struct request {
     bool add(std::string_view name, std::string_view value) {
         return add(name, value, field_name_of(name));
     }
-    bool add(std::string_view name, std::string_view value, field_name known);
+    bool add(std::string_view name, std::string_view value, field_name id);
 
   private:
     // Index + 1 of the first field of each known name; 0: absent.
     std::array<std::uint8_t, static_cast<std::size_t>(field_name::count_)> first_{};
     std::uint16_t field_count_ = 0;
     std::array<field, base::limits::header_fields_max> fields_;
-
-  public:
-    // Adds `shift` bytes to every view that was set, after the bytes they show were moved. That
-    // includes `body`: set it afterwards if it lies elsewhere.
-    void rebase(std::ptrdiff_t shift);
 };
 
-// What to do with the connection and the body; read off the head by the parser.
+// Message framing: how the body is delimited and what happens to the connection. Set by the parser.
 struct framing {
     enum class body_kind : std::uint8_t { none, sized, chunked };
     body_kind body = body_kind::none;
     std::uint64_t content_length = 0;  // of a sized body
-    bool keep_alive = true;            // what the client asked for
+    bool keep_alive = true;            // as the client requests
     bool expect_continue = false;      // `Expect: 100-continue` (ignored on 1.0)
     bool expect_unknown = false;       // any other expectation: 417
 };

@@ -33,14 +33,15 @@ std::string_view response::find(std::string_view name) const {
     return {};
 }
 
-// Response splitting would be our own bug: whoever passes a client's bytes on has validated them.
+// Against response splitting. A failure is a bug of the caller, which must validate a client's
+// bytes.
 void response::check_value(std::string_view text) {
-    for (char const *at = text.data(), *const end = at + text.size();;) {
-        at = skip_text(at, end);
-        if (at == end) break;
-        base::check(*at != '\r' && *at != '\n' && *at != '\0',
+    for (char const *position = text.data(), *const end = position + text.size();;) {
+        position = skip_text(position, end);
+        if (position == end) break;
+        base::check(*position != '\r' && *position != '\n' && *position != '\0',
                     "a field value of a response holds CR, LF or NUL");
-        ++at;
+        ++position;
     }
 }
 

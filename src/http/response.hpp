@@ -1,5 +1,5 @@
-// An answer as handlers make it: status, field lines and content, no framing. Reused from request
-// to request by its worker, so in the steady state it allocates nothing.
+// A response as handlers build it: status, field lines and content, without framing. Each worker
+// reuses one, so in the steady state it allocates nothing.
 //
 //     response.status = 201;
 //     response.add("Location", "/api/v1/users/", id);
@@ -25,29 +25,29 @@ class response {
     std::uint16_t status = 200;
     content content_type = content::none;
     base::problem code = base::problem::none;  // for the access log
-    bool close = false;                        // the connection must end after this answer
-    bool secret = false;  // the content must not stay in memory once it was sent
+    bool close = false;                        // close the connection after this response
+    bool secret = false;                       // wipe the content from memory once it was sent
     std::string body;
 
-    // Appends the field line "name: pieces…". Pieces are text or integers; they must not hold CR,
-    // LF or NUL (checked: a client's bytes never reach a field without having been validated).
+    // Appends the field line "name: pieces…". Pieces are text or integers, without CR, LF or NUL
+    // (checked; validate a client's bytes before they get here).
     template <class... Pieces>
     void add(std::string_view name, Pieces const&... pieces) {
-        auto out = room(name.size() + line_bytes + (bytes_max(pieces) + ... + 0));
+        auto out = reserve(name.size() + line_bytes + (bytes_max(pieces) + ... + 0));
         out.put(name).put(": ");
         (put(out, pieces), ...);
         end_line(out);
     }
-    // Appends field lines that are written out whole, each with its CRLF.
+    // Appends complete field lines, each with its CRLF.
     template <std::size_t Size>
     void add_lines(char const (&lines)[Size]) {
-        auto out = room(Size - 1);
+        auto out = reserve(Size - 1);
         out.put({lines, Size - 1});
         used_ += Size - 1;
     }
-    // As `add`, with a value of at most `value_bytes_max` that `put_value(text_writer&)` writes.
+    // Like `add`, with a value of at most `value_bytes_max` that `put_value(text_writer&)` writes.
     void add_with(std::string_view name, std::size_t value_bytes_max, auto put_value) {
-        auto out = room(name.size() + line_bytes + value_bytes_max);
+        auto out = reserve(name.size() + line_bytes + value_bytes_max);
         out.put(name).put(": ");
         put_value(out);
         end_line(out);
@@ -56,7 +56,7 @@ class response {
     template <class... Pieces>
     void extend(Pieces const&... pieces) {
         used_ -= 2;
-        auto out = room(line_bytes + (bytes_max(pieces) + ... + 0));
+        auto out = reserve(line_bytes + (bytes_max(pieces) + ... + 0));
         (put(out, pieces), ...);
         end_line(out);
     }
@@ -66,7 +66,9 @@ class response {
     std::string_view find(std::string_view name) const;
 
     void clear() {
-        status = 200, content_type = content::none, code = base::problem::none;
+        status = 200;
+        content_type = content::none;
+        code = base::problem::none;
         close = secret = false;
         body.clear();
         used_ = 0;
@@ -93,17 +95,17 @@ class response {
     static void put(base::text_writer& out, std::integral auto number) { out.number(number); }
     static void check_value(std::string_view text);
 
-    base::text_writer room(std::size_t bytes) {
+    base::text_writer reserve(std::size_t bytes) {
         if (fields_.size() - used_ < bytes) fields_.resize(2 * (used_ + bytes));
         return {fields_.data() + used_, bytes};
     }
     void end_line(base::text_writer& out) {
         out.put("\r\n");
-        used_ = static_cast<std::size_t>(out.at() - fields_.data());
+        used_ = static_cast<std::size_t>(out.position() - fields_.data());
     }
 
-    std::string fields_;    // its size is the room there is
-    std::size_t used_ = 0;  // as many bytes of it
+    std::string fields_;    // its size is the capacity
+    std::size_t used_ = 0;  // bytes written
 };
 
 }  // namespace latchkey::http

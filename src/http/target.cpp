@@ -9,17 +9,17 @@ namespace latchkey::http {
 std::optional<std::string> percent_decode(std::string_view text, bool form) {
     std::string decoded;
     decoded.reserve(text.size());
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        char byte = text[at];
+    for (std::size_t index = 0; index < text.size(); ++index) {
+        char byte = text[index];
         if (byte == '+' && form) {
             byte = ' ';
         } else if (byte == '%') {
-            if (text.size() - at < 3) return std::nullopt;
-            auto const high = hexadecimal(text[at + 1]);
-            auto const low = hexadecimal(text[at + 2]);
+            if (text.size() - index < 3) return std::nullopt;
+            auto const high = hexadecimal(text[index + 1]);
+            auto const low = hexadecimal(text[index + 2]);
             if (high < 0 || low < 0) return std::nullopt;
             byte = static_cast<char>(high * 16 + low);
-            at += 2;
+            index += 2;
         }
         if (byte == '\0') return std::nullopt;
         decoded.push_back(byte);
@@ -51,8 +51,8 @@ std::optional<raw_parameter> query_cursor::next() {
         rest_.remove_prefix(std::min(end + 1, rest_.size()));
         if (whole.empty()) continue;
         auto const equals = std::min(whole.find('='), whole.size());
-        auto const behind = std::min(equals + 1, whole.size());
-        return raw_parameter{whole.substr(0, equals), whole.substr(behind), whole};
+        auto const value_begin = std::min(equals + 1, whole.size());
+        return raw_parameter{whole.substr(0, equals), whole.substr(value_begin), whole};
     }
     return std::nullopt;
 }

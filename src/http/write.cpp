@@ -14,7 +14,7 @@ struct status_entry {
     std::string_view line;
 };
 
-// RFC 9110 §15, RFC 6585. The line of each status is prepared whole.
+// RFC 9110 §15, RFC 6585: the complete status lines.
 constexpr status_entry entries[] = {
     {100, "HTTP/1.1 100 Continue\r\n"},
     {101, "HTTP/1.1 101 Switching Protocols\r\n"},
@@ -106,12 +106,12 @@ std::string_view date_line::at(base::wall_ms now) {
     if (second != second_ || size_ == 0) {
         constexpr std::string_view name = "Date: ";
         static_assert(name.size() + base::http_date_bytes + 2 <= sizeof text_);
-        char* at = std::copy(name.begin(), name.end(), text_);
-        base::format_http_date(second * 1000, at);
-        at += base::http_date_bytes;
-        *at++ = '\r';
-        *at++ = '\n';
-        size_ = static_cast<std::size_t>(at - text_);
+        char* end = std::copy(name.begin(), name.end(), text_);
+        base::format_http_date(second * 1000, end);
+        end += base::http_date_bytes;
+        *end++ = '\r';
+        *end++ = '\n';
+        size_ = static_cast<std::size_t>(end - text_);
         second_ = second;
     }
     return {text_, size_};
@@ -119,17 +119,18 @@ std::string_view date_line::at(base::wall_ms now) {
 
 void write(response const& answer, write_options options, std::string_view date,
            std::string& output) {
-    // More than everything below that is neither date, fields nor content.
+    // An upper bound of everything below but date, fields and content.
     constexpr std::size_t rest_bytes_max = 256;
     auto const with_content = may_have_content(answer.status);
     auto const content = with_content && !options.head ? std::string_view(answer.body) : "";
-    auto const needed =
+    auto const size_needed =
         output.size() + rest_bytes_max + date.size() + answer.field_lines().size() + content.size();
-    // At least doubled, so that a batch of answers does not move its bytes once for each.
-    if (output.capacity() < needed) output.reserve(std::max(needed, 2 * output.capacity()));
+    // At least doubled, so that a batch of responses is copied O(1) times per byte.
+    if (output.capacity() < size_needed)
+        output.reserve(std::max(size_needed, 2 * output.capacity()));
 
     {
-        base::string_writer head(output, needed - output.size() - content.size());
+        base::string_writer head(output, size_needed - output.size() - content.size());
         put_status_line(answer.status, head);
         head.put(date);
         if (with_content) {

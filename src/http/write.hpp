@@ -1,5 +1,5 @@
-// Serialises a response for HTTP/1.1 (RFC 9112 §4, §6): status line, Date, Content-Type,
-// Content-Length, the response's own field lines, content. Bytes in, bytes out.
+// Serialises a response as HTTP/1.1 (RFC 9112 §4, §6): status line, Date, Content-Type,
+// Content-Length, the response's own field lines, content.
 #pragma once
 
 #include <string>
@@ -22,9 +22,10 @@ class date_line {
 };
 
 struct write_options {
-    bool head = false;            // a HEAD request: Content-Length as for GET, no content
-    bool close = false;           // add `Connection: close`
-    bool keep_alive_1_0 = false;  // a 1.0 client that asked for it: add `Connection: keep-alive`
+    bool head = false;   // a HEAD request: Content-Length as for GET, no content
+    bool close = false;  // add `Connection: close`
+    bool keep_alive_1_0 =
+        false;  // for a 1.0 client that requested it: add `Connection: keep-alive`
 };
 
 // Appends to `output`; allocates only when `output` must grow. 1xx, 204 and 304 get neither
@@ -34,7 +35,7 @@ void write(response const& answer, write_options options, std::string_view date,
 
 inline constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 
-// The reason phrase of a status; "Unknown" for others.
+// The reason phrase of a status; "Unknown" for one that is not in the table.
 std::string_view reason_of(std::uint16_t status);
 
 }  // namespace latchkey::http

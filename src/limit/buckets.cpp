@@ -10,218 +10,238 @@
 namespace latchkey::limit {
 namespace {
 
-using slot = std::atomic<std::int64_t>;
+using word = buckets::word;
 
-// What a bucket looked like at one moment: the word that a charge must find unchanged, and how far
-// it lies ahead of now, which is the time until the bucket is full.
-struct sight {
-    std::int64_t arrival = 0;
+// A bucket at one moment: the value that a charge must find unchanged (compare-and-swap), and how
+// far it lies ahead of now, which is the time until the bucket is full.
+struct observation {
+    word value;
     std::int64_t debt = 0;
+    bool removed = false;  // another limit has taken over the slot
 };
 
-// The words of a line are independent of each other, so their own modification order is all that
-// is needed, but for one thing: whoever sees a charge must see a newest time that is no older. So a
-// charge releases and a look acquires.
-constexpr auto order = std::memory_order_relaxed;
+// Memory order: the buckets of a key are independent, so each one's modification order is enough,
+// with one exception: a worker that sees a charge must see a newest time that is no older. So a
+// charge releases and a read acquires.
+constexpr int order = __ATOMIC_RELAXED;
 
-bool replace(slot& at, std::int64_t& expected, std::int64_t wanted) {
-    return at.compare_exchange_weak(expected, wanted, std::memory_order_release, order);
+// Compare-and-swap of both words; std::atomic of a pair would also make every load a locked write
+// on x86-64.
+bool replace(word& bucket, word& expected, word desired) {
+    return __atomic_compare_exchange(&bucket, &expected, &desired, true, __ATOMIC_RELEASE, order);
+}
+
+// Generations only ascend, so a TAT read between two reads of the same generation belongs to it.
+word load(word const& bucket) {
+    for (;;) {
+        auto const generation = __atomic_load_n(&bucket.generation, __ATOMIC_ACQUIRE);
+        auto const arrival = __atomic_load_n(&bucket.arrival, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&bucket.generation, order) == generation) [[likely]]
+            return {arrival, generation};
+    }
 }
 
 std::int64_t debt_of(std::int64_t arrival, base::mono_ns now) {
     return std::max<std::int64_t>(0, arrival - now);
 }
 
-sight see(std::int64_t arrival, base::mono_ns now) {
-    return {arrival, debt_of(arrival, now)};
+observation observe(word value, rule const& rule, base::mono_ns now) {
+    bool const same = value.generation == rule.generation;
+    return {value, same ? debt_of(value.arrival, now) : 0, value.generation > rule.generation};
 }
 
-// Reads a bucket, and lowers it first when a slower setting has left it beyond all debts that this
-// rule can make. That must be written, not only assumed: measured against a later now it would
-// again be as far ahead, and the key would wait for the old setting's time after all. It is
-// measured against the newest time, for a worker that lags behind would take the charges of the
-// others for such a setting and give their tokens out again.
-sight look(slot& at, rule const& by, base::mono_ns now, std::atomic<std::int64_t> const& newest) {
-    std::int64_t const debt_max = by.capacity_ns + skew_max_ns;
-    std::int64_t arrival = at.load(std::memory_order_acquire);
-    while (arrival - now > debt_max) [[unlikely]] {
-        std::int64_t const most = std::max(now, newest.load(order)) + debt_max;
-        if (arrival <= most) break;
-        bool const lowered = replace(at, arrival, most);
-        arrival = lowered ? most : at.load(std::memory_order_acquire);
+// Reads a bucket, and first lowers a TAT that an earlier, slower setting left beyond every debt of
+// this rule. Written back, or it would be as far ahead of a later now; measured against the newest
+// time, or a worker that lags behind would take the charges of others for such a setting.
+observation read_bucket(word& bucket, rule const& rule, base::mono_ns now,
+                        std::atomic<std::int64_t> const& newest) {
+    std::int64_t const debt_max = rule.capacity_ns + skew_max_ns;
+    auto value = load(bucket);
+    while (value.arrival - now > debt_max && value.generation == rule.generation) [[unlikely]] {
+        word const limit{std::max(now, newest.load(std::memory_order_relaxed)) + debt_max,
+                         rule.generation};
+        if (value.arrival <= limit.arrival) break;
+        value = replace(bucket, value, limit) ? limit : load(bucket);
     }
-    return see(arrival, now);
+    return observe(value, rule, now);
 }
 
-// How much of the debt must refill before the cost fits; 0 or less: it fits. Needs cost ≤ burst,
-// which also keeps cost × T inside 64 bits.
-std::int64_t wait_for(std::int64_t debt, rule const& by, std::uint32_t cost) {
-    return debt - (by.capacity_ns - cost * by.interval_ns);
+// The part of the debt that must refill before the cost fits; 0 or less: it fits. Requires cost ≤
+// burst, which also keeps cost × T inside 64 bits.
+std::int64_t wait_for(std::int64_t debt, rule const& rule, std::uint32_t cost) {
+    return debt - (rule.capacity_ns - cost * rule.interval_ns);
 }
 
-bool fits(std::int64_t debt, rule const& by, std::uint32_t cost) {
-    return cost <= by.burst && wait_for(debt, by, cost) <= 0;
+bool fits(std::int64_t debt, rule const& rule, std::uint32_t cost) {
+    return cost <= rule.burst && wait_for(debt, rule, cost) <= 0;
 }
 
-// Takes the tokens, if they are still there.
-bool charge(slot& at, rule const& by, base::mono_ns now, std::uint32_t cost, sight& seen) {
+// Takes the tokens if they are still there. A limit that was removed has none to take.
+bool charge(word& bucket, rule const& rule, base::mono_ns now, std::uint32_t cost,
+            observation& state) {
     do {
-        if (!fits(seen.debt, by, cost)) return false;
-        std::int64_t const debt = seen.debt + cost * by.interval_ns;
-        if (replace(at, seen.arrival, now + debt)) {
-            seen = {now + debt, debt};
+        if (!fits(state.debt, rule, cost)) return false;
+        if (state.removed) [[unlikely]]
+            return true;
+        std::int64_t const debt = state.debt + cost * rule.interval_ns;
+        word const desired{now + debt, rule.generation};
+        if (replace(bucket, state.value, desired)) {
+            state = {desired, debt, false};
             return true;
         }
-        seen = see(seen.arrival, now);
+        state = observe(state.value, rule, now);
     } while (true);
 }
 
-// How far ahead of now a lease would leave a bucket: as if all its tokens were spent at its end.
-std::int64_t leased_debt(std::int64_t debt, rule const& by, std::uint32_t tokens) {
-    return std::max(debt, lease_ns) + tokens * by.interval_ns;
+// The debt that a lease would leave: as if all its tokens were spent at its end.
+std::int64_t leased_debt(std::int64_t debt, rule const& rule, std::uint32_t tokens) {
+    return std::max(debt, lease_ns) + tokens * rule.interval_ns;
 }
 
-bool may_lease(std::int64_t debt, rule const& by, std::uint32_t tokens) {
-    return tokens <= by.burst &&
-           leased_debt(debt, by, tokens) <= std::min(by.capacity_ns / 2, lease_debt_max_ns);
+bool may_lease(std::int64_t debt, rule const& rule, std::uint32_t tokens) {
+    return tokens <= rule.burst &&
+           leased_debt(debt, rule, tokens) <= std::min(rule.capacity_ns / 2, lease_debt_max_ns);
 }
 
-bool charge_lease(slot& at, rule const& by, base::mono_ns now, std::uint32_t tokens, sight& seen) {
+bool charge_lease(word& bucket, rule const& rule, base::mono_ns now, std::uint32_t tokens,
+                  observation& state) {
     do {
-        if (!may_lease(seen.debt, by, tokens)) return false;
-        std::int64_t const arrival = now + leased_debt(seen.debt, by, tokens);
-        if (replace(at, seen.arrival, arrival)) {
-            seen.arrival = arrival;
+        if (state.removed || !may_lease(state.debt, rule, tokens)) return false;
+        word const desired{now + leased_debt(state.debt, rule, tokens), rule.generation};
+        if (replace(bucket, state.value, desired)) {
+            state.value = desired;
             return true;
         }
-        seen = see(seen.arrival, now);
+        state = observe(state.value, rule, now);
     } while (true);
 }
 
-std::uint32_t seconds_rounded_up(std::int64_t ns) {
-    constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
-    std::uint64_t const seconds = (static_cast<std::uint64_t>(ns) + 999'999'999) / 1'000'000'000;
-    return static_cast<std::uint32_t>(std::min(seconds, most));
+std::uint32_t retry_after(std::int64_t debt, rule const& rule, std::uint32_t cost) {
+    if (cost > rule.burst) return decision::never;
+    return whole_seconds(std::max<std::int64_t>(0, wait_for(debt, rule, cost)));
 }
 
-std::uint32_t retry_after(std::int64_t debt, rule const& by, std::uint32_t cost) {
-    if (cost > by.burst) return decision::never;
-    return seconds_rounded_up(std::max<std::int64_t>(0, wait_for(debt, by, cost)));
-}
-
-decision refuse_for_ever(std::size_t count) {
-    decision seen;
-    seen.count = static_cast<std::uint8_t>(count);
-    seen.violated = static_cast<std::uint8_t>((1u << count) - 1);
-    seen.retry_after = decision::never;
-    return seen;
+decision refuse_permanently(std::size_t count) {
+    decision result;
+    result.count = static_cast<std::uint8_t>(count);
+    result.violated = static_cast<std::uint8_t>((1u << count) - 1);
+    result.retry_after = decision::never;
+    return result;
 }
 
 }  // namespace
 
-standing standing_of(std::int64_t debt, rule const& by) {
-    std::int64_t const left = std::max<std::int64_t>(0, by.capacity_ns - debt);
-    return {static_cast<std::uint32_t>(left / by.interval_ns), seconds_rounded_up(debt)};
-}
-
-decision buckets::admit(model::id key, policy const& rules, base::mono_ns now, std::uint32_t cost) {
-    decision seen;
-    std::size_t const count = rules.rules.size();
-    if (count == 0) return seen;
+decision buckets::admit(model::id key, policy const& policy, base::mono_ns now,
+                        std::uint32_t cost) {
+    decision result;
+    std::size_t const count = policy.rules.size();
+    if (count == 0) return result;
     if (static_cast<std::uint64_t>(key) >= keys_) [[unlikely]]
-        return cost == 0 ? seen : refuse_for_ever(count);
-    note(static_cast<std::uint64_t>(key), now);
+        return cost == 0 ? result : refuse_permanently(count);
+    auto const index = static_cast<std::uint64_t>(key);
+    mark_used(index, policy.wide, now);
 
-    auto& arrivals = lines_[key].arrival;
-    std::array<sight, model::rate_limits_max> sights;
-    seen.count = static_cast<std::uint8_t>(count);
+    std::array<observation, model::rate_limits_max> observations;
+    result.count = static_cast<std::uint8_t>(count);
     for (std::size_t i = 0; i < count; ++i) {
-        rule const& by = rules.rules[i];
-        sights[i] = look(arrivals[by.slot], by, now, newest_);
-        if (cost != 0 && !fits(sights[i].debt, by, cost)) seen.violated |= 1u << i;
+        rule const& rule = policy.rules[i];
+        observations[i] = read_bucket(bucket(index, rule.slot), rule, now, newest_);
+        if (cost != 0 && !fits(observations[i].debt, rule, cost)) result.violated |= 1u << i;
     }
-    if (cost != 0 && seen.admitted()) {
-        for (std::size_t n = 0; n < count && seen.admitted(); ++n) {
-            std::size_t const i = rules.by_slot[n];
-            rule const& by = rules.rules[i];
-            if (!charge(arrivals[by.slot], by, now, cost, sights[i])) seen.violated |= 1u << i;
+    if (cost != 0 && result.admitted()) {
+        for (std::size_t n = 0; n < count && result.admitted(); ++n) {
+            std::size_t const i = policy.by_slot[n];
+            rule const& rule = policy.rules[i];
+            if (!charge(bucket(index, rule.slot), rule, now, cost, observations[i]))
+                result.violated |= 1u << i;
         }
     }
     for (std::size_t i = 0; i < count; ++i)
-        seen.standings[i] = standing_of(sights[i].debt, rules.rules[i]);
+        result.levels[i] = level_of(observations[i].debt, policy.rules[i]);
     // After a lost race the limits that were charged count too, not only the one that refused: the
     // client must wait for all of them.
-    if (!seen.admitted()) [[unlikely]]
+    if (!result.admitted()) [[unlikely]]
         for (std::size_t i = 0; i < count; ++i)
-            seen.retry_after =
-                std::max(seen.retry_after, retry_after(sights[i].debt, rules.rules[i], cost));
-    return seen;
+            result.retry_after = std::max(result.retry_after,
+                                          retry_after(observations[i].debt, policy.rules[i], cost));
+    return result;
 }
 
-bool buckets::lease(model::id key, policy const& rules, base::mono_ns now, std::uint32_t tokens,
+bool buckets::lease(model::id key, policy const& policy, base::mono_ns now, std::uint32_t tokens,
                     debts& arrivals) {
     if (static_cast<std::uint64_t>(key) >= keys_) return false;
-    note(static_cast<std::uint64_t>(key), now);
-    auto& words = lines_[key].arrival;
-    std::array<sight, model::rate_limits_max> sights;
-    for (std::size_t i = 0; i < rules.rules.size(); ++i) {
-        rule const& by = rules.rules[i];
-        sights[i] = look(words[by.slot], by, now, newest_);
-        if (!may_lease(sights[i].debt, by, tokens)) return false;
+    auto const index = static_cast<std::uint64_t>(key);
+    mark_used(index, policy.wide, now);
+    std::array<observation, model::rate_limits_max> observations;
+    for (std::size_t rule_index = 0; rule_index < policy.rules.size(); ++rule_index) {
+        rule const& rule = policy.rules[rule_index];
+        observations[rule_index] = read_bucket(bucket(index, rule.slot), rule, now, newest_);
+        if (!may_lease(observations[rule_index].debt, rule, tokens)) return false;
     }
-    for (std::size_t n = 0; n < rules.rules.size(); ++n) {
-        std::size_t const i = rules.by_slot[n];
-        rule const& by = rules.rules[i];
-        if (!charge_lease(words[by.slot], by, now, tokens, sights[i])) return false;
-        arrivals[i] = sights[i].arrival;
+    for (std::size_t order = 0; order < policy.rules.size(); ++order) {
+        std::size_t const rule_index = policy.by_slot[order];
+        rule const& rule = policy.rules[rule_index];
+        if (!charge_lease(bucket(index, rule.slot), rule, now, tokens, observations[rule_index]))
+            return false;
+        arrivals[rule_index] = observations[rule_index].value.arrival;
     }
     return true;
 }
 
-// Written once in the life of a key and once in newest_step_ns, so that the line of these words
-// stays shared. Before the charge: one that another worker sees must not be newer than it can know.
-void buckets::note(std::uint64_t key, base::mono_ns now) {
-    auto newest = newest_.load(order);
+// Written once in the life of a key and once per newest_step_ns, so that the cache line of these
+// words stays shared between cores. Called before the charge: a charge that another worker sees
+// must not be newer than the newest time it can read.
+void buckets::mark_used(std::uint64_t key, bool wide, base::mono_ns now) {
+    auto newest = newest_.load(std::memory_order_relaxed);
     while (now > newest + newest_step_ns) [[unlikely]]
-        if (newest_.compare_exchange_weak(newest, now, order)) break;
-    auto end = end_.load(order);
-    while (key >= end) [[unlikely]]
-        if (end_.compare_exchange_weak(end, key + 1, order)) return;
-}
-
-void buckets::each_debt(base::mono_ns now,
-                        base::function_ref<bool(model::id, debts const&)> see) const {
-    for (std::uint64_t key = 1, end = end_.load(order); key < end; ++key) {
-        debts owed;
-        std::int64_t most = 0;
-        for (std::size_t i = 0; i < owed.size(); ++i) {
-            owed[i] = debt_of(lines_[key].arrival[i].load(order), now);
-            most = std::max(most, owed[i]);
-        }
-        if (most != 0 && !see(static_cast<model::id>(key), owed)) return;
+        if (newest_.compare_exchange_weak(newest, now, std::memory_order_relaxed)) break;
+    for (std::size_t i = 0; i < (wide ? key_lines : 1); ++i) {
+        auto end = end_[i].load(std::memory_order_relaxed);
+        while (key >= end) [[unlikely]]
+            if (end_[i].compare_exchange_weak(end, key + 1, std::memory_order_relaxed)) break;
     }
 }
 
-void buckets::restore_debt(model::id key, debts const& owed, base::mono_ns now) {
+void buckets::each_debt(base::mono_ns now,
+                        base::function_ref<bool(model::id, bucket_debts const&)> visit) const {
+    std::uint64_t const wide_end = end_[1].load(std::memory_order_relaxed);
+    for (std::uint64_t key = 1, end = end_[0].load(std::memory_order_relaxed); key < end; ++key) {
+        bucket_debts debts;
+        std::int64_t debt_max = 0;
+        for (std::size_t i = 0; i < (key < wide_end ? model::rate_limits_max : line_slots); ++i) {
+            auto const value = load(bucket(key, i));
+            debts.debt[i] = debt_of(value.arrival, now);
+            debts.generation[i] = value.generation;
+            debt_max = std::max(debt_max, debts.debt[i]);
+        }
+        if (debt_max != 0 && !visit(static_cast<model::id>(key), debts)) return;
+    }
+}
+
+void buckets::restore_debt(model::id key, bucket_debts const& debts, base::mono_ns now) {
     if (static_cast<std::uint64_t>(key) >= keys_) return;
-    note(static_cast<std::uint64_t>(key), now);
-    for (std::size_t i = 0; i < owed.size(); ++i)
-        if (owed[i] != 0) lines_[key].arrival[i].store(now + owed[i], order);
+    bool wide = false;
+    for (std::size_t i = 0; i < debts.debt.size(); ++i) {
+        if (debts.debt[i] == 0) continue;
+        wide = wide || i >= line_slots;
+        bucket(static_cast<std::uint64_t>(key), i) = {now + debts.debt[i], debts.generation[i]};
+    }
+    mark_used(static_cast<std::uint64_t>(key), wide, now);
 }
 
 base::result<std::unique_ptr<buckets>> buckets::make(std::uint64_t keys) {
     base::check(keys > 0 && keys <= keys_max, "a table of buckets of that size");
-    void* const memory = mmap(nullptr, keys * sizeof(line), PROT_READ | PROT_WRITE,
+    void* const memory = mmap(nullptr, key_lines * keys * sizeof(line), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return base::errno_error("cannot reserve address space for the token buckets", errno);
-    // The kernel's zeroed pages are the lines: an atomic word of 64 bits has no other state.
-    static_assert(sizeof(line) == 64 && slot::is_always_lock_free);
+    // The zeroed pages of the kernel are the lines: no construction.
+    static_assert(sizeof(line) == 64 && __atomic_always_lock_free(sizeof(word), nullptr));
     return std::unique_ptr<buckets>(new buckets(static_cast<line*>(memory), keys));
 }
 
 buckets::~buckets() {
-    munmap(lines_, keys_ * sizeof(line));
+    munmap(lines_, key_lines * keys_ * sizeof(line));
 }
 
 }  // namespace latchkey::limit

@@ -11,15 +11,15 @@ namespace {
 constexpr std::size_t first_digits = 8, second_digits = 11;
 static_assert(first_digits + second_digits == entity_tag{}.size());
 
-entity_tag made_of(std::uint64_t first, std::uint64_t second) {
+entity_tag encode_tag(std::uint64_t first, std::uint64_t second) {
     entity_tag tag;
     base::put_base62_fraction(first, tag.data(), first_digits);
     base::put_base62_fraction(second, tag.data() + first_digits, second_digits);
     return tag;
 }
 
-// A time where eight digits tell its milliseconds apart: 47 bits of them, 4,400 years.
-std::uint64_t leading(base::wall_ms time) {
+// Scaled so that eight base-62 digits distinguish milliseconds: 47 bits, 4,400 years.
+std::uint64_t time_prefix(base::wall_ms time) {
     return static_cast<std::uint64_t>(time) << 17;
 }
 
@@ -32,27 +32,27 @@ std::uint64_t hash_of(std::initializer_list<std::int64_t> numbers) {
 
 entity_tag tag_of(user_view const& user) {
     auto const numbers = hash_of({user.id, user.created_at});
-    return made_of(leading(user.updated_at),
-                   base::hash(user.email, base::hash(user.name, numbers)));
+    return encode_tag(time_prefix(user.updated_at),
+                      base::hash(user.email, base::hash(user.name, numbers)));
 }
 
 entity_tag tag_of(post_view const& post) {
     auto const numbers = hash_of({post.id, post.user_id, static_cast<std::int64_t>(post.status),
                                   post.published_at, post.created_at});
-    return made_of(leading(post.updated_at),
-                   base::hash(post.body, base::hash(post.title, numbers)));
+    return encode_tag(time_prefix(post.updated_at),
+                      base::hash(post.body, base::hash(post.title, numbers)));
 }
 
-entity_tag tag_of(key const& whole, base::wall_ms now) {
-    // Without the digest: a tag must not be something to try guesses at an imported key on.
-    auto shown = whole;
-    shown.digest = {};
+entity_tag tag_of(key const& record, base::wall_ms now) {
+    // Without the digest: a tag must not let clients test guesses at an imported key.
+    auto public_part = record;
+    public_part.digest = {};
     std::string bytes;
-    encode(shown, bytes);
-    auto const end = whole.ending_at(now);
-    auto const numbers = hash_of({whole.id, static_cast<std::int64_t>(whole.state_at(now)), end.at,
-                                  static_cast<std::int64_t>(end.reason)});
-    return made_of(base::hash(bytes, numbers), base::hash(bytes, ~numbers));
+    encode(public_part, bytes);
+    auto const end = record.ending_at(now);
+    auto const numbers = hash_of({record.id, static_cast<std::int64_t>(record.state_at(now)),
+                                  end.time, static_cast<std::int64_t>(end.reason)});
+    return encode_tag(base::hash(bytes, numbers), base::hash(bytes, ~numbers));
 }
 
 }  // namespace latchkey::model

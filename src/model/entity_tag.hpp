@@ -1,8 +1,9 @@
-// Entity tags (RFC 9110 §8.8.3, API §8): the same for two states of a record only if both are shown
-// alike, so equal tags stand for equal bytes. Of users and posts a tag is the time of the last
-// change and XXH3 of the content, since a client can bring about two changes within a millisecond;
-// of a key two hashes of everything that is shown of it but its last use. What the clock alone
-// changes (an expiry) moves the tag, too. Any thread.
+// Entity tags (RFC 9110 §8.8.3, api.md §8): equal tags stand for equal representations. The tag of
+// a user or post is the time of its last change and the XXH3 of its content, since a client can
+// make two changes within a millisecond; there is no secret in it, for only a client that writes
+// both versions could make them collide, and would gain nothing. The tag of a key is two hashes of
+// its representation without the last use. A change of state by the clock alone (an expiry) changes
+// the tag as well: a 304 must not hide it. Any thread.
 #pragma once
 
 #include <array>
@@ -21,6 +22,6 @@ inline std::string_view text_of(entity_tag const& tag) {
 
 entity_tag tag_of(user_view const& user);
 entity_tag tag_of(post_view const& post);
-entity_tag tag_of(key const& whole, base::wall_ms now);
+entity_tag tag_of(key const& record, base::wall_ms now);
 
 }  // namespace latchkey::model

@@ -24,34 +24,34 @@ std::optional<event_format> find_event_format(std::string_view name) {
     return std::nullopt;
 }
 
-void encode(event_view const& whole, std::string& to) {
-    to.clear();
-    base::append(to, event_version);
-    base::append(to, whole.received_at);
-    base::append(to, whole.key_id);
-    base::append(to, static_cast<std::uint8_t>(whole.verified ? 1 : 0));
-    base::append(to, static_cast<std::uint8_t>(whole.marks.size() / mark_bytes));
-    to.append(whole.marks);
-    base::append_text(to, whole.source);
-    base::append_text(to, whole.delivery_id);
-    base::append(to, static_cast<std::uint32_t>(whole.payload.size()));
-    to.append(whole.payload);
+void encode(event_view const& record, std::string& output) {
+    output.clear();
+    base::append(output, event_version);
+    base::append(output, record.received_at);
+    base::append(output, record.key_id);
+    base::append(output, static_cast<std::uint8_t>(record.verified ? 1 : 0));
+    base::append(output, static_cast<std::uint8_t>(record.marks.size() / mark_bytes));
+    output.append(record.marks);
+    base::append_text(output, record.source);
+    base::append_text(output, record.delivery_id);
+    base::append(output, static_cast<std::uint32_t>(record.payload.size()));
+    output.append(record.payload);
 }
 
 std::optional<event_view> decode_event(model::id id, std::string_view bytes) {
-    base::reader from(bytes);
-    if (from.integer<std::uint8_t>() != event_version) return std::nullopt;
+    base::reader input(bytes);
+    if (input.integer<std::uint8_t>() != event_version) return std::nullopt;
     event_view view;
     view.id = id;
-    view.received_at = from.integer<base::wall_ms>();
-    view.key_id = from.integer<model::id>();
-    auto const verified = from.integer<std::uint8_t>();
-    auto const marks = from.integer<std::uint8_t>();
-    view.marks = from.bytes(marks * mark_bytes);
-    view.source = from.text();
-    view.delivery_id = from.text();
-    view.payload = from.bytes(from.integer<std::uint32_t>());
-    if (!from.done() || verified > 1 || marks > event_marks_max) return std::nullopt;
+    view.received_at = input.integer<base::wall_ms>();
+    view.key_id = input.integer<model::id>();
+    auto const verified = input.integer<std::uint8_t>();
+    auto const marks = input.integer<std::uint8_t>();
+    view.marks = input.bytes(marks * mark_bytes);
+    view.source = input.text();
+    view.delivery_id = input.text();
+    view.payload = input.bytes(input.integer<std::uint32_t>());
+    if (!input.done() || verified > 1 || marks > event_marks_max) return std::nullopt;
     view.verified = verified == 1;
     return view;
 }

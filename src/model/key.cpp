@@ -8,46 +8,49 @@
 namespace latchkey::model {
 namespace {
 
-// Version 1 had no lineage.
-constexpr std::uint8_t key_version = 2;
+// Version 1 has no lineage, version 2 no generations of limits.
+constexpr std::uint8_t key_version = 3;
 constexpr std::size_t environment_count = 3;
 constexpr std::size_t deactivation_count = 4;
 
-void put_scopes(std::string& to, scope_set const& scopes) {
-    base::append(to, scopes.bits());
-    base::append(to, static_cast<std::uint8_t>(scopes.sources().size()));
-    for (auto const& source : scopes.sources()) base::append_text(to, source);
+void append_scopes(std::string& output, scope_set const& scopes) {
+    base::append(output, scopes.bits());
+    base::append(output, static_cast<std::uint8_t>(scopes.sources().size()));
+    for (auto const& source : scopes.sources()) base::append_text(output, source);
 }
 
-void put_limits(std::string& to, key const& whole) {
-    base::check(whole.limit_slots.size() == whole.rate_limits.size(), "a limit without a slot");
-    base::append(to, static_cast<std::uint8_t>(whole.rate_limits.size()));
-    for (std::size_t i = 0; i < whole.rate_limits.size(); ++i) {
-        auto const& each = whole.rate_limits[i];
-        base::append(to, whole.limit_slots[i]);
-        base::append_text(to, each.name);
-        base::append(to, each.limit);
-        base::append(to, each.window_seconds);
-        base::append(to, each.burst);
+void append_limits(std::string& output, key const& record) {
+    base::check(record.limit_slots.size() == record.rate_limits.size(), "a limit without a slot");
+    base::check(record.limit_generations.empty() ||
+                    record.limit_generations.size() == record.rate_limits.size(),
+                "a limit without a generation");
+    base::append(output, static_cast<std::uint8_t>(record.rate_limits.size()));
+    for (std::size_t i = 0; i < record.rate_limits.size(); ++i) {
+        auto const& each = record.rate_limits[i];
+        base::append(output, record.limit_slots[i]);
+        base::append_text(output, each.name);
+        base::append(output, each.limit);
+        base::append(output, each.window_seconds);
+        base::append(output, each.burst);
     }
 }
 
-void put_allowlist(std::string& to, std::vector<cidr> const& list) {
-    base::append(to, static_cast<std::uint8_t>(list.size()));
+void append_allowlist(std::string& output, std::vector<cidr> const& list) {
+    base::append(output, static_cast<std::uint8_t>(list.size()));
     for (auto const& each : list) {
-        to.append(reinterpret_cast<char const*>(each.network.bytes.data()),
-                  each.network.bytes.size());
-        base::append(to, each.prefix);
+        output.append(reinterpret_cast<char const*>(each.network.bytes.data()),
+                      each.network.bytes.size());
+        base::append(output, each.prefix);
     }
 }
 
-bool take_scopes(base::reader& from, scope_set& scopes) {
-    auto const bits = from.integer<std::uint32_t>();
-    auto const count = from.integer<std::uint8_t>();
+bool read_scopes(base::reader& input, scope_set& scopes) {
+    auto const bits = input.integer<std::uint32_t>();
+    auto const count = input.integer<std::uint8_t>();
     if (bits >> scope_count != 0 || count > scope_set::sources_max) return false;
     std::vector<std::string> sources;
     for (unsigned i = 0; i < count; ++i) {
-        auto const source = from.text();
+        auto const source = input.text();
         if (!is_event_source(source)) return false;
         sources.emplace_back(source);
     }
@@ -55,49 +58,49 @@ bool take_scopes(base::reader& from, scope_set& scopes) {
     return scopes.sources().size() == count;
 }
 
-bool take_limits(base::reader& from, key& whole) {
-    auto const count = from.integer<std::uint8_t>();
+bool read_limits(base::reader& input, key& record) {
+    auto const count = input.integer<std::uint8_t>();
     if (count > rate_limits_max) return false;
-    whole.rate_limits.clear();
-    unsigned used = 0;  // two limits in one slot would charge each other's bucket
+    record.rate_limits.clear();
+    unsigned used_slots = 0;  // two limits in one slot would share a bucket
     for (unsigned i = 0; i < count; ++i) {
-        auto const slot = from.integer<std::uint8_t>();
+        auto const slot = input.integer<std::uint8_t>();
         rate_limit each;
-        each.name = from.text();
-        each.limit = from.integer<std::uint32_t>();
-        each.window_seconds = from.integer<std::uint32_t>();
-        each.burst = from.integer<std::uint32_t>();
-        if (slot >= rate_limits_max || (used >> slot & 1u) != 0) return false;
+        each.name = input.text();
+        each.limit = input.integer<std::uint32_t>();
+        each.window_seconds = input.integer<std::uint32_t>();
+        each.burst = input.integer<std::uint32_t>();
+        if (slot >= rate_limits_max || (used_slots >> slot & 1u) != 0) return false;
         if (!is_limit_name(each.name) || each.limit == 0 || each.window_seconds == 0) return false;
-        used |= 1u << slot;
-        whole.limit_slots.push_back(slot);
-        whole.rate_limits.push_back(std::move(each));
+        used_slots |= 1u << slot;
+        record.limit_slots.push_back(slot);
+        record.rate_limits.push_back(std::move(each));
     }
-    return from.ok();
+    return input.ok();
 }
 
-bool take_allowlist(base::reader& from, std::vector<cidr>& list) {
-    auto const count = from.integer<std::uint8_t>();
+bool read_allowlist(base::reader& input, std::vector<cidr>& list) {
+    auto const count = input.integer<std::uint8_t>();
     if (count > ip_allowlist_max) return false;
     for (unsigned i = 0; i < count; ++i) {
         cidr each;
-        auto const network = from.bytes(each.network.bytes.size());
+        auto const network = input.bytes(each.network.bytes.size());
         std::ranges::copy(network, each.network.bytes.begin());
-        each.prefix = from.integer<std::uint8_t>();
+        each.prefix = input.integer<std::uint8_t>();
         if (each.prefix > 128) return false;
         list.push_back(each);
     }
-    return from.ok();
+    return input.ok();
 }
 
-bool take_metadata(base::reader& from, std::map<std::string, std::string>& members) {
-    auto const count = from.integer<std::uint8_t>();
+bool read_metadata(base::reader& input, std::map<std::string, std::string>& members) {
+    auto const count = input.integer<std::uint8_t>();
     if (count > metadata_members_max) return false;
     for (unsigned i = 0; i < count; ++i) {
-        std::string name(from.text());
-        members.emplace(std::move(name), from.text());
+        std::string name(input.text());
+        members.emplace(std::move(name), input.text());
     }
-    return from.ok() && members.size() == count;
+    return input.ok() && members.size() == count;
 }
 
 bool all_of(std::string_view text, bool (*accepts)(char)) {
@@ -110,9 +113,9 @@ bool is_lower_or_digit(char byte) {
 
 }  // namespace
 
-std::string_view name_of(environment which) {
+std::string_view name_of(environment value) {
     static constexpr std::string_view names[] = {"development", "staging", "production"};
-    return names[static_cast<std::size_t>(which)];
+    return names[static_cast<std::size_t>(value)];
 }
 
 std::optional<environment> find_environment(std::string_view name) {
@@ -164,59 +167,67 @@ base::problem refusal_of(key_state state) {
     return base::problem::internal_error;
 }
 
-void encode(key const& whole, std::string& to) {
-    base::check(whole.ip_allowlist.size() <= ip_allowlist_max, "an allowlist beyond its bound");
-    base::check(whole.metadata.size() <= metadata_members_max, "metadata beyond its bound");
-    to.clear();
-    base::append(to, key_version);
-    to.append(reinterpret_cast<char const*>(whole.digest.data()), whole.digest.size());
-    base::append_text(to, whole.name);
-    base::append_text(to, whole.project);
-    base::append(to, static_cast<std::uint8_t>(whole.environment));
-    base::append_text(to, whole.start);
-    base::append_text(to, whole.last4);
-    put_scopes(to, whole.scopes);
-    for (auto const time : {whole.not_before, whole.expires_at, whole.created_at,
-                            whole.deactivated_at, whole.rotation_ends_at})
-        base::append(to, time);
-    base::append(to, static_cast<std::uint8_t>(whole.deactivation_reason));
-    for (auto const id : {whole.created_by, whole.replaces, whole.replaced_by})
-        base::append(to, id);
-    put_limits(to, whole);
-    put_allowlist(to, whole.ip_allowlist);
-    base::append(to, static_cast<std::uint8_t>(whole.metadata.size()));
-    for (auto const& [name, value] : whole.metadata)
-        base::append_text(to, name), base::append_text(to, value);
-    base::append(to, whole.lineage);
+void encode(key const& record, std::string& output) {
+    base::check(record.ip_allowlist.size() <= ip_allowlist_max, "an allowlist beyond its bound");
+    base::check(record.metadata.size() <= metadata_members_max, "metadata beyond its bound");
+    output.clear();
+    base::append(output, key_version);
+    output.append(reinterpret_cast<char const*>(record.digest.data()), record.digest.size());
+    base::append_text(output, record.name);
+    base::append_text(output, record.project);
+    base::append(output, static_cast<std::uint8_t>(record.environment));
+    base::append_text(output, record.start);
+    base::append_text(output, record.last4);
+    append_scopes(output, record.scopes);
+    for (auto const time : {record.not_before, record.expires_at, record.created_at,
+                            record.deactivated_at, record.rotation_ends_at})
+        base::append(output, time);
+    base::append(output, static_cast<std::uint8_t>(record.deactivation_reason));
+    for (auto const id : {record.created_by, record.replaces, record.replaced_by})
+        base::append(output, id);
+    append_limits(output, record);
+    append_allowlist(output, record.ip_allowlist);
+    base::append(output, static_cast<std::uint8_t>(record.metadata.size()));
+    for (auto const& [name, value] : record.metadata) {
+        base::append_text(output, name);
+        base::append_text(output, value);
+    }
+    base::append(output, record.lineage);
+    for (std::size_t i = 0; i < record.rate_limits.size(); ++i)
+        base::append(output, record.limit_generations.empty() ? 0 : record.limit_generations[i]);
 }
 
 std::optional<key> decode_key(model::id id, std::string_view bytes) {
-    base::reader from(bytes);
-    auto const version = from.integer<std::uint8_t>();
+    base::reader input(bytes);
+    auto const version = input.integer<std::uint8_t>();
     if (version == 0 || version > key_version) return std::nullopt;
-    key whole;
-    whole.id = id;
-    std::ranges::copy(from.bytes(whole.digest.size()), whole.digest.begin());
-    whole.name = from.text();
-    whole.project = from.text();
-    auto const environment_code = from.integer<std::uint8_t>();
-    whole.start = from.text();
-    whole.last4 = from.text();
-    if (!take_scopes(from, whole.scopes)) return std::nullopt;
-    for (auto* const time : {&whole.not_before, &whole.expires_at, &whole.created_at,
-                             &whole.deactivated_at, &whole.rotation_ends_at})
-        *time = from.integer<base::wall_ms>();
-    auto const reason = from.integer<std::uint8_t>();
-    for (auto* const other : {&whole.created_by, &whole.replaces, &whole.replaced_by})
-        *other = from.integer<model::id>();
-    if (!take_limits(from, whole) || !take_allowlist(from, whole.ip_allowlist)) return std::nullopt;
-    if (!take_metadata(from, whole.metadata)) return std::nullopt;
-    whole.lineage = version == 1 ? whole.replaces : from.integer<model::id>();
-    if (!from.done()) return std::nullopt;
+    key record;
+    record.id = id;
+    std::ranges::copy(input.bytes(record.digest.size()), record.digest.begin());
+    record.name = input.text();
+    record.project = input.text();
+    auto const environment_code = input.integer<std::uint8_t>();
+    record.start = input.text();
+    record.last4 = input.text();
+    if (!read_scopes(input, record.scopes)) return std::nullopt;
+    for (auto* const time : {&record.not_before, &record.expires_at, &record.created_at,
+                             &record.deactivated_at, &record.rotation_ends_at})
+        *time = input.integer<base::wall_ms>();
+    auto const reason = input.integer<std::uint8_t>();
+    for (auto* const other : {&record.created_by, &record.replaces, &record.replaced_by})
+        *other = input.integer<model::id>();
+    if (!read_limits(input, record) || !read_allowlist(input, record.ip_allowlist))
+        return std::nullopt;
+    if (!read_metadata(input, record.metadata)) return std::nullopt;
+    record.lineage = version == 1 ? record.replaces : input.integer<model::id>();
+    record.limit_generations.resize(record.rate_limits.size());
+    if (version >= 3)
+        for (auto& each : record.limit_generations) each = input.integer<std::uint64_t>();
+    if (!input.done()) return std::nullopt;
     if (environment_code >= environment_count || reason >= deactivation_count) return std::nullopt;
-    whole.environment = static_cast<model::environment>(environment_code);
-    whole.deactivation_reason = static_cast<deactivation>(reason);
-    return whole;
+    record.environment = static_cast<model::environment>(environment_code);
+    record.deactivation_reason = static_cast<deactivation>(reason);
+    return record;
 }
 
 bool is_project(std::string_view text) {

@@ -1,5 +1,5 @@
-// API keys (API §4): the record, its state by the clock, its limits. The key itself is never part
-// of a record; the store finds it by the SHA-256 of the whole key. Values, any thread.
+// API keys (api.md §4): the record, its state at a time, its rate limits. The secret itself is
+// never part of a record; the store finds it by the SHA-256 of the whole key. Values, any thread.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/limits.hpp"
 #include "base/problem.hpp"
 #include "model/cidr.hpp"
 #include "model/scope.hpp"
@@ -20,7 +21,7 @@ namespace latchkey::model {
 using digest = std::array<unsigned char, 32>;  // SHA-256 of the whole key
 
 enum class environment : std::uint8_t { development, staging, production };
-std::string_view name_of(environment which);
+std::string_view name_of(environment value);
 std::optional<environment> find_environment(std::string_view name);
 
 enum class deactivation : std::uint8_t { none, manual, rotated, compromised };
@@ -29,7 +30,7 @@ std::string_view name_of(deactivation reason);  // empty for none
 enum class key_state : std::uint8_t { scheduled, active, expired, deactivated };
 std::string_view name_of(key_state state);
 
-// A token bucket's settings. `burst` 0: as `limit`.
+// A rate limit: the parameters of a token bucket. `burst` 0: as `limit`.
 struct rate_limit {
     std::string name;                  // [a-z][a-z0-9_-]{0,31}, unique within a key
     std::uint32_t limit = 0;           // 1 to 1,000,000,000
@@ -43,7 +44,7 @@ inline constexpr std::uint32_t rate_window_seconds_max = 31'536'000;
 std::vector<rate_limit> default_rate_limits();  // minute 600/60, hour 20000/3600
 
 struct key {
-    // What every request with it asks lies together, in few lines of the processor's cache.
+    // The hot members, read by every request, lie together in few cache lines.
     model::id id = 0;
     model::digest digest{};
     scope_set scopes;
@@ -55,7 +56,7 @@ struct key {
     model::environment environment = environment::development;
     std::vector<cidr> ip_allowlist;
     std::string project = "default";
-    // The rest.
+    // The cold members.
     std::string name;
     std::string start;  // empty: imported digest, null
     std::string last4;
@@ -63,36 +64,45 @@ struct key {
     model::id created_by = 0;  // 0: the command line
     model::id replaces = 0;
     model::id replaced_by = 0;
-    model::id lineage = 0;  // the first of the line of keys whose latest this is; 0: itself
+    // The first key of the chain of rotations; 0: this one. A successor is the same caller under an
+    // Idempotency-Key, and needs no look-up to be recognised.
+    model::id lineage = 0;
     std::vector<rate_limit> rate_limits = default_rate_limits();
-    // Slot of each limit in the key's line of buckets; a limit keeps its slot by name.
+    // The bucket slot of each limit in the key's cache line; a limit keeps its slot as long as it
+    // keeps its name.
     std::vector<std::uint8_t> limit_slots;
+    // The generation of each limit, ascending: a limit that takes over a slot does not inherit the
+    // debt of the limit that had it before. Empty: all 0, as of a new key.
+    std::vector<std::uint64_t> limit_generations;
     std::map<std::string, std::string> metadata;
 
-    // The same for a key and for all that rotations put in its place.
+    // The same id for a key and all its successors by rotation.
     model::id line() const { return lineage != 0 ? lineage : id; }
-    // deactivated (also by a rotation that has ended) beats expired, which beats scheduled.
+    // Precedence: deactivated (also by a rotation that has ended), expired, scheduled.
     key_state state_at(base::wall_ms now) const;
-    // Since when and why it is deactivated; `none` when it is not.
+    // Time and reason of the deactivation; `none` when the key is not deactivated.
     struct ending {
-        base::wall_ms at = 0;
+        base::wall_ms time = 0;
         deactivation reason = deactivation::none;
     };
     ending ending_at(base::wall_ms now) const;
 };
-// The API §3 problem of a key in that state; none when active.
+// The problem of api.md §3 for a key in that state; none when active.
 base::problem refusal_of(key_state state);
 
-// `limit_slots` must have one slot for each limit and the lists must be within their bounds below;
-// metadata members are at most 65,535 bytes each. Replaces `to`.
-void encode(key const& whole, std::string& to);
-// nullopt: not a record of a version we know, or one with a value that no key can have.
+// Requires one slot for each limit, lists within the bounds below and metadata members of at most
+// 65,535 bytes each. Replaces `output`.
+void encode(key const& record, std::string& output);
+// nullopt: not a record of a known version, or one with a value that no key can have.
 std::optional<key> decode_key(model::id id, std::string_view bytes);
 
 inline constexpr std::size_t key_name_points_max = 100;
 inline constexpr std::size_t ip_allowlist_max = 64;
 inline constexpr std::size_t metadata_members_max = 50;
 inline constexpr std::size_t metadata_bytes_max = 16 * 1024;
+static_assert(metadata_bytes_max < base::limits::body_bytes_max);
+static_assert(ip_allowlist_max <= 0xff && metadata_members_max <= 0xff && rate_limits_max <= 0xff,
+              "their numbers are one byte each of a record");
 bool is_project(std::string_view text);  // [a-z0-9-]{1,64}
 bool is_limit_name(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/bytes.hpp"
+#include "model/utf8.hpp"
 
 namespace latchkey::model {
 namespace {
@@ -24,15 +25,15 @@ std::optional<post_status> find_post_status(std::string_view name) {
     return std::nullopt;
 }
 
-bool can_become(post_status from, post_status to) {
-    // The one step that is missing: what was archived is looked at again before it is published.
-    return !(from == post_status::archived && to == post_status::published);
+bool can_become(post_status old_status, post_status new_status) {
+    // The one forbidden transition: an archived post becomes a draft before it is published again.
+    return !(old_status == post_status::archived && new_status == post_status::published);
 }
 
-post_view view_of(post const& whole) {
-    return {whole.id,         whole.user_id,    whole.title,
-            whole.body,       whole.status,     whole.published_at,
-            whole.created_at, whole.updated_at, is_plain(whole.title) && is_plain(whole.body)};
+post_view view_of(post const& record) {
+    return {record.id,         record.user_id,    record.title,
+            record.body,       record.status,     record.published_at,
+            record.created_at, record.updated_at, is_plain(record.title) && is_plain(record.body)};
 }
 
 post copy_of(post_view const& view) {
@@ -40,34 +41,35 @@ post copy_of(post_view const& view) {
             view.status, view.published_at, view.created_at,         view.updated_at};
 }
 
-void encode(post const& whole, std::string& to) {
-    to.clear();
-    base::append(to, post_version);
-    base::append(to, whole.user_id);
-    base::append(to, whole.created_at);
-    base::append(to, whole.updated_at);
-    base::append(to, whole.published_at);
-    base::append(to, static_cast<std::uint8_t>(whole.status));
-    base::append(to, is_plain(whole.title) && is_plain(whole.body) ? flag_plain : std::uint8_t{0});
-    base::append_text(to, whole.title);
-    base::append(to, static_cast<std::uint32_t>(whole.body.size()));
-    to.append(whole.body);
+void encode(post const& record, std::string& output) {
+    output.clear();
+    base::append(output, post_version);
+    base::append(output, record.user_id);
+    base::append(output, record.created_at);
+    base::append(output, record.updated_at);
+    base::append(output, record.published_at);
+    base::append(output, static_cast<std::uint8_t>(record.status));
+    base::append(output,
+                 is_plain(record.title) && is_plain(record.body) ? flag_plain : std::uint8_t{0});
+    base::append_text(output, record.title);
+    base::append(output, static_cast<std::uint32_t>(record.body.size()));
+    output.append(record.body);
 }
 
 std::optional<post_view> decode_post(model::id id, std::string_view bytes) {
-    base::reader from(bytes);
-    if (from.integer<std::uint8_t>() != post_version) return std::nullopt;
+    base::reader input(bytes);
+    if (input.integer<std::uint8_t>() != post_version) return std::nullopt;
     post_view view;
     view.id = id;
-    view.user_id = from.integer<model::id>();
-    view.created_at = from.integer<base::wall_ms>();
-    view.updated_at = from.integer<base::wall_ms>();
-    view.published_at = from.integer<base::wall_ms>();
-    auto const status = from.integer<std::uint8_t>();
-    auto const flags = from.integer<std::uint8_t>();
-    view.title = from.text();
-    view.body = from.bytes(from.integer<std::uint32_t>());
-    if (!from.done() || status >= post_status_count || (flags & ~flag_plain) != 0)
+    view.user_id = input.integer<model::id>();
+    view.created_at = input.integer<base::wall_ms>();
+    view.updated_at = input.integer<base::wall_ms>();
+    view.published_at = input.integer<base::wall_ms>();
+    auto const status = input.integer<std::uint8_t>();
+    auto const flags = input.integer<std::uint8_t>();
+    view.title = input.text();
+    view.body = input.bytes(input.integer<std::uint32_t>());
+    if (!input.done() || status >= post_status_count || (flags & ~flag_plain) != 0)
         return std::nullopt;
     view.status = static_cast<post_status>(status);
     view.plain = (flags & flag_plain) != 0;

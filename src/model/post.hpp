@@ -1,9 +1,11 @@
-// Posts (API §6) and how the store keeps them. Encoded: version 1, user_id, created_at, updated_at,
-// published_at (8 bytes each; 0: null), status (1), flags (1), title behind its length (2), body
-// behind its own (4), so that a record that was cut short is refused wherever it was cut. Values,
-// any thread; a `post_view` points into the store's page and holds until the snapshot is reset.
+// Posts (api.md §6) and their encoding in the store: version 1, user_id, created_at, updated_at,
+// published_at (8 bytes each; 0: null), status (1), flags (1), title preceded by its length (2),
+// body preceded by its length (4), so that a truncated record is detected wherever it was cut.
+// Values, any thread; a `post_view` points into a page of the store and is valid until the snapshot
+// is reset.
 #pragma once
 
+#include "base/limits.hpp"
 #include "model/user.hpp"
 
 namespace latchkey::model {
@@ -12,8 +14,8 @@ enum class post_status : std::uint8_t { draft, published, archived };
 inline constexpr std::size_t post_status_count = 3;
 std::string_view name_of(post_status status);
 std::optional<post_status> find_post_status(std::string_view name);
-// draft → published or archived, published → draft or archived, archived → draft; to itself always.
-bool can_become(post_status from, post_status to);
+// draft → published or archived, published → draft or archived, archived → draft; each to itself.
+bool can_become(post_status old_status, post_status new_status);
 
 struct post_view {
     model::id id = 0;
@@ -24,7 +26,7 @@ struct post_view {
     base::wall_ms published_at = 0;  // 0: null
     base::wall_ms created_at = 0;
     base::wall_ms updated_at = 0;
-    bool plain = false;  // neither title nor body needs escaping in JSON
+    bool plain = false;  // no JSON escapes in title and body
 };
 
 struct post {
@@ -38,12 +40,13 @@ struct post {
     base::wall_ms updated_at = 0;
 };
 
-post_view view_of(post const& whole);
+post_view view_of(post const& record);
 post copy_of(post_view const& view);
-void encode(post const& whole, std::string& to);
+void encode(post const& record, std::string& output);
 std::optional<post_view> decode_post(model::id id, std::string_view bytes);
 
 inline constexpr std::size_t post_title_points_max = 200;
 inline constexpr std::size_t post_body_bytes_max = 65536;
+static_assert(post_body_bytes_max < base::limits::body_bytes_max);
 
 }  // namespace latchkey::model

@@ -5,13 +5,13 @@
 namespace latchkey::model {
 namespace {
 
-constexpr std::uint32_t bit(scope which) {
-    return 1u << static_cast<unsigned>(which);
+constexpr std::uint32_t bit(scope element) {
+    return 1u << static_cast<unsigned>(element);
 }
 
 struct entry {
     std::string_view name;
-    std::uint32_t wider;  // besides itself and `*`
+    std::uint32_t wildcards;  // that cover it, besides itself and `*`
 };
 
 using enum scope;
@@ -37,15 +37,16 @@ constexpr std::array<entry, scope_count> table{{
     {"events:*", 0},
     {"*:read", 0},
     {"*:write", 0},
+    {"events:manage", bit(events_any)},
 }};
 static_assert(scope_count <= 32, "a set's bits must fit its word");
 
-constexpr std::string_view events_write_of = "events:write:";
+constexpr std::string_view source_prefix = "events:write:";
 
 }  // namespace
 
-std::string_view name_of(scope which) {
-    return table[static_cast<std::size_t>(which)].name;
+std::string_view name_of(scope element) {
+    return table[static_cast<std::size_t>(element)].name;
 }
 
 std::optional<scope> find_scope(std::string_view name) {
@@ -54,8 +55,8 @@ std::optional<scope> find_scope(std::string_view name) {
     return std::nullopt;
 }
 
-std::uint32_t wider_than(scope which) {
-    return table[static_cast<std::size_t>(which)].wider | bit(which) | bit(any);
+std::uint32_t bits_covering(scope element) {
+    return table[static_cast<std::size_t>(element)].wildcards | bit(element) | bit(any);
 }
 
 bool is_event_source(std::string_view name) {
@@ -67,14 +68,17 @@ bool is_event_source(std::string_view name) {
 }
 
 bool scope_set::add(std::string_view name) {
-    if (auto const known = find_scope(name)) return add(*known), true;
-    if (!name.starts_with(events_write_of)) return false;
-    name.remove_prefix(events_write_of.size());
+    if (auto const element = find_scope(name)) {
+        add(*element);
+        return true;
+    }
+    if (!name.starts_with(source_prefix)) return false;
+    name.remove_prefix(source_prefix.size());
     if (!is_event_source(name)) return false;
-    auto const place = std::ranges::lower_bound(sources_, name);
-    if (place != sources_.end() && *place == name) return true;
+    auto const position = std::ranges::lower_bound(sources_, name);
+    if (position != sources_.end() && *position == name) return true;
     if (sources_.size() == sources_max) return false;
-    sources_.emplace(place, name);
+    sources_.emplace(position, name);
     return true;
 }
 
@@ -93,18 +97,18 @@ std::vector<std::string> scope_set::names() const {
     std::vector<std::string> list;
     for (std::size_t i = 0; i < scope_count; ++i)
         if (has(static_cast<scope>(i))) list.emplace_back(table[i].name);
-    for (auto const& source : sources_) list.push_back(std::string(events_write_of) + source);
+    for (auto const& source : sources_) list.push_back(std::string(source_prefix) + source);
     return list;
 }
 
 scope_set scope_set::of(std::uint32_t bits, std::vector<std::string> sources) {
-    scope_set whole;
-    whole.bits_ = bits & ((1u << scope_count) - 1);
-    whole.sources_ = std::move(sources);
-    std::ranges::sort(whole.sources_);
-    auto const again = std::ranges::unique(whole.sources_);
-    whole.sources_.erase(again.begin(), again.end());
-    return whole;
+    scope_set result;
+    result.bits_ = bits & ((1u << scope_count) - 1);
+    result.sources_ = std::move(sources);
+    std::ranges::sort(result.sources_);
+    auto const duplicates = std::ranges::unique(result.sources_);
+    result.sources_.erase(duplicates.begin(), duplicates.end());
+    return result;
 }
 
 }  // namespace latchkey::model

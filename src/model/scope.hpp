@@ -1,8 +1,9 @@
-// What a key may do (API §4, scopes). A `scope` is one permission or one wildcard; a `scope_set` is
-// what a key holds, kept as it was given, so that `users:*` stays `users:*`. Values, any thread.
+// Scopes (api.md §4): a `scope` is one permission or one wildcard; a `scope_set` is what a key
+// holds, not normalised, so that `users:*` stays `users:*`. Values, any thread.
 //
-// The algebra: `allows` asks whether a request may pass; `covers` asks who may give what, and there
-// a wildcard is covered only by itself or a wider one, never by the sum of its parts.
+// The algebra: `allows` decides whether a request may pass; `covers` decides which scopes a key may
+// grant, and there a wildcard is covered only by itself or a wider one, never by the union of its
+// parts.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@
 
 namespace latchkey::model {
 
-// The bit of each scope in an encoded set; never renumbered, new ones go to the end.
+// The bit of each scope in an encoded set: never renumbered, new ones are appended.
 enum class scope : std::uint8_t {
     users_read,
     users_write,
@@ -36,30 +37,32 @@ enum class scope : std::uint8_t {
     events_any,
     any_read,  // *:read
     any_write,
+    events_manage,  // secrets of sources belong to no project: not in *:write
     count_
 };
 inline constexpr std::size_t scope_count = static_cast<std::size_t>(scope::count_);
 
-std::string_view name_of(scope which);  // "users:read", "*:read" …
-// nullopt for unknown ones and for events:write:{source}, which is no scope of the enumeration.
+std::string_view name_of(scope element);  // "users:read", "*:read" …
+// nullopt for unknown names and for events:write:{source}, which is not in the enumeration.
 std::optional<scope> find_scope(std::string_view name);
-std::uint32_t wider_than(scope which);        // bits of every scope that covers it, itself included
+std::uint32_t bits_covering(scope element);  // bits of every scope that covers it, including itself
 bool is_event_source(std::string_view name);  // [a-z][a-z0-9-]{0,31}
 
 class scope_set {
   public:
     static constexpr std::size_t sources_max = 16;
+    static_assert(sources_max <= 0xff, "their number is one byte of a record");
 
     bool empty() const { return bits_ == 0 && sources_.empty(); }
-    bool has(scope which) const { return (bits_ >> static_cast<unsigned>(which)) & 1u; }
-    void add(scope which) { bits_ |= 1u << static_cast<unsigned>(which); }
-    // By name, `events:write:{source}` too. False: no such scope, or too many sources.
+    bool has(scope element) const { return (bits_ >> static_cast<unsigned>(element)) & 1u; }
+    void add(scope element) { bits_ |= 1u << static_cast<unsigned>(element); }
+    // By name, including `events:write:{source}`. False: no such scope, or too many sources.
     bool add(std::string_view name);
 
-    // May a request that needs `which` pass?
-    bool allows(scope which) const { return (bits_ & wider_than(which)) != 0; }
+    // Whether a request that needs `element` may pass.
+    bool allows(scope element) const { return (bits_ & bits_covering(element)) != 0; }
     bool allows_events_of(std::string_view source) const;
-    // Is every element of `other` covered by an element of this set?
+    // Whether every element of `other` is covered by an element of this set.
     bool covers(scope_set const& other) const;
 
     // Names in the order of the enumeration, then sources in alphabetical order.

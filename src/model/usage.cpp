@@ -22,29 +22,29 @@ std::uint64_t usage::requests() const {
     return std::accumulate(by_status.begin(), by_status.end(), std::uint64_t{0});
 }
 
-usage& usage::operator+=(usage const& more) {
-    for (std::size_t i = 0; i < by_status.size(); ++i) by_status[i] += more.by_status[i];
-    limited += more.limited;
+usage& usage::operator+=(usage const& other) {
+    for (std::size_t i = 0; i < by_status.size(); ++i) by_status[i] += other.by_status[i];
+    limited += other.limited;
     return *this;
 }
 
-void encode(usage const& whole, std::string& to) {
-    to.clear();
-    for (auto const number : whole.by_status) base::append(to, number);
-    base::append(to, whole.limited);
+void encode(usage const& record, std::string& output) {
+    output.clear();
+    for (auto const count : record.by_status) base::append(output, count);
+    base::append(output, record.limited);
 }
 
 std::optional<usage> decode_usage(std::string_view bytes) {
-    base::reader from(bytes);
-    usage whole;
-    for (auto& number : whole.by_status) number = from.integer<std::uint64_t>();
-    whole.limited = from.integer<std::uint64_t>();
-    if (!from.done() || whole.limited > whole.by_status[2]) return std::nullopt;
-    return whole;
+    base::reader input(bytes);
+    usage record;
+    for (auto& count : record.by_status) count = input.integer<std::uint64_t>();
+    record.limited = input.integer<std::uint64_t>();
+    if (!input.done() || record.limited > record.by_status[2]) return std::nullopt;
+    return record;
 }
 
-std::string_view name_of(granularity which) {
-    return granularity_names[static_cast<std::size_t>(which)];
+std::string_view name_of(granularity step) {
+    return granularity_names[static_cast<std::size_t>(step)];
 }
 
 std::optional<granularity> find_granularity(std::string_view name) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
+#include "model/utf8.hpp"
 
 namespace latchkey::model {
 namespace {
@@ -16,9 +17,9 @@ bool is_letter_or_digit(char byte) {
 }
 
 bool is_local_part(std::string_view text) {
-    static constexpr std::string_view others = ".!#$%&'*+/=?^_`{|}~-";
+    static constexpr std::string_view symbols = ".!#$%&'*+/=?^_`{|}~-";
     return !text.empty() && std::ranges::all_of(text, [](char byte) {
-        return is_letter_or_digit(byte) || others.find(byte) != others.npos;
+        return is_letter_or_digit(byte) || symbols.find(byte) != symbols.npos;
     });
 }
 
@@ -31,9 +32,9 @@ bool is_label(std::string_view text) {
 
 }  // namespace
 
-user_view view_of(user const& whole) {
-    return {whole.id,         whole.name,       whole.email,
-            whole.created_at, whole.updated_at, is_plain(whole.name) && is_plain(whole.email)};
+user_view view_of(user const& record) {
+    return {record.id,         record.name,       record.email,
+            record.created_at, record.updated_at, is_plain(record.name) && is_plain(record.email)};
 }
 
 user copy_of(user_view const& view) {
@@ -41,70 +42,37 @@ user copy_of(user_view const& view) {
             view.updated_at};
 }
 
-void encode(user const& whole, std::string& to) {
-    to.clear();
-    base::append(to, user_version);
-    base::append(to, whole.created_at);
-    base::append(to, whole.updated_at);
-    base::append(to, is_plain(whole.name) && is_plain(whole.email) ? flag_plain : std::uint8_t{0});
-    base::append_text(to, whole.name);
-    base::append_text(to, whole.email);
+void encode(user const& record, std::string& output) {
+    output.clear();
+    base::append(output, user_version);
+    base::append(output, record.created_at);
+    base::append(output, record.updated_at);
+    base::append(output,
+                 is_plain(record.name) && is_plain(record.email) ? flag_plain : std::uint8_t{0});
+    base::append_text(output, record.name);
+    base::append_text(output, record.email);
 }
 
 std::optional<user_view> decode_user(model::id id, std::string_view bytes) {
-    base::reader from(bytes);
-    if (from.integer<std::uint8_t>() != user_version) return std::nullopt;
+    base::reader input(bytes);
+    if (input.integer<std::uint8_t>() != user_version) return std::nullopt;
     user_view view;
     view.id = id;
-    view.created_at = from.integer<base::wall_ms>();
-    view.updated_at = from.integer<base::wall_ms>();
-    auto const flags = from.integer<std::uint8_t>();
-    view.name = from.text();
-    view.email = from.text();
+    view.created_at = input.integer<base::wall_ms>();
+    view.updated_at = input.integer<base::wall_ms>();
+    auto const flags = input.integer<std::uint8_t>();
+    view.name = input.text();
+    view.email = input.text();
     view.plain = (flags & flag_plain) != 0;
-    if (!from.done() || (flags & ~flag_plain) != 0) return std::nullopt;
+    if (!input.done() || (flags & ~flag_plain) != 0) return std::nullopt;
     return view;
-}
-
-bool is_plain(std::string_view text) {
-    // Eight bytes at a time: a byte is below 0x20, or equals '"' or '\', exactly when the usual
-    // borrow trick sets its high bit; bytes of 0x80 and more never count.
-    constexpr std::uint64_t ones = 0x0101010101010101;
-    constexpr std::uint64_t highs = 0x8080808080808080;
-    auto const lacks = [](std::uint64_t word) { return (word - ones) & ~word; };
-    while (text.size() >= 8) {
-        std::uint64_t word;
-        std::memcpy(&word, text.data(), sizeof word);
-        auto const low = (word - ones * 0x20) & ~word;
-        if ((low | lacks(word ^ (ones * '"')) | lacks(word ^ (ones * '\\'))) & highs) return false;
-        text.remove_prefix(8);
-    }
-    return std::ranges::all_of(text, [](char byte) {
-        return static_cast<unsigned char>(byte) >= 0x20 && byte != '"' && byte != '\\';
-    });
-}
-
-std::size_t points_of(std::string_view text) {
-    return static_cast<std::size_t>(std::ranges::count_if(
-        text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));
-}
-
-bool has_control_character(std::string_view text) {
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        auto const byte = static_cast<unsigned char>(text[i]);
-        if (byte < 0x20 || byte == 0x7f) return true;
-        // U+0080 to U+009F are C2 80 to C2 9F.
-        if (byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0)
-            return true;
-    }
-    return false;
 }
 
 bool is_email(std::string_view text) {
     if (text.size() > email_bytes_max) return false;
-    auto const at = text.find('@');
-    if (at == text.npos || !is_local_part(text.substr(0, at))) return false;
-    auto domain = text.substr(at + 1);
+    auto const separator = text.find('@');
+    if (separator == text.npos || !is_local_part(text.substr(0, separator))) return false;
+    auto domain = text.substr(separator + 1);
     for (;;) {
         auto const dot = domain.find('.');
         if (!is_label(domain.substr(0, dot))) return false;

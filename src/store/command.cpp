@@ -9,36 +9,36 @@ std::size_t text_bytes(std::optional<std::string> const& text) {
     return text ? text->size() : 0;
 }
 
-std::size_t bytes_of(create_user const& what) {
-    return what.name.size() + what.email.size();
+std::size_t bytes_of(create_user const& action) {
+    return action.name.size() + action.email.size();
 }
-std::size_t bytes_of(change_user const& what) {
-    return text_bytes(what.name) + text_bytes(what.email);
+std::size_t bytes_of(change_user const& action) {
+    return text_bytes(action.name) + text_bytes(action.email);
 }
 std::size_t bytes_of(delete_user const&) {
     return 0;
 }
-std::size_t bytes_of(create_post const& what) {
-    return what.title.size() + what.body.size();
+std::size_t bytes_of(create_post const& action) {
+    return action.title.size() + action.body.size();
 }
-std::size_t bytes_of(change_post const& what) {
-    return text_bytes(what.title) + text_bytes(what.body);
+std::size_t bytes_of(change_post const& action) {
+    return text_bytes(action.title) + text_bytes(action.body);
 }
 std::size_t bytes_of(delete_post const&) {
     return 0;
 }
-std::size_t bytes_of(create_key const& what) {
-    auto const& key = what.record;
+std::size_t bytes_of(create_key const& action) {
+    auto const& key = action.record;
     std::size_t bytes = key.name.size() + key.project.size() +
                         key.rate_limits.size() * sizeof(model::rate_limit) +
                         key.ip_allowlist.size() * sizeof(model::cidr);
     for (auto const& [name, value] : key.metadata) bytes += name.size() + value.size() + 64;
     return bytes;
 }
-std::size_t bytes_of(change_key const& what) {
-    std::size_t bytes = text_bytes(what.name);
-    for (auto const& [name, value] : what.metadata) bytes += name.size() + text_bytes(value) + 64;
-    return bytes + what.expected.size() * sizeof(sent_member);
+std::size_t bytes_of(change_key const& action) {
+    std::size_t bytes = text_bytes(action.name);
+    for (auto const& [name, value] : action.metadata) bytes += name.size() + text_bytes(value) + 64;
+    return bytes + action.expected.size() * sizeof(expected_member);
 }
 std::size_t bytes_of(rotate_key const&) {
     return 0;
@@ -49,24 +49,24 @@ std::size_t bytes_of(deactivate_key const&) {
 std::size_t bytes_of(reactivate_key const&) {
     return 0;
 }
-std::size_t bytes_of(note_key_uses const& what) {
-    return what.uses.size() * sizeof(key_use);
+std::size_t bytes_of(note_key_uses const& action) {
+    return action.uses.size() * sizeof(key_use);
 }
-std::size_t bytes_of(refuse const& what) {
-    return what.detail.size();
+std::size_t bytes_of(refuse const& action) {
+    return action.detail.size();
 }
 
 std::size_t bytes_of(std::optional<tag_list> const& list) {
     return list ? list->tags.size() * sizeof list->tags[0] : 0;
 }
-std::size_t bytes_of(put_event_secret const& what) {
-    return what.source.size();
+std::size_t bytes_of(put_event_secret const& action) {
+    return action.source.size();
 }
-std::size_t bytes_of(delete_event_secret const& what) {
-    return what.source.size();
+std::size_t bytes_of(delete_event_secret const& action) {
+    return action.source.size();
 }
-std::size_t bytes_of(receive_event const& what) {
-    return what.payload.size() + what.delivery_id.size() + sizeof(model::event_mark);
+std::size_t bytes_of(receive_event const& action) {
+    return action.payload.size() + action.delivery_id.size() + sizeof(model::event_mark);
 }
 
 }  // namespace
@@ -83,8 +83,9 @@ bool is_kept(base::problem problem) {
 
 std::size_t command::bytes() const {
     std::size_t bytes = sizeof *this + bytes_of(conditions.match) + bytes_of(conditions.none_match);
-    for (auto const& fault : faults) bytes += sizeof fault + fault.at.size() + fault.detail.size();
-    return bytes + std::visit([](auto const& each) { return bytes_of(each); }, what);
+    for (auto const& fault : faults)
+        bytes += sizeof fault + fault.location.size() + fault.detail.size();
+    return bytes + std::visit([](auto const& each) { return bytes_of(each); }, action);
 }
 
 }  // namespace latchkey::store

@@ -1,10 +1,10 @@
-// Everything that changes the store is one of these: a value that owns its bytes, is decided wholly
-// inside the write transaction, and ends in one `outcome`. The same commands serve the HTTP
-// interface and the command line.
+// Every change of the store is one of these commands: a value that owns its bytes, is decided
+// wholly within the write transaction, and has one `outcome`. The HTTP interface and the command
+// line use the same commands.
 //
-// What a handler already found wrong with the body travels along in `faults`; the transaction adds
-// what only it can know (a reference that does not exist, a read-only member that differs), so a
-// client gets all of it at once. A command with faults writes nothing.
+// Faults that a handler has found in the body come with the command; the transaction adds those
+// that only it can detect (a reference to no record, a read-only member with another value), so
+// that a client gets all of them at once. A command with faults writes nothing.
 #pragma once
 
 #include <map>
@@ -25,8 +25,8 @@
 
 namespace latchkey::store {
 
-// Read-only members that a client sent back: allowed when they are what the record has. An inner
-// nullopt of a time is the client's null.
+// Read-only members that a client sent back; accepted if they equal the record's. An inner nullopt
+// of a time is the client's null.
 struct expected_members {
     std::optional<model::id> id;
     std::optional<model::id> user_id;
@@ -39,7 +39,7 @@ struct create_user {
     std::string name;
     std::string email;
 };
-// PUT (both members set) and PATCH (those to change). When nothing differs, nothing is written and
+// PUT (both members set) or PATCH (those to change). If nothing differs, nothing is written and
 // updated_at stays.
 struct change_user {
     model::id id = 0;
@@ -47,12 +47,12 @@ struct change_user {
     std::optional<std::string> email;
     expected_members expected;
 };
-// Its posts vanish with the same commit.
+// Its posts disappear with the same commit.
 struct delete_user {
     model::id id = 0;
 };
 struct create_post {
-    std::optional<model::id> user_id;  // nullopt: the body's was not even an id (a fault says so)
+    std::optional<model::id> user_id;  // nullopt: the body has no valid id (a fault says so)
     std::string title;
     std::string body;
     model::post_status status = model::post_status::draft;
@@ -67,16 +67,17 @@ struct change_post {
 struct delete_post {
     model::id id = 0;
 };
-// `record.id`, `created_at` and `limit_slots` are assigned here; the digest must be new.
+// `record.id`, `created_at` and the slots of its limits are assigned by the store; the digest must
+// be new.
 struct create_key {
     model::key record;
 };
-// One read-only member of a key that was sent back; a number is an id or a time.
-struct sent_member {
+// A read-only member of a key that a client sent back; a number is an id or a time.
+struct expected_member {
     std::string name;
     std::variant<std::monostate, std::int64_t, std::string> value;
 };
-// PATCH: those that are set change. A time of 0 is null.
+// PATCH: members that are set change. A time of 0 is null.
 struct change_key {
     model::id id = 0;
     std::optional<std::string> name;
@@ -86,19 +87,19 @@ struct change_key {
     std::optional<base::wall_ms> expires_at;
     std::optional<std::vector<model::rate_limit>> rate_limits;
     std::optional<std::vector<model::cidr>> ip_allowlist;
-    bool clear_metadata = false;                                 // before what follows
-    std::map<std::string, std::optional<std::string>> metadata;  // nullopt: the member goes
-    std::vector<sent_member> expected;
+    bool clear_metadata = false;                                 // before `metadata` is applied
+    std::map<std::string, std::optional<std::string>> metadata;  // nullopt: remove it
+    std::vector<expected_member> expected;
 };
-// Makes a key with the settings of `id` and a digest of its own; until the overlap ends both work.
-// The outcome's record is the new key.
+// Creates a key with the attributes of `id` and a digest of its own; both work until the overlap
+// ends. The outcome's record is the new key.
 struct rotate_key {
     model::id id = 0;
     model::digest digest{};
     std::string start, last4;
     std::int64_t overlap_ms = 0;
 };
-// Again: done, and `compromised` replaces any other reason.
+// Idempotent; `compromised` replaces any other reason.
 struct deactivate_key {
     model::id id = 0;
     model::deactivation reason = model::deactivation::manual;
@@ -106,38 +107,39 @@ struct deactivate_key {
 struct reactivate_key {
     model::id id = 0;
 };
-// What one worker saw of one key.
+// The use of one key as one worker counted it.
 struct key_use {
     model::id key = 0;
-    base::wall_ms last_used = 0;  // a request with it was accepted then; 0: none was
-    base::wall_ms minute = 0;     // when what was counted began
+    base::wall_ms last_used = 0;  // of the last accepted request; 0: none
+    base::wall_ms minute = 0;     // start of the minute of `counted`
     model::usage counted;
 };
-// The later last use wins, counts are added to what is there. No change of a key: no caches drop
-// anything, and nothing is audited. What is of no key is left out.
+// The later last use wins, counts are added. Not a change of the key: no cache is invalidated and
+// nothing is audited. Uses of keys that do not exist are ignored.
 struct note_key_uses {
     std::vector<key_use> uses;
 };
-inline constexpr std::size_t key_uses_max = 256;  // of one command; each may write four entries
-// Was refused before it could become a command; `faults` go along. Here only so that the outcome is
-// kept under its Idempotency-Key.
+inline constexpr std::size_t key_uses_max = 256;  // per command; each may write four entries
+// A request that was refused before it could become a command; its faults come with it. It reaches
+// the store only so that the outcome is kept under its Idempotency-Key.
 struct refuse {
     base::problem problem = base::problem::none;
     std::string detail;
 };
 
-// An Idempotency-Key (API §9): a command that has one is carried out once, and its outcome is kept
+// An Idempotency-Key (api.md §9): a command with one is carried out once, and its outcome is kept
 // for 24 hours in the same transaction. A later command with the same key and the same request gets
-// that outcome, with another request it is refused as idempotency_key_reused.
+// that outcome; with another request it is rejected as idempotency_key_reused.
 struct idempotency {
     model::id lineage = 0;    // of the caller: model::key::line()
     model::digest key{};      // SHA-256 of the Idempotency-Key
-    model::digest request{};  // SHA-256 of what is asked for, without credentials
+    model::digest request{};  // SHA-256 of the request, without credentials
 };
 inline constexpr base::wall_ms idempotency_ms = 24 * 3600 * 1000;
-// Whether an outcome is kept: success and what the request itself met (404, 409, 412, 422, 428),
-// but not what may be otherwise the next time (401, 403, 429, 5xx) nor what could not be read
-// (400).
+// Is an outcome kept? Success and failures of the request itself (404, 409, 412, 422, 428), so that
+// a repeat has the same outcome even if the reason is gone; not failures that may not recur (401,
+// 403, 429, 5xx), nor requests that could not be read (400), which a client may repair under the
+// same key.
 bool is_kept(base::problem problem);
 
 // The tags of an If-Match or If-None-Match (RFC 9110 §13.1).
@@ -146,14 +148,14 @@ struct tag_list {
     std::vector<model::entity_tag> tags;
     bool has(std::optional<model::entity_tag> const& tag) const;
 };
-// What the record must be for the command to be carried out; judged where the record is read.
+// Conditions on the record, evaluated where it is read.
 struct conditions {
-    std::optional<tag_list> match;       // one of these: else precondition_failed
-    std::optional<tag_list> none_match;  // none of these: else precondition_failed
+    std::optional<tag_list> match;       // the tag must be one of these: else precondition_failed
+    std::optional<tag_list> none_match;  // the tag must be none of these: else precondition_failed
     bool required = false;               // without `match`: precondition_required
 };
-// Keeps what an external service sent. When one of its marks came from that source within the last
-// 24 hours, nothing is written and the outcome is that of the event that has it.
+// Stores an event of an external service. If one of its marks came from that source within the last
+// 24 hours, nothing is written and the outcome names the event that has the mark.
 struct receive_event {
     std::string source;
     std::string delivery_id;  // empty: none
@@ -161,55 +163,56 @@ struct receive_event {
     std::vector<model::event_mark> marks;  // at most event_marks_max
     std::string payload;                   // a JSON object
 };
-// What came of it.
+// The record of its outcome.
 struct received_event {
     model::id id = 0;
 };
-// Sets or replaces the secret of a source of events; the one that it replaces signs on until the
-// overlap ends.
+// Sets or replaces the secret of a source of events; the replaced one stays valid until the overlap
+// ends.
 struct put_event_secret {
     std::string source;
     model::event_format format = model::event_format::standard;
     base::secret secret;
-    bool shown = false;  // the outcome is to have it: it was made for this
+    bool reveal = false;  // the outcome contains the secret, which the service generated
     std::int64_t overlap_ms = 0;
 };
 struct delete_event_secret {
     std::string source;
 };
-struct kept_secret {
+struct secret_result {
     std::string source;
     model::event_format format = model::event_format::standard;
-    base::secret shown;  // empty: not to be
+    base::secret secret;  // empty: not revealed
 };
 
 struct command {
-    using kind =
+    using any_action =
         std::variant<create_user, change_user, delete_user, create_post, change_post, delete_post,
                      create_key, change_key, rotate_key, deactivate_key, reactivate_key,
                      note_key_uses, receive_event, put_event_secret, delete_event_secret, refuse>;
-    kind what;
-    model::id caller = 0;  // the key it is done with, which must still be active; 0: the operator
-    // What the caller must still be allowed; nullopt: it needs only be active.
-    std::optional<model::scope> needs = model::scope::any;
-    std::optional<model::address> from;  // where the caller is, for the audit log
+    any_action action;
+    model::id caller = 0;  // the key of the request, which must still be active; 0: the operator
+    // The scope that the caller must still have; nullopt: none.
+    std::optional<model::scope> required_scope = model::scope::any;
+    std::optional<model::address> address;  // of the caller, for the audit log
     std::vector<base::fault> faults;
     store::conditions conditions;
-    std::optional<idempotency> once;
+    std::optional<store::idempotency> idempotency;
 
-    std::size_t bytes() const;  // about what it holds in memory
+    std::size_t bytes() const;  // approximate size in memory
 };
 
-// `problem` none: done, and on disk. Otherwise nothing of it was written.
+// `problem` none: carried out and durable. Otherwise nothing was written.
 struct outcome {
     base::problem problem = base::problem::none;
     std::vector<base::fault> faults;  // with validation_failed
-    std::string detail;               // a sentence for people, may be empty
-    std::variant<std::monostate, model::user, model::post, model::key, received_event, kept_secret>
+    std::string detail;               // a sentence for people; may be empty
+    std::variant<std::monostate, model::user, model::post, model::key, received_event,
+                 secret_result>
         record;                      // as stored
-    base::wall_ms at = 0;            // the transaction's time
+    base::wall_ms time = 0;          // the transaction's time
     base::wall_ms last_used_at = 0;  // of the key in `record`
-    bool replayed = false;           // decided earlier, under the same Idempotency-Key
+    bool replayed = false;           // an earlier outcome under the same Idempotency-Key
 };
 
 }  // namespace latchkey::store

@@ -2,13 +2,13 @@
 // process (a second open of the same directory is a bug and ends the process), full durability.
 // Several processes may have it open: the server and the command line. Thread-safe once opened.
 //
-//     auto opened = store::environment::open({.directory = "/var/lib/latchkey"});
-//     if (!opened) … opened.error().message is a sentence for the operator …
-//     if (auto const claimed = opened.value()->claim_for_server(); !claimed) …
+//     auto store = store::environment::open({.directory = "/var/lib/latchkey"});
+//     if (!store) … store.error().message is a sentence for the operator …
+//     if (auto const claim = store.value()->claim_for_server(); !claim) …
 //
-// In the directory: `store.mdb`, LMDB's `store.mdb-lock`, `master.key` (32 random bytes, made at
-// the first open), `server.lock` (the server's process id). A file system without fallocate works,
-// but there a full disk may end the process instead of answering 507.
+// Files in the directory: `store.mdb`, LMDB's `store.mdb-lock`, `master.key` (32 random bytes,
+// created at the first open), `server.lock` (the server's process id). A file system without
+// fallocate works, but there a full disk may end the process instead of answering 507.
 #pragma once
 
 #include <array>
@@ -18,23 +18,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
+#include "store/environment_options.hpp"
 
 namespace latchkey::store {
 
-struct environment_options {
-    std::string directory;                  // made (0700) when absent; files are 0600
-    std::uint64_t map_bytes = 64ull << 30;  // the most that the store may grow to
-    bool read_only = false;
-    // A server claims the directory, brings an older schema up to date, and can read (not write)
-    // beyond `map_bytes`: what a command with a larger bound wrote beside it.
-    bool for_server = false;
-    bool sync = true;  // only the crash harness turns it off
-    // How long events are kept, by a writer; 0: for ever.
-    std::int64_t event_retention_ms = 0;
-    // The wall clock of write transactions; null: the machine's. A test moves its own.
-    std::int64_t (*wall)() = nullptr;
-};
+struct environment_state;
 
 class environment {
   public:
@@ -43,27 +33,41 @@ class environment {
     environment(environment const&) = delete;
     environment& operator=(environment const&) = delete;
 
-    // Claims the store for a server (flock on `server.lock`); fails with a sentence that names the
-    // process that holds it. Held until this object goes.
+    // Claims the store for a server (flock on `server.lock`) for the lifetime of this object. The
+    // error names the process that holds the claim.
     base::result<void> claim_for_server();
-    // Does a server, of whatever process, serve this store right now?
+    // Does a server of any process serve this store now?
     bool has_server() const;
-    // Frees reader slots of processes that died; at start and every minute.
+    // Store time (time.hpp), as of the last write.
+    base::wall_ms time() const;
+    // How far the machine's clock is ahead of store time (negative: behind it), and whether that is
+    // too far for the clock to be trusted.
+    struct clock_offset {
+        base::wall_ms ahead = 0;
+        bool doubted = false;
+    };
+    clock_offset offset_of_clock() const;
+    // The error of a store that is only opened with `any_time`; nullopt: its time is plausible.
+    std::optional<base::error> time_ahead() const;
+    // Frees reader slots of dead processes; called at the start and every minute.
     void clear_stale_readers();
 
     // The 32 bytes of `master.key`, from which the keys for cursors and secrets are derived; empty
-    // only when opened read-only beside none. A secret: never into a log.
+    // only if opened read-only without that file. Secret: never log it.
     std::string_view master_key() const;
-    // The key for one purpose, derived from the master key (HKDF, the label as info; "cursors"); a
-    // secret like it. nullopt where that is empty.
+    // The key for one purpose, derived from the master key (HKDF, the label as info; "cursors").
+    // Secret too; nullopt if the master key is empty.
     std::optional<std::array<char, 32>> derived_key(std::string_view label) const;
 
-    struct state;
-    state& native() { return *state_; }
+    // Number of damaged records and pages that this process has read. Any thread.
+    std::uint64_t damaged_reads() const;
+
+    // Private to the store.
+    environment_state& native() { return *state_; }
 
   private:
-    explicit environment(std::unique_ptr<state>);
-    std::unique_ptr<state> state_;
+    explicit environment(std::unique_ptr<environment_state>);
+    std::unique_ptr<environment_state> state_;
 };
 
 }  // namespace latchkey::store

@@ -1,51 +1,35 @@
 #include "store/snapshot.hpp"
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <thread>
-
 #include "base/check.hpp"
-#include "store/id_walk.hpp"
-#include "store/snapshot_state.hpp"
+#include "store/engine/read_version.hpp"
+#include "store/engine/snapshot_state.hpp"
+#include "store/read/id_walk.hpp"
+#include "store/read/purging_users.hpp"
+#include "store/records/kept_outcome.hpp"
 
 namespace latchkey::store {
 namespace {
 
-// Once a commit could not be written, LMDB refuses everybody. The thread that wrote is about to say
-// why and to end the process (transaction::commit); who comes here first must not end it otherwise.
-void await_end_if_panic(int code) {
-    if (code == MDB_PANIC) std::this_thread::sleep_for(std::chrono::seconds(30));
-}
-
-// LMDB notes which version is read, and then copies where its tables are from a place that the
-// commit after the next one writes. A thread that waited in between reads a later version under the
-// name of an earlier one, and what is remembered by version would be of another.
-bool was_overtaken(MDB_env* env, std::uint64_t version) {
-    std::atomic_thread_fence(std::memory_order_acquire);
-    MDB_envinfo info;
-    ::mdb_env_info(env, &info);
-    return info.me_last_txnid > version + 1;
-}
-
-table table_of(resource which) {
-    return which == resource::user ? table::users : table::posts;
+table table_of(resource resource) {
+    return resource == resource::user ? table::users : table::posts;
 }
 
 }  // namespace
 
-snapshot::snapshot(environment& store) : state_(std::make_unique<state>(store.native())) {}
+snapshot::snapshot(environment& store) : state_(std::make_unique<snapshot_state>(store.native())) {}
 snapshot::~snapshot() = default;
 
+// A renewal that was overtaken by two commits would show a later version under this one's number,
+// and everything that is cached by version would be wrong (read_version.hpp); so it is repeated.
 void snapshot::renew() {
     do {
         reset();
         int const code = ::mdb_txn_renew(state_->txn);
-        await_end_if_panic(code);
+        await_process_end(code);
         base::check(code == 0, "a snapshot that cannot be renewed");
         state_->live = true;
         state_->version = ::mdb_txn_id(state_->txn);
-    } while (was_overtaken(state_->store.env, state_->version));
+    } while (is_overtaken(state_->txn, state_->probe));
     state_->damaged = false;
     ++state_->renewals;
 }
@@ -59,24 +43,30 @@ void snapshot::reset() {
 std::uint64_t snapshot::version() const {
     return state_->version;
 }
+base::wall_ms snapshot::time_at(base::instant const& reading) const {
+    return state_->store.time.time_at(reading, state_->counters().written_at);
+}
+base::wall_ms snapshot::time() const {
+    return time_at(state_->store.clocks());
+}
 bool snapshot::damaged() const {
     return state_->damaged;
 }
-void snapshot::forget_damage() {
+void snapshot::clear_damage() const {
     state_->damaged = false;
 }
 
-void snapshot::prefetch_page(resource which, model::id id) const {
-    if (!at_hand(which, id)) state_->tree_of(table_of(which)).prefetch_page(id);
+void snapshot::prefetch_page(resource resource, model::id id) const {
+    if (!is_cached(resource, id)) state_->tree_of(table_of(resource)).prefetch_page(id);
 }
-void snapshot::prefetch_record(resource which, model::id id) const {
-    if (!at_hand(which, id)) state_->tree_of(table_of(which)).prefetch_record(id);
+void snapshot::prefetch_record(resource resource, model::id id) const {
+    if (!is_cached(resource, id)) state_->tree_of(table_of(resource)).prefetch_record(id);
 }
-void snapshot::prefetch(resource which, std::span<model::id const> ids) const {
-    if (!ids.empty()) state_->tree_of(table_of(which)).prefetch(ids);
+void snapshot::prefetch(resource resource, std::span<model::id const> ids) const {
+    if (!ids.empty()) state_->tree_of(table_of(resource)).prefetch(ids);
 }
-bool snapshot::at_hand(resource which, model::id id) const {
-    return state_->remembered(table_of(which), id).has_value();
+bool snapshot::is_cached(resource resource, model::id id) const {
+    return state_->is_cached(table_of(resource), id);
 }
 std::uint64_t snapshot::searches() const {
     return state_->searches;
@@ -92,7 +82,7 @@ std::optional<model::post_view> snapshot::post(model::id id) const {
     auto const bytes = state_->record(table::posts, id);
     if (!bytes) return std::nullopt;
     auto const view = state_->readable(model::decode_post(id, *bytes));
-    if (!view || state_->is_doomed(view->user_id)) return std::nullopt;
+    if (!view || is_being_purged(*state_, view->user_id)) return std::nullopt;
     return view;
 }
 
@@ -118,36 +108,38 @@ std::optional<model::key> snapshot::key_with_digest(model::digest const& digest)
     if (!bytes) return std::nullopt;
     auto const id = state_->readable(read_id(*bytes));
     if (!id) return std::nullopt;
-    auto found = key(*id);
-    // Another's key must not be taken for this one.
-    if (found && found->digest != digest) found.reset();
-    if (!found) state_->damaged = true;
-    return found;
+    auto record = key(*id);
+    // Damage must not turn another key into this one.
+    if (record && record->digest != digest) record.reset();
+    return state_->readable(std::move(record));
 }
 
 std::vector<model::key> snapshot::keys() const {
     std::vector<model::key> all;
-    id_walk walk(state_->cursor(table::index), key_bytes{tag::key});
-    for (bool there = walk.first(); there; there = walk.next())
-        if (auto each = state_->readable(model::decode_key(walk.id(), walk.value())))
+    id_walk walk(*state_, table::index, key_bytes{tag::key});
+    for (bool valid = walk.first(); valid; valid = walk.next()) {
+        auto const bytes = walk.content();
+        if (!bytes) continue;
+        if (auto each = state_->readable(model::decode_key(walk.id(), *bytes)))
             all.push_back(std::move(*each));
+    }
     return all;
 }
 
 bool snapshot::has_imported_digests() const {
-    return state_->heads().imported_keys != 0;
+    return state_->counters().imported_keys != 0 || !state_->has_readable_counters();
 }
 std::uint64_t snapshot::key_epoch() const {
-    return state_->heads().key_epoch;
+    return state_->counters().key_epoch;
 }
 
 std::optional<std::vector<model::digest>> snapshot::keys_changed_since(std::uint64_t epoch) const {
-    auto const now = state_->heads().key_epoch;
-    // An epoch of the future is one of another store, which a backup has replaced.
-    if (epoch > now || now - epoch > key_changes_max) return std::nullopt;
+    auto const current = state_->counters().key_epoch;
+    // An epoch beyond ours belongs to another store, which a restore has replaced.
+    if (epoch > current || current - epoch > key_changes_max) return std::nullopt;
     std::vector<model::digest> changed;
-    changed.reserve(now - epoch);
-    while (epoch != now) {
+    changed.reserve(current - epoch);
+    while (epoch != current) {
         auto const bytes = state_->get(table::index, key_change_key(++epoch));
         auto const entry = bytes ? decode_key_change(*bytes) : std::nullopt;
         if (!entry || entry->epoch != epoch) return std::nullopt;
@@ -156,92 +148,24 @@ std::optional<std::vector<model::digest>> snapshot::keys_changed_since(std::uint
     return changed;
 }
 
-snapshot::state::state(environment::state& opened) : store(opened) {
-    int const code = ::mdb_txn_begin(store.env, nullptr, MDB_RDONLY, &txn);
-    await_end_if_panic(code);
-    base::check(code == 0, "a snapshot that cannot begin (are all reader slots taken?)");
-    ::mdb_txn_reset(txn);
-}
-
-snapshot::state::~state() {
-    for (auto* const each : cursors)
-        if (each != nullptr) ::mdb_cursor_close(each);
-    ::mdb_txn_abort(txn);
-}
-
-std::optional<std::string_view> snapshot::state::get(table where, std::string_view key) const {
-    base::check(live, "a query of a snapshot that was reset");
-    auto name = val_of(key);
-    MDB_val value;
-    int const code = ::mdb_get(txn, store.dbi(where), &name, &value);
-    if (code == 0) return store::view_of(value);
-    base::check(code == MDB_NOTFOUND, "a read of the store that LMDB refused");
-    return std::nullopt;
-}
-
-std::optional<std::string_view> snapshot::state::record(table where, model::id id) {
-    base::check(live, "a query of a snapshot that was reset");
-    if (auto const known = remembered(where, id)) return known;
-    ++searches;
-    auto bytes = tree_of(where).find(id);
-    if (!bytes) bytes = get(where, id_key(id));
-    if (bytes) place_of(where, id) = {name_of(where, id), version, *bytes};
-    return bytes;
-}
-
-std::optional<std::string_view> snapshot::state::remembered(table where, model::id id) {
-    auto const& place = place_of(where, id);
-    if (place.name != name_of(where, id) || place.version != version) return std::nullopt;
-    return place.bytes;
-}
-
-id_tree& snapshot::state::tree_of(table where) {
-    base::check(live, "a query of a snapshot that was reset");
-    auto const at = static_cast<std::size_t>(where);
-    auto& there = trees_.at(at);
-    if (there.version != version) {
-        there.pages.follow(txn, store.main, table_names[at], store.map);
-        there.version = version;
+void snapshot::usage(model::id key, model::granularity granularity, base::wall_ms begin,
+                     base::wall_ms end, usage_sink sink) const {
+    auto start = model::start_of(granularity, begin);
+    for (; start < end; start += model::length_of(granularity)) {
+        auto const bytes = state_->get(table::index, usage_in(granularity, start).add(key));
+        auto const usage = bytes ? state_->readable(model::decode_usage(*bytes)) : std::nullopt;
+        sink(start, usage.value_or(model::usage{}));
     }
-    return there.pages;
 }
 
-MDB_cursor* snapshot::state::cursor(table where) {
-    base::check(live, "a query of a snapshot that was reset");
-    auto const at = static_cast<std::size_t>(where);
-    if (cursors[at] != nullptr && cursor_renewals[at] == renewals) return cursors[at];
-    int const code = cursors[at] == nullptr ? ::mdb_cursor_open(txn, store.dbi(where), &cursors[at])
-                                            : ::mdb_cursor_renew(txn, cursors[at]);
-    base::check(code == 0, "a cursor that cannot be opened");
-    cursor_renewals[at] = renewals;
-    return cursors[at];
-}
-
-heads const& snapshot::state::heads() {
-    if (heads_version_ == version && live) return heads_;
-    auto const bytes = get(table::index, key_bytes{tag::heads});
-    auto const found = bytes ? readable(decode_heads(*bytes)) : std::nullopt;
-    base::check(found.has_value(), "a store without its heads");
-    heads_ = *found;
-    heads_version_ = version;
-    doomed_.clear();
-    if (heads_.purges != 0) find_doomed();
-    return heads_;
-}
-
-void snapshot::state::find_doomed() {
-    id_walk walk(cursor(table::index), key_bytes{tag::purge});
-    for (bool there = walk.first(); there; there = walk.next()) doomed_.push_back(walk.id());
-}
-
-bool snapshot::state::is_doomed(model::id user) {
-    return heads().purges != 0 && std::ranges::binary_search(doomed_, user);
-}
-
-tally snapshot::state::posts_of(model::id user) {
-    auto const bytes = get(table::index, tally_key(user));
-    if (!bytes) return {};
-    return readable(decode_tally(*bytes)).value_or(tally{});
+std::optional<outcome> snapshot::find_outcome(idempotency const& idempotency,
+                                              base::wall_ms now) const {
+    auto const bytes =
+        state_->get(table::index, kept_outcome_key(idempotency.lineage, idempotency.key));
+    if (!bytes) return std::nullopt;
+    auto entry = state_->readable(decode_kept_outcome(*bytes));
+    if (!entry) return outcome{.problem = base::problem::internal_error};
+    return replay(std::move(*entry), idempotency, now);
 }
 
 }  // namespace latchkey::store

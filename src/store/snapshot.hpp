@@ -1,13 +1,13 @@
-// A worker's view of the store at one commit: queries, each one logical statement. One per worker,
-// used on its thread alone; renewed every turn and reset before the thread may block, so that no
-// old page stays pinned. Views in answers hold until `reset` or `renew`.
+// A worker's view of the store at one commit, with queries that are one logical statement each. One
+// per worker, used on its thread only; renewed every turn and reset before the thread may block, so
+// that no old page stays pinned. Views in results are valid until `reset` or `renew`.
 //
 //     snapshot.renew();
 //     if (auto const user = snapshot.user(42)) …
 //
-// Look-ups by id and lists allocate nothing. The posts of a deleted user are gone with its commit
-// here too, even while the writer is still removing them. Errors of LMDB in a read end the process.
-// Destroy it before its environment; in between, only the thread that uses it may touch it.
+// Look-ups by id and lists allocate nothing. The posts of a deleted user disappear with the commit
+// of the deletion, even while the writer is still removing them. A page that LMDB refuses to read
+// is damage, like a record without its checksum. To be destroyed before its environment.
 #pragma once
 
 #include <cstdint>
@@ -22,31 +22,31 @@
 #include "model/post.hpp"
 #include "model/usage.hpp"
 #include "model/user.hpp"
-#include "store/audit.hpp"
 #include "store/command.hpp"
 #include "store/environment.hpp"
-#include "store/event_secret.hpp"
+#include "store/records/audit.hpp"
+#include "store/records/event_secret.hpp"
 
 namespace latchkey::store {
 
-// Which part of a list: `skip` elements from its beginning (page mode), or those behind `after`
-// (cursor mode); in descending order "behind" means smaller ids.
+// A part of a list: from the element after the first `skip` ones (page mode), or from the element
+// after `after_id` (cursor mode); in descending order that is the next smaller id.
 struct range {
     std::uint64_t skip = 0;
-    model::id after = 0;  // 0: from the beginning
+    model::id after_id = 0;  // 0: from the beginning
     std::uint32_t limit = 20;
     bool descending = false;
 };
-struct listed {
+struct list_result {
     std::uint64_t total = 0;  // exact; O(1) unless the list says otherwise
     bool has_more = false;
-    model::id last = 0;  // the last id that was given out; 0 when none
+    model::id last = 0;  // the last id in this part; 0: none
 };
 struct post_filter {
     std::optional<model::id> user_id;
     std::optional<model::post_status> status;
 };
-// What is absent selects everything. `now` is the clock that states are told by.
+// An absent member selects everything. `now` is the time at which states are evaluated.
 struct key_filter {
     std::optional<std::string_view> project;
     std::optional<model::environment> environment;
@@ -55,6 +55,8 @@ struct key_filter {
     std::optional<base::wall_ms> unused_since;
     base::wall_ms now = 0;
 };
+
+struct snapshot_state;
 
 enum class resource : std::uint8_t { user, post };
 
@@ -65,26 +67,30 @@ class snapshot {
     snapshot(snapshot const&) = delete;
     snapshot& operator=(snapshot const&) = delete;
 
-    void renew();  // resets first when it was live; sees every commit that was answered before
+    void renew();  // resets a live snapshot first; sees every commit that was answered before
     void reset();
-    // Number of the commit that is seen; grows.
+    // Number of the commit that it shows; only grows.
     std::uint64_t version() const;
-    // True when an answer since the last renew or `forget_damage` left out a record that is there
-    // but cannot be read (a bug or a damaged disk): then it is no answer, and the client is to get
-    // internal_error.
+    // Store time (time.hpp) at a reading of the clocks, as of this version.
+    base::wall_ms time_at(base::instant const& reading) const;
+    // The same, now.
+    base::wall_ms time() const;
+    // True if a damaged or unreadable record was met since the last renew or `clear_damage`:
+    // results since then are invalid, and the client is to get internal_error. Counted and logged
+    // already.
     bool damaged() const;
-    // Judged anew from here on.
-    void forget_damage();
+    // Clears `damaged`.
+    void clear_damage() const;
 
-    // What `user` or `post` is going to read is fetched from memory, and meanwhile other work can
-    // be done. First the page that has it, of which nothing is read here; then the record.
-    void prefetch_page(resource which, model::id id) const;
-    void prefetch_record(resource which, model::id id) const;
-    // Both for several at once, whose waits overlap.
-    void prefetch(resource which, std::span<model::id const> ids) const;
-    // It was asked for of late, so it is found without a search.
-    bool at_hand(resource which, model::id id) const;
-    // How often a user or post was searched for; only grows.
+    // Prefetches what `user` or `post` will read into the processor's cache, while other work is
+    // done: first the head of its page, which itself reads nothing of the page; then the record.
+    void prefetch_page(resource resource, model::id id) const;
+    void prefetch_record(resource resource, model::id id) const;
+    // Both for several ids at once, so that their cache misses overlap.
+    void prefetch(resource resource, std::span<model::id const> ids) const;
+    // Was it read before in this version? Then it is found without a search.
+    bool is_cached(resource resource, model::id id) const;
+    // Number of searches for a user or post; only grows.
     std::uint64_t searches() const;
     std::optional<model::user_view> user(model::id id) const;
     std::optional<model::post_view> post(model::id id) const;
@@ -92,53 +98,55 @@ class snapshot {
 
     using user_sink = base::function_ref<void(model::user_view const&)>;
     using post_sink = base::function_ref<void(model::post_view const&)>;
-    listed users(range const& part, user_sink each) const;
-    listed posts(post_filter const& filter, range const& part, post_sink each) const;
+    list_result users(range const& part, user_sink sink) const;
+    list_result posts(post_filter const& filter, range const& part, post_sink sink) const;
     std::uint64_t posts_of(model::id user) const;  // O(1)
 
     std::optional<model::key> key(model::id id) const;
     std::optional<model::key> key_with_digest(model::digest const& digest) const;
     std::vector<model::key> keys() const;  // all, ascending id; for the command line
-    // With `state`, `start` or `unused_since` every key that the others select is read.
+    // With `state`, `start` or `unused_since` every key that the other members select is read.
     using key_sink = base::function_ref<void(model::key const&, base::wall_ms last_use)>;
-    listed keys(key_filter const& filter, range const& part, key_sink each) const;
+    list_result keys(key_filter const& filter, range const& part, key_sink sink) const;
     base::wall_ms last_use(model::id key) const;  // 0: never, or not written yet
 
-    // How a key was used, step by step from the one that `from` is in to the last that begins
-    // before `to`; zeros where nothing was counted.
+    // Usage of a key, one step at a time from the step that contains `begin` to the last that
+    // starts before `end`; zeros where nothing was counted.
     using usage_sink = base::function_ref<void(base::wall_ms start, model::usage const&)>;
-    void usage(model::id key, model::granularity by, base::wall_ms from, base::wall_ms to,
-               usage_sink each) const;
+    void usage(model::id key, model::granularity granularity, base::wall_ms begin,
+               base::wall_ms end, usage_sink sink) const;
 
-    // The audit log: all of it, or of the keys of one project.
+    // The audit log: all of it, or the entries about the keys of one project and, `with_sources`,
+    // those about sources of events, which belong to no project.
     using audit_sink = base::function_ref<void(audit_entry const&)>;
-    listed audit(std::optional<std::string_view> project, range const& part, audit_sink each) const;
+    list_result audit(std::optional<std::string_view> project, range const& part, audit_sink sink,
+                      bool with_sources = false) const;
 
-    // Events from outside; with `source` those of that one.
+    // Events of external services; with `source` those of that source.
     std::optional<model::event_view> event(model::id id) const;
     using event_sink = base::function_ref<void(model::event_view const&)>;
-    listed events(std::optional<std::string_view> source, range const& part, event_sink each) const;
+    list_result events(std::optional<std::string_view> source, range const& part,
+                       event_sink sink) const;
 
-    // Those that sign at `now`; nullopt: none, or they cannot be read (`damaged`).
+    // The secrets that are valid at `now`; nullopt: none, or unreadable (`damaged`).
     std::optional<store::event_secrets> event_secrets(std::string_view source,
                                                       base::wall_ms now) const;
 
-    // What was decided under that Idempotency-Key, if it is still kept: the outcome of then, or the
-    // refusal of another request.
-    std::optional<outcome> recall(idempotency const& once, base::wall_ms now) const;
+    // The kept outcome under an Idempotency-Key, or the rejection of a different request; nullopt:
+    // none is kept.
+    std::optional<outcome> find_outcome(idempotency const& idempotency, base::wall_ms now) const;
 
-    bool has_imported_digests() const;  // is there a key whose text the service never made?
+    // Are there keys whose text was not generated by the service? True also if that is unreadable.
+    bool has_imported_digests() const;
 
-    // Moves with every transaction that changed a key.
+    // Changes with every transaction that changes a key; 0: unreadable.
     std::uint64_t key_epoch() const;
-    // Digests of the keys changed after `epoch`, oldest first; nullopt when the ring of changes
-    // (1,024 entries) does not reach back that far.
+    // Digests of the keys changed after `epoch`, oldest first; nullopt: the ring of changes (1,024
+    // entries) does not reach back that far.
     std::optional<std::vector<model::digest>> keys_changed_since(std::uint64_t epoch) const;
 
-    struct state;  // the store's own
-
   private:
-    std::unique_ptr<state> state_;
+    std::unique_ptr<snapshot_state> state_;
 };
 
 }  // namespace latchkey::store

@@ -4,96 +4,146 @@
 #include <signal.h>
 
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <mutex>
 #include <thread>
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
-#include "store/commands.hpp"
-#include "store/ticket_queue.hpp"
+#include "base/log.hpp"
+#include "base/time_units.hpp"
+#include "store/engine/lmdb_value.hpp"
+#include "store/write/group.hpp"
+#include "store/write/ticket_queue.hpp"
 
 namespace latchkey::store {
 namespace {
 
-// Posts of deleted users, and outcomes that were kept long enough, that go with a group of
-// commands: about a millisecond's worth each.
+// Posts of deleted users, and expired outcomes, that are removed with each group of commands: about
+// a millisecond's work for each kind.
 constexpr std::size_t purge_beside_commands = 256;
+constexpr std::chrono::milliseconds lock_retry_interval(20);
 
-bool more_to_remove(group_result const& after) {
-    return (after.more_to_purge || after.more_expired) && after.failure == 0;
+bool has_more_to_remove(group_result const& result) {
+    return (result.more_to_purge || result.more_expired) && result.failure == 0;
 }
 
 }  // namespace
 
 struct writer::state {
-    explicit state(environment::state& opened) : store(opened) {
+    explicit state(environment_state& environment) : store(environment) {
         jobs.reserve(base::limits::commands_per_commit_max);
+        store.lock_patience = base::limits::write_lock_patience_ns;
     }
 
     void run();
-    void line_up(ticket_queue::line more);
+    void enqueue(ticket_queue::batch more);
     void commit_group();
-    void gather();
-    void answer(std::size_t count);
+    void collect_jobs();
+    void complete(std::size_t count);
+    void begin_lockout();
+    void wait_for_lock();
+    void reject_all();
 
-    environment::state& store;
+    environment_state& store;
     ticket_queue queue;
     std::atomic<bool> stopping{false};
+    std::atomic<base::mono_ns> locked_out_since{0};  // start of the lockout; 0: none
     std::atomic<std::uint64_t> commits{0}, commands{0}, refused{0};
     std::array<std::atomic<std::uint64_t>, group_sizes> groups{};
     std::mutex stop_mutex;
     std::thread thread;
 
-    // The writer's own.
-    ticket* waiting = nullptr;  // taken from the queue, not answered yet; oldest first
+    // Of the writer's thread:
+    ticket* waiting = nullptr;  // taken from the queue, not answered; oldest first
     ticket* last = nullptr;     // of those
     bool closed = false;
-    bool purging = true;  // another process may have left something, so the first turn looks
+    bool purging = true;  // another process may have left posts, so the first turn checks
     std::vector<job> jobs;
 };
 
 void writer::state::run() {
     for (;;) {
-        if (!closed) line_up(queue.take());
+        if (locked_out_since != 0 && !closed) wait_for_lock();
+        if (!closed) enqueue(queue.take());
         if (waiting != nullptr) {
             commit_group();
         } else if (closed) {
-            return;
+            return record_time(store);  // store time continues from here at the next start
         } else if (stopping) {
-            // From here on nothing comes in; what came in before is still answered.
-            line_up(queue.take_and_close());
+            // Nothing is accepted any more; what was accepted is still answered.
+            enqueue(queue.close());
             closed = true;
         } else if (purging) {
             auto const result = apply_group(store, {}, purge_posts_max);
-            purging = more_to_remove(result);
+            purging = has_more_to_remove(result);
             if (result.committed) ++commits;
+            if (result.failure == EBUSY) begin_lockout();
         } else {
-            purging = queue.sleep(stopping);  // the minute may have ended what was kept for a day
+            purging = queue.sleep(stopping);  // something may have expired within that minute
         }
     }
 }
 
-void writer::state::line_up(ticket_queue::line more) {
+void writer::state::enqueue(ticket_queue::batch more) {
     if (more.oldest == nullptr) return;
-    (waiting == nullptr ? waiting : last->behind) = more.oldest;
+    (waiting == nullptr ? waiting : last->next) = more.oldest;
     last = more.newest;
 }
 
 void writer::state::commit_group() {
-    gather();
+    collect_jobs();
     auto const result = apply_group(store, jobs, purge_beside_commands);
-    purging = more_to_remove(result);
+    purging = has_more_to_remove(result);
     if (result.committed) ++commits;
-    if (result.committed && result.done != 0) ++groups[std::bit_width(result.done - 1)];
-    answer(result.done);
+    if (result.committed && result.job_count != 0) ++groups[std::bit_width(result.job_count - 1)];
+    complete(result.job_count);
+    if (result.failure == EBUSY) begin_lockout();
 }
 
-// The oldest of those that wait, as many as a group may hold; they stay in line.
-void writer::state::gather() {
+void writer::state::begin_lockout() {
+    if (locked_out_since != 0) return;
+    locked_out_since = base::read_mono() - store.lock_patience;
+    base::log(base::severity::warning,
+              store.lock.holder() +
+                  " has been writing to the store for seconds: writes are refused until it is "
+                  "done; if it was stopped, continue or end it");
+}
+
+// Returns when the lock is free or the writer stops.
+void writer::state::wait_for_lock() {
+    while (!stopping) {
+        reject_all();
+        if (!store.lock.acquire(0)) {
+            std::this_thread::sleep_for(lock_retry_interval);
+            continue;
+        }
+        store.lock.release();
+        locked_out_since = 0;
+        purging = true;
+        base::log("the store can be written again");
+        return;
+    }
+    enqueue(queue.close());
+    closed = true;
+    reject_all();
+}
+
+void writer::state::reject_all() {
+    if (!closed) enqueue(queue.take());
+    std::size_t count = 0;
+    for (auto* each = waiting; each != nullptr; each = each->next, ++count)
+        each->outcome = {.problem = base::problem::store_busy};
+    complete(count);
+}
+
+// Makes jobs of the oldest tickets, as many as a group may hold; the tickets stay in the list.
+void writer::state::collect_jobs() {
     namespace limits = base::limits;
     jobs.clear();
     std::size_t bytes = 0;
-    for (auto* each = waiting; each != nullptr; each = each->behind) {
+    for (auto* each = waiting; each != nullptr; each = each->next) {
         bytes += each->command.bytes();
         bool const full = jobs.size() == limits::commands_per_commit_max ||
                           bytes > limits::command_bytes_per_commit_max;
@@ -102,40 +152,56 @@ void writer::state::gather() {
     }
 }
 
-void writer::state::answer(std::size_t count) {
+void writer::state::complete(std::size_t count) {
     std::size_t bytes = 0, problems = 0;
     auto* each = waiting;
-    for (std::size_t i = 0; i < count; ++i, each = each->behind) {
+    for (std::size_t i = 0; i < count; ++i, each = each->next) {
         bytes += each->command.bytes();
         if (each->outcome.problem != base::problem::none) ++problems;
     }
     commands += count;
     refused += problems;
-    queue.forget(count, bytes);
+    queue.release(count, bytes);
     for (std::size_t i = 0; i < count; ++i) {
-        auto& done = *waiting;
-        waiting = done.behind;
-        done.home->post(done);  // its frame may be gone before this returns
+        auto& finished = *waiting;
+        waiting = finished.next;
+        finished.executor->post(finished);  // its frame may be destroyed before this returns
     }
 }
 
 writer::writer(environment& store) : state_(std::make_unique<state>(store.native())) {
-    // Signals are the main thread's.
-    sigset_t all, before;
+    // Signals are handled by the main thread.
+    sigset_t all, saved;
     ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    ::pthread_sigmask(SIG_SETMASK, &all, &saved);
     state_->thread = std::thread([state = state_.get()] { state->run(); });
     ::pthread_setname_np(state_->thread.native_handle(), "latchkey-writer");
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &saved, nullptr);
 }
 
 writer::~writer() {
     stop();
 }
 
-bool writer::submit(ticket& waiting) {
-    base::check(waiting.home != nullptr, "a ticket that nobody waits for");
-    return state_->queue.push(waiting);
+bool writer::submit(ticket& ticket) {
+    base::check(ticket.executor != nullptr, "a ticket without an executor");
+    return state_->locked_out_since == 0 && state_->queue.push(ticket);
+}
+
+base::problem writer::refusal() const {
+    return state_->locked_out_since != 0 ? base::problem::store_busy : base::problem::overloaded;
+}
+
+std::string writer::lockout() const {
+    base::mono_ns const start = state_->locked_out_since;
+    if (start == 0) return {};
+    auto const seconds = (base::read_mono() - start) / base::second;
+    return state_->store.lock.holder() + " has held the write lock for " + std::to_string(seconds) +
+           " s";
+}
+
+void writer::shorten_waits() {
+    state_->store.lock.shorten_waits();
 }
 
 void writer::stop() {
@@ -162,10 +228,10 @@ base::result<std::vector<outcome>> apply(environment& store, std::vector<command
     for (std::span<job const> rest = jobs; !rest.empty();) {
         auto const result = apply_group(store.native(), rest, 0);
         if (result.failure != 0) return lmdb_error("cannot write the store", result.failure);
-        rest = rest.subspan(result.done);
+        rest = rest.subspan(result.job_count);
         more_to_purge = result.more_to_purge;
     }
-    // The server, if one runs, does the same with its next groups; this does not wait for them.
+    // A running server would do the same with its next groups; this does not wait for that.
     while (more_to_purge) {
         auto const result = apply_group(store.native(), {}, purge_posts_max);
         more_to_purge = result.more_to_purge && result.failure == 0;

@@ -77,17 +77,17 @@ base::wall_ms wall_of(ASN1_TIME const* time) {
 }
 
 std::string summarize(X509* leaf, EVP_PKEY* key, base::wall_ms now) {
-    auto const from = wall_of(X509_get0_notBefore(leaf));
-    auto const until = wall_of(X509_get0_notAfter(leaf));
+    auto const not_before = wall_of(X509_get0_notBefore(leaf));
+    auto const not_after = wall_of(X509_get0_notAfter(leaf));
     std::string text = subject_of(leaf) + " (" + names_of(leaf) + "), ";
     text.append(EVP_PKEY_id(key) == EVP_PKEY_RSA ? "RSA " : "ECDSA P-");
     text.append(std::to_string(EVP_PKEY_bits(key)))
         .append(", valid until ")
-        .append(timestamp(until));
-    if (now > until)
+        .append(timestamp(not_after));
+    if (now > not_after)
         text.append(" (warning: EXPIRED)");
-    else if (now < from)
-        text.append(" (warning: not valid before ").append(timestamp(from)).append(")");
+    else if (now < not_before)
+        text.append(" (warning: not valid before ").append(timestamp(not_before)).append(")");
     return text;
 }
 

@@ -1,3 +1,5 @@
+#include "tls/identity.hpp"
+
 #include <fcntl.h>
 #include <openssl/ec.h>
 #include <openssl/ec_key.h>
@@ -13,6 +15,7 @@
 
 #include "base/bytes.hpp"
 #include "base/check.hpp"
+#include "base/descriptor.hpp"
 #include "tls/certificate.hpp"
 #include "tls/native.hpp"
 
@@ -25,7 +28,7 @@ using certificates = std::vector<bssl::UniquePtr<X509>>;
 constexpr std::size_t pem_bytes_max = std::size_t{1} << 20;
 constexpr int rsa_bits_min = 2048;
 
-// A file's bytes, wiped when they are done with: one of the two holds the key.
+// A file's bytes, wiped by the destructor: one of the two files holds the key.
 struct secret_text {
     std::string bytes;
     secret_text() = default;
@@ -34,22 +37,20 @@ struct secret_text {
 };
 
 base::result<secret_text> read_file(std::string const& path) {
-    int const file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return base::errno_error("cannot open " + path, errno);
+    auto const file = base::open_file(path, O_RDONLY);
+    if (!file.is_open()) return base::errno_error("cannot open " + path, errno);
     secret_text text;
-    text.bytes.resize(pem_bytes_max);  // at once: growing would leave copies behind
+    text.bytes.resize(pem_bytes_max);  // at once, since growing would leave copies in memory
     std::size_t size = 0;
-    ssize_t got = 1;
-    while (got > 0 && size < pem_bytes_max) {
-        got = ::read(file, text.bytes.data() + size, pem_bytes_max - size);
-        if (got < 0 && errno == EINTR)
-            got = 1;
-        else if (got > 0)
-            size += static_cast<std::size_t>(got);
+    ssize_t count = 1;
+    while (count > 0 && size < pem_bytes_max) {
+        count = ::read(file.get(), text.bytes.data() + size, pem_bytes_max - size);
+        if (count < 0 && errno == EINTR)
+            count = 1;
+        else if (count > 0)
+            size += static_cast<std::size_t>(count);
     }
-    int const why = errno;
-    ::close(file);
-    if (got < 0) return base::errno_error("cannot read " + path, why);
+    if (count < 0) return base::errno_error("cannot read " + path, errno);
     if (size == pem_bytes_max) return base::error{path + " is not a PEM file: it is too large"};
     text.bytes.resize(size);
     return text;
@@ -62,29 +63,29 @@ bssl::UniquePtr<BIO> bio_over(std::string const& bytes) {
     return bio;
 }
 
-bool at_the_end_of_pem() {
-    auto const why = ERR_peek_last_error();
+bool is_end_of_pem() {
+    auto const error = ERR_peek_last_error();
     ERR_clear_error();
-    return ERR_GET_LIB(why) == ERR_LIB_PEM && ERR_GET_REASON(why) == PEM_R_NO_START_LINE;
+    return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
 }
 
 base::result<certificates> read_certificates(std::string const& path) {
     auto const text = read_file(path);
     if (!text) return text.error();
     auto const bio = bio_over(text->bytes);
-    certificates found;
+    certificates chain;
     while (bssl::UniquePtr<X509> next{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)})
-        found.push_back(std::move(next));
-    if (!at_the_end_of_pem())
-        return base::error{"certificate " + std::to_string(found.size() + 1) + " in " + path +
+        chain.push_back(std::move(next));
+    if (!is_end_of_pem())
+        return base::error{"certificate " + std::to_string(chain.size() + 1) + " in " + path +
                            " is not valid PEM"};
-    if (found.empty()) return base::error{path + " has no certificate in it"};
-    return found;
+    if (chain.empty()) return base::error{path + " has no certificate in it"};
+    return chain;
 }
 
-// Key files with a passphrase cannot be used by a service that starts alone.
-int no_passphrase(char*, int, int, void* asked) {
-    *static_cast<bool*>(asked) = true;
+// A service that starts unattended cannot use a key with a passphrase.
+int no_passphrase(char*, int, int, void* requested) {
+    *static_cast<bool*>(requested) = true;
     return -1;
 }
 
@@ -119,10 +120,10 @@ base::result<void> check_chain(certificates const& chain, std::string const& pat
         auto* const issued = chain[i].get();
         auto* const issuer = chain[i + 1].get();
         bssl::UniquePtr<EVP_PKEY> const key(X509_get_pubkey(issuer));
-        bool const sane = X509_check_issued(issuer, issued) == X509_V_OK && key != nullptr &&
-                          X509_verify(issued, key.get()) == 1;
+        bool const valid = X509_check_issued(issuer, issued) == X509_V_OK && key != nullptr &&
+                           X509_verify(issued, key.get()) == 1;
         ERR_clear_error();
-        if (!sane)
+        if (!valid)
             return base::error{"certificate " + std::to_string(i + 2) + " in " + path +
                                " did not issue certificate " + std::to_string(i + 1) +
                                ": order the chain from the server's own upwards"};
@@ -132,15 +133,15 @@ base::result<void> check_chain(certificates const& chain, std::string const& pat
 
 base::result<void> check_key(certificates const& chain, EVP_PKEY* key,
                              std::string const& certificate_file, std::string const& key_file) {
-    std::size_t fits = 0;
-    while (fits < chain.size() && X509_check_private_key(chain[fits].get(), key) != 1) ++fits;
+    std::size_t index = 0;
+    while (index < chain.size() && X509_check_private_key(chain[index].get(), key) != 1) ++index;
     ERR_clear_error();
-    if (fits == 0) return {};
-    if (fits == chain.size())
+    if (index == 0) return {};
+    if (index == chain.size())
         return base::error{"the key in " + key_file + " does not belong to the certificate in " +
                            certificate_file};
     return base::error{"the key in " + key_file + " belongs to certificate " +
-                       std::to_string(fits + 1) + " in " + certificate_file +
+                       std::to_string(index + 1) + " in " + certificate_file +
                        ": the server's own certificate must come first"};
 }
 
@@ -148,10 +149,10 @@ bssl::UniquePtr<CRYPTO_BUFFER> encode(X509* certificate) {
     std::uint8_t* der = nullptr;
     int const size = i2d_X509(certificate, &der);
     base::check(size > 0, "no memory for a certificate");
-    bssl::UniquePtr<CRYPTO_BUFFER> made(
+    bssl::UniquePtr<CRYPTO_BUFFER> buffer(
         CRYPTO_BUFFER_new(der, static_cast<std::size_t>(size), nullptr));
     OPENSSL_free(der);
-    return made;
+    return buffer;
 }
 
 }  // namespace
@@ -167,29 +168,29 @@ base::result<std::shared_ptr<identity const>> identity::load(std::string const& 
     auto const ordered = check_chain(*chain, certificate_file);
     if (!ordered) return ordered.error();
 
-    auto of = std::make_unique<state>();
-    for (auto const& each : *chain) of->chain.push_back(encode(each.get()));
-    of->key = std::move(*key);
-    of->valid_until = wall_of(X509_get0_notAfter(chain->front().get()));
-    of->summary = summarize(chain->front().get(), of->key.get(), base::read_clocks().wall);
-    // Whatever else BoringSSL may dislike shows now and not when the server starts.
-    if (make_native_context(*of, false) == nullptr)
+    auto native = std::make_unique<native_identity>();
+    for (auto const& each : *chain) native->chain.push_back(encode(each.get()));
+    native->key = std::move(*key);
+    native->valid_until = wall_of(X509_get0_notAfter(chain->front().get()));
+    native->summary = summarize(chain->front().get(), native->key.get(), base::read_clocks().clock);
+    // Finds anything else that BoringSSL refuses, now instead of at the start of the server.
+    if (make_ssl_context(*native, false) == nullptr)
         return base::error{"the certificate in " + certificate_file +
                            " cannot be used by a TLS server: " + std::string(queued_reason())};
-    return std::shared_ptr<identity const>(new identity(std::move(of)));
+    return std::shared_ptr<identity const>(new identity(std::move(native)));
 }
 
-identity::identity(std::unique_ptr<state> of) : state_(std::move(of)) {}
+identity::identity(std::unique_ptr<native_identity> native) : native_(std::move(native)) {}
 identity::~identity() = default;
 
 bool identity::rsa() const {
-    return state_->rsa();
+    return native_->rsa();
 }
 std::string const& identity::summary() const {
-    return state_->summary;
+    return native_->summary;
 }
 base::wall_ms identity::valid_until() const {
-    return state_->valid_until;
+    return native_->valid_until;
 }
 
 }  // namespace latchkey::tls

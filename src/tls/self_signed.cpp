@@ -1,3 +1,5 @@
+#include "tls/self_signed.hpp"
+
 #include <fcntl.h>
 #include <openssl/bn.h>
 #include <openssl/bytestring.h>
@@ -17,28 +19,29 @@
 #include <optional>
 
 #include "base/bytes.hpp"
-#include "tls/context.hpp"
+#include "base/descriptor.hpp"
 
 namespace latchkey::tls {
 
 namespace {
 
-constexpr long an_hour = 3600;
-constexpr int ten_years_of_days = 3650;
+constexpr long hour_seconds = 3600;
+constexpr int validity_days = 3650;
 
 bssl::UniquePtr<EVP_PKEY> make_key() {
     bssl::UniquePtr<EC_KEY> ec(EC_KEY_new_by_curve_name(NID_X9_62_prime256v1));
     bssl::UniquePtr<EVP_PKEY> key(EVP_PKEY_new());
-    bool const made = ec != nullptr && key != nullptr && EC_KEY_generate_key(ec.get()) == 1 &&
-                      EVP_PKEY_set1_EC_KEY(key.get(), ec.get()) == 1;
-    return made ? std::move(key) : nullptr;
+    bool const ok = ec != nullptr && key != nullptr && EC_KEY_generate_key(ec.get()) == 1 &&
+                    EVP_PKEY_set1_EC_KEY(key.get(), ec.get()) == 1;
+    return ok ? std::move(key) : nullptr;
 }
 
 bool extend(X509* certificate, int kind, char const* value) {
-    X509V3_CTX about{};
-    X509V3_set_ctx(&about, certificate, certificate, nullptr, nullptr, 0);
-    bssl::UniquePtr<X509_EXTENSION> const made(X509V3_EXT_nconf_nid(nullptr, &about, kind, value));
-    return made != nullptr && X509_add_ext(certificate, made.get(), -1) == 1;
+    X509V3_CTX context{};
+    X509V3_set_ctx(&context, certificate, certificate, nullptr, nullptr, 0);
+    bssl::UniquePtr<X509_EXTENSION> const extension(
+        X509V3_EXT_nconf_nid(nullptr, &context, kind, value));
+    return extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
 // RFC 5280 §4.1.2.2: positive, at most 20 bytes.
@@ -51,66 +54,66 @@ bool set_serial(X509* certificate) {
            BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate)) != nullptr;
 }
 
-// A certificate that is both a server's and its own trust anchor. Some verifiers refuse one with
-// CA:TRUE as a server's (webpki), others one without keyCertSign as an issuer, which is what it is
-// to itself (BoringSSL): so it has neither basicConstraints nor keyUsage, and extKeyUsage alone
-// says what it is for.
+// A certificate that is both a server's and its own trust anchor, also in OpenSSL's strict mode.
+// webpki refuses CA:TRUE in a server's certificate, BoringSSL a keyUsage without keyCertSign in an
+// issuer's. So it has neither basicConstraints nor keyUsage; extKeyUsage alone states its purpose.
 bssl::UniquePtr<X509> make_certificate(EVP_PKEY* key) {
-    bssl::UniquePtr<X509> made(X509_new());
-    if (made == nullptr) return nullptr;
-    auto* const of = made.get();
-    auto* const name = X509_get_subject_name(of);
+    bssl::UniquePtr<X509> result(X509_new());
+    if (result == nullptr) return nullptr;
+    auto* const certificate = result.get();
+    auto* const name = X509_get_subject_name(certificate);
     auto const* const common = reinterpret_cast<std::uint8_t const*>("localhost");
     bool const complete =
-        X509_set_version(of, 2) == 1 && set_serial(of) &&
-        // A clock that is a little behind accepts it too.
-        X509_gmtime_adj(X509_getm_notBefore(of), -an_hour) != nullptr &&
-        X509_time_adj_ex(X509_getm_notAfter(of), ten_years_of_days, 0, nullptr) != nullptr &&
+        X509_set_version(certificate, 2) == 1 && set_serial(certificate) &&
+        // Accepted by a clock that is slightly behind, too.
+        X509_gmtime_adj(X509_getm_notBefore(certificate), -hour_seconds) != nullptr &&
+        X509_time_adj_ex(X509_getm_notAfter(certificate), validity_days, 0, nullptr) != nullptr &&
         X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, common, -1, -1, 0) == 1 &&
-        X509_set_issuer_name(of, name) == 1 && X509_set_pubkey(of, key) == 1 &&
-        extend(of, NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1,IP:::1") &&
-        extend(of, NID_ext_key_usage, "serverAuth") &&
-        extend(of, NID_subject_key_identifier, "hash") && X509_sign(of, key, EVP_sha256()) > 0;
-    return complete ? std::move(made) : nullptr;
+        X509_set_issuer_name(certificate, name) == 1 && X509_set_pubkey(certificate, key) == 1 &&
+        extend(certificate, NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1,IP:::1") &&
+        extend(certificate, NID_ext_key_usage, "serverAuth") &&
+        extend(certificate, NID_subject_key_identifier, "hash") &&
+        X509_sign(certificate, key, EVP_sha256()) > 0;
+    return complete ? std::move(result) : nullptr;
 }
 
-// A new file beside its destination, gone again unless it was moved there.
-class file_beside {
+// A temporary file beside its destination. The destructor removes it unless it was moved there.
+class temporary_file {
   public:
-    explicit file_beside(std::string const& destination) : destination_(destination) {
+    explicit temporary_file(std::string const& destination) : destination_(destination) {
         unsigned char random[8];
         RAND_bytes(random, sizeof random);
         path_ = destination + ".new-" +
                 base::to_hex({reinterpret_cast<char const*>(random), sizeof random});
     }
-    ~file_beside() {
-        if (written_) ::unlink(path_.c_str());
+    ~temporary_file() {
+        if (exists_) ::unlink(path_.c_str());
     }
-    file_beside(file_beside const&) = delete;
-    file_beside& operator=(file_beside const&) = delete;
+    temporary_file(temporary_file const&) = delete;
+    temporary_file& operator=(temporary_file const&) = delete;
 
     base::result<void> write(std::string_view bytes) {
         int const file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (file < 0) return base::errno_error("cannot create " + path_, errno);
-        written_ = true;
-        int why = 0;
-        while (why == 0 && !bytes.empty()) {
-            auto const put = ::write(file, bytes.data(), bytes.size());
-            if (put >= 0)
-                bytes.remove_prefix(static_cast<std::size_t>(put));
+        exists_ = true;
+        int error = 0;
+        while (error == 0 && !bytes.empty()) {
+            auto const count = ::write(file, bytes.data(), bytes.size());
+            if (count >= 0)
+                bytes.remove_prefix(static_cast<std::size_t>(count));
             else if (errno != EINTR)
-                why = errno;
+                error = errno;
         }
-        if (why == 0 && ::fsync(file) != 0) why = errno;
-        if (::close(file) != 0 && why == 0) why = errno;
-        if (why != 0) return base::errno_error("cannot write " + path_, why);
+        if (error == 0 && ::fsync(file) != 0) error = errno;
+        if (::close(file) != 0 && error == 0) error = errno;
+        if (error != 0) return base::errno_error("cannot write " + path_, error);
         return {};
     }
 
     base::result<void> move() {
         if (::rename(path_.c_str(), destination_.c_str()) != 0)
             return base::errno_error("cannot rename " + path_ + " to " + destination_, errno);
-        written_ = false;
+        exists_ = false;
         return sync_folder();
     }
 
@@ -118,25 +121,24 @@ class file_beside {
     base::result<void> sync_folder() const {
         auto const slash = destination_.rfind('/');
         auto const folder = slash == std::string::npos ? "." : destination_.substr(0, slash + 1);
-        int const opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (opened < 0) return base::errno_error("cannot open " + folder, errno);
-        int const why = ::fsync(opened) == 0 ? 0 : errno;
-        ::close(opened);
-        // Some file systems cannot sync a folder, and say so with EINVAL.
-        if (why != 0 && why != EINVAL) return base::errno_error("cannot sync " + folder, why);
+        auto const directory = base::open_file(folder, O_RDONLY | O_DIRECTORY);
+        if (!directory.is_open()) return base::errno_error("cannot open " + folder, errno);
+        int const error = ::fsync(directory.get()) == 0 ? 0 : errno;
+        // Some file systems cannot sync a folder and return EINVAL.
+        if (error != 0 && error != EINVAL) return base::errno_error("cannot sync " + folder, error);
         return {};
     }
 
     std::string const destination_;
     std::string path_;
-    bool written_ = false;
+    bool exists_ = false;
 };
 
-// The BIO's own memory is wiped when it is freed, as all of BoringSSL's.
-std::string_view contents(BIO* of) {
+// BoringSSL wipes the BIO's memory when it frees it.
+std::string_view contents(BIO* bio) {
     std::uint8_t const* bytes = nullptr;
     std::size_t size = 0;
-    BIO_mem_contents(of, &bytes, &size);
+    BIO_mem_contents(bio, &bytes, &size);
     return {reinterpret_cast<char const*>(bytes), size};
 }
 
@@ -149,19 +151,18 @@ base::result<void> make_self_signed(std::string const& certificate_file,
     auto const certificate = key != nullptr ? make_certificate(key.get()) : nullptr;
     bssl::UniquePtr<BIO> const certificate_text(BIO_new(BIO_s_mem()));
     bssl::UniquePtr<BIO> const key_text(BIO_new(BIO_s_mem()));
-    bool const made = certificate != nullptr && certificate_text != nullptr &&
-                      key_text != nullptr &&
-                      PEM_write_bio_X509(certificate_text.get(), certificate.get()) == 1 &&
-                      PEM_write_bio_PKCS8PrivateKey(key_text.get(), key.get(), nullptr, nullptr, 0,
-                                                    nullptr, nullptr) == 1;
+    bool const ok = certificate != nullptr && certificate_text != nullptr && key_text != nullptr &&
+                    PEM_write_bio_X509(certificate_text.get(), certificate.get()) == 1 &&
+                    PEM_write_bio_PKCS8PrivateKey(key_text.get(), key.get(), nullptr, nullptr, 0,
+                                                  nullptr, nullptr) == 1;
     ERR_clear_error();
-    if (!made) return base::error{"cannot make a self-signed certificate: out of memory"};
+    if (!ok) return base::error{"cannot make a self-signed certificate: out of memory"};
 
-    file_beside new_key(key_file), new_certificate(certificate_file);
-    if (auto const written = new_key.write(contents(key_text.get())); !written) return written;
-    if (auto const written = new_certificate.write(contents(certificate_text.get())); !written)
-        return written;
-    if (auto const moved = new_key.move(); !moved) return moved;
+    temporary_file new_key(key_file), new_certificate(certificate_file);
+    if (auto const outcome = new_key.write(contents(key_text.get())); !outcome) return outcome;
+    if (auto const outcome = new_certificate.write(contents(certificate_text.get())); !outcome)
+        return outcome;
+    if (auto const outcome = new_key.move(); !outcome) return outcome;
     return new_certificate.move();
 }
 

@@ -4,20 +4,21 @@
 
 #include "base/bytes.hpp"
 #include "base/check.hpp"
+#include "tls/identity.hpp"
 #include "tls/native.hpp"
 #include "tls/signature_job.hpp"
 
 namespace latchkey::tls {
 
 struct session::state {
-    state(std::shared_ptr<context::state> of, signature_waiter* waiting)
-        : shared(std::move(of)), waiter(waiting), ssl(SSL_new(shared->native.get())) {}
+    state(std::shared_ptr<native_context> native, signature_waiter* signature_waiter)
+        : shared(std::move(native)), waiter(signature_waiter), ssl(SSL_new(shared->ssl.get())) {}
 
-    // What a call of BoringSSL's that gave `result`, not more than zero, means.
-    progress after(int result);
-    progress fail(std::string_view why);
+    // The progress after a call of BoringSSL that returned `result`, at most zero.
+    progress progress_of(int result);
+    progress fail(std::string_view cause);
 
-    std::shared_ptr<context::state> shared;  // before `ssl`, which uses it
+    std::shared_ptr<native_context> shared;  // before `ssl`, which uses it
     signature_waiter* waiter;
     std::shared_ptr<signature_job> job;
     record_meter meter;
@@ -30,111 +31,115 @@ struct session::state {
 
 namespace {
 
-// Binds the shared BIO to the buffers of one call, and clears what another session's failure may
-// have left in the thread's error queue.
+// Binds the shared BIO to the buffers of one call, and clears errors of other sessions from the
+// thread's error queue.
 class binding {
   public:
-    binding(wire& bound, std::string_view* in, std::string* out, record_meter& meter)
-        : bound_(bound) {
-        base::check(bound.meter == nullptr, "a TLS call within a TLS call");
-        bound_ = {.in = in, .out = out, .meter = &meter};
+    binding(wire_buffers& buffers, std::string_view* input, std::string* output,
+            record_meter& meter)
+        : buffers_(buffers) {
+        base::check(buffers.meter == nullptr, "a TLS call within a TLS call");
+        buffers_ = {.input = input, .output = output, .meter = &meter};
         ERR_clear_error();
     }
-    ~binding() { bound_ = {}; }
+    ~binding() { buffers_ = {}; }
     binding(binding const&) = delete;
     binding& operator=(binding const&) = delete;
 
   private:
-    wire& bound_;
+    wire_buffers& buffers_;
 };
 
 }  // namespace
 
-session::session(context& shared, signature_waiter* signed_)
-    : state_(std::make_unique<state>(shared.state_, signed_)) {
+session::session(context& context, signature_waiter* waiter)
+    : state_(std::make_unique<state>(context.native_, waiter)) {
     auto& own = *state_;
     base::check(own.ssl != nullptr, "no memory for a TLS session");
-    auto const& of = *own.shared;
-    base::check(signed_ != nullptr || of.signer == nullptr || !of.who->rsa(),
-                "a TLS session that cannot be told of its signature");
+    auto const& shared = *own.shared;
+    base::check(waiter != nullptr || shared.signer == nullptr || !shared.certificate->rsa(),
+                "a TLS session without a waiter for its signature");
     auto* const ssl = own.ssl.get();
     SSL_set_app_data(ssl, &own);
     SSL_set_accept_state(ssl);
-    // What the handshake was configured with is freed when it is done.
+    // Frees the handshake's configuration after the handshake.
     SSL_set_shed_handshake_config(ssl, 1);
-    SSL_set0_rbio(ssl, bssl::UpRef(of.bio).release());
-    SSL_set0_wbio(ssl, bssl::UpRef(of.bio).release());
+    SSL_set0_rbio(ssl, bssl::UpRef(shared.bio).release());
+    SSL_set0_wbio(ssl, bssl::UpRef(shared.bio).release());
 }
 
 session::~session() {
-    call_off();
+    cancel_signature();
 }
 
-progress session::handshake(std::string_view& in, std::string& out) {
+progress session::handshake(std::string_view& input, std::string& output) {
     auto& own = *state_;
     if (!own.reason.empty()) return progress::failed;
     if (own.established) return progress::done;
-    binding const bound(own.shared->bound, &in, &out, own.meter);
+    binding const bound(own.shared->buffers, &input, &output, own.meter);
     int const result = SSL_do_handshake(own.ssl.get());
-    if (result != 1) return own.after(result);
+    if (result != 1) return own.progress_of(result);
     own.established = true;
     own.job = nullptr;
+    // BoringSSL holds the tickets of TLS 1.3 back until the next write; an empty write sends them.
+    // They acknowledge the Finished of a client with Nagle's algorithm, which would wait otherwise.
+    if (SSL_version(own.ssl.get()) == TLS1_3_VERSION) SSL_write(own.ssl.get(), "", 0);
     return progress::done;
 }
 
-progress session::read(std::string_view& in, std::string& plain, std::string& out,
+progress session::read(std::string_view& input, std::string& plain, std::string& output,
                        std::size_t plain_max) {
     auto& own = *state_;
     if (!own.reason.empty()) return progress::failed;
     base::check(own.established, "a TLS session read before its handshake");
     if (own.peer_closed) return progress::closed;
-    binding const bound(own.shared->bound, &in, &out, own.meter);
+    binding const bound(own.shared->buffers, &input, &output, own.meter);
     auto& scratch = own.shared->scratch;
-    auto const before = plain.size();
-    // Whole records, so that no plaintext is ever left inside where nobody would ask for it.
-    while (plain.size() - before < plain_max) {
-        int const got = SSL_peek(own.ssl.get(), scratch.data(), static_cast<int>(scratch.size()));
-        if (got <= 0) {
-            auto const why = own.after(got);
-            if (why != progress::want_input) return why;
+    auto const initial_size = plain.size();
+    // Whole records, so that no plaintext stays in BoringSSL unread.
+    while (plain.size() - initial_size < plain_max) {
+        int const size = SSL_peek(own.ssl.get(), scratch.data(), static_cast<int>(scratch.size()));
+        if (size <= 0) {
+            auto const result = own.progress_of(size);
+            if (result != progress::want_input) return result;
             return own.meter.partial() == 0 ? progress::done : progress::want_input;
         }
-        plain.append(scratch.data(), static_cast<std::size_t>(got));
-        // Of the plaintext nothing stays but what the caller has: it may hold a key. What is taken
-        // now is the record that was just wiped.
+        plain.append(scratch.data(), static_cast<std::size_t>(size));
+        // Leaves no plaintext but the caller's copy, since it may hold a key: wipes the record,
+        // then consumes it.
         own.meter.wipe_record();
-        base::check(SSL_read(own.ssl.get(), scratch.data(), got) == got,
-                    "a TLS record that was there is not any more");
-        base::wipe(scratch.data(), static_cast<std::size_t>(got));
+        base::check(SSL_read(own.ssl.get(), scratch.data(), size) == size,
+                    "a peeked TLS record cannot be read");
+        base::wipe(scratch.data(), static_cast<std::size_t>(size));
     }
     return progress::done;
 }
 
-progress session::write(std::string_view plain, std::string& out) {
+progress session::write(std::string_view plain, std::string& output) {
     auto& own = *state_;
     if (!own.reason.empty()) return progress::failed;
     base::check(own.established && !own.closed,
-                "a TLS session written to before or after its time");
-    binding const bound(own.shared->bound, nullptr, &out, own.meter);
+                "a TLS session written to before its handshake or after its close");
+    binding const bound(own.shared->buffers, nullptr, &output, own.meter);
     while (!plain.empty()) {
-        auto const part = plain.substr(0, context::state::record_bytes_max);
+        auto const part = plain.substr(0, native_context::record_bytes_max);
         int const result = SSL_write(own.ssl.get(), part.data(), static_cast<int>(part.size()));
-        if (result <= 0) return own.after(result);
+        if (result <= 0) return own.progress_of(result);
         plain.remove_prefix(part.size());
     }
     return progress::done;
 }
 
-void session::close(std::string& out) {
+void session::close(std::string& output) {
     auto& own = *state_;
     if (!own.reason.empty() || !own.established || own.closed) return;
     own.closed = true;
-    binding const bound(own.shared->bound, nullptr, &out, own.meter);
+    binding const bound(own.shared->buffers, nullptr, &output, own.meter);
     SSL_shutdown(own.ssl.get());
 }
 
-bool session::call_off() {
-    return state_->job != nullptr && state_->job->call_off();
+bool session::cancel_signature() {
+    return state_->job != nullptr && state_->job->cancel();
 }
 
 bool session::established() const {
@@ -149,6 +154,13 @@ std::string_view session::protocol() const {
     return SSL_get_version(state_->ssl.get());
 }
 
+bool session::selected_http2() const {
+    std::uint8_t const* name = nullptr;
+    unsigned size = 0;
+    SSL_get0_alpn_selected(state_->ssl.get(), &name, &size);
+    return std::string_view(reinterpret_cast<char const*>(name), size) == alpn_http2;
+}
+
 std::size_t session::buffered() const {
     return state_->meter.partial();
 }
@@ -157,7 +169,7 @@ std::string_view session::reason() const {
     return state_->reason;
 }
 
-progress session::state::after(int result) {
+progress session::state::progress_of(int result) {
     switch (SSL_get_error(ssl.get(), result)) {
         case SSL_ERROR_WANT_READ:
             return progress::want_input;
@@ -172,21 +184,21 @@ progress session::state::after(int result) {
     }
 }
 
-progress session::state::fail(std::string_view why) {
-    reason = why;
+progress session::state::fail(std::string_view cause) {
+    reason = cause;
     ERR_clear_error();
     return progress::failed;
 }
 
 namespace {
 
-// The signature hooks (SSL_PRIVATE_KEY_METHOD), called within `handshake`.
+// The signature callbacks (SSL_PRIVATE_KEY_METHOD), called within `handshake`.
 
 session::state& state_of(SSL* ssl) {
     return *static_cast<session::state*>(SSL_get_app_data(ssl));
 }
 
-// BoringSSL leaves the alert to us.
+// BoringSSL sends no alert here.
 ssl_private_key_result_t cannot_sign(SSL* ssl) {
     SSL_send_fatal_alert(ssl, SSL_AD_INTERNAL_ERROR);
     return ssl_private_key_failure;
@@ -197,22 +209,22 @@ ssl_private_key_result_t sign(SSL* ssl, std::uint8_t*, std::size_t*, std::size_t
                               std::size_t size) {
     auto& own = state_of(ssl);
     auto job = std::make_shared<signature_job>(
-        own.shared->who->native().key.get(), algorithm,
+        own.shared->certificate->native().key.get(), algorithm,
         std::string_view(reinterpret_cast<char const*>(message), size), *own.waiter);
     if (!own.shared->signer->submit(job)) return cannot_sign(ssl);
     own.job = std::move(job);
     return ssl_private_key_retry;
 }
 
-// Key exchange by RSA is not among our ciphers.
+// None of the ciphers exchanges keys by RSA.
 ssl_private_key_result_t decrypt(SSL*, std::uint8_t*, std::size_t*, std::size_t,
                                  std::uint8_t const*, std::size_t) {
     return ssl_private_key_failure;
 }
 
-ssl_private_key_result_t complete(SSL* ssl, std::uint8_t* out, std::size_t* size,
+ssl_private_key_result_t complete(SSL* ssl, std::uint8_t* output, std::size_t* size,
                                   std::size_t size_max) {
-    auto const result = state_of(ssl).job->take(out, size, size_max);
+    auto const result = state_of(ssl).job->take(output, size, size_max);
     return result == ssl_private_key_failure ? cannot_sign(ssl) : result;
 }
 

@@ -1,5 +1,5 @@
-// One signature on its way from a session to the signing thread and back; also how a signature is
-// made at all. Shared by both threads, everything mutable is under its mutex (signing.hpp).
+// One signature: the request of a session, its computation on the signing thread, and the result.
+// Shared by both threads; all mutable state is under its mutex (signing.hpp).
 #pragma once
 
 #include <openssl/evp.h>
@@ -10,27 +10,27 @@
 #include <string>
 #include <string_view>
 
-#include "tls/signing.hpp"
+#include "tls/signature_waiter.hpp"
 
 namespace latchkey::tls {
 
 class signature_job {
   public:
-    // `waiter` is told once, unless it is called off first.
+    // `waiter` is woken once, unless the job is cancelled first.
     signature_job(EVP_PKEY* key, std::uint16_t algorithm, std::string_view message,
                   signature_waiter& waiter);
 
-    // The signing thread: makes the signature, or fails it unmade; either tells the waiter.
+    // On the signing thread: computes the signature, or fails without it; both wake the waiter.
     void run() noexcept;
-    void refuse() noexcept;
+    void fail() noexcept;
 
-    // The session's thread: true when the waiter was not told and now never will be.
-    bool call_off() noexcept;
-    // Copies the signature to `out`; `retry` while there is none.
-    ssl_private_key_result_t take(std::uint8_t* out, std::size_t* size, std::size_t size_max);
+    // On the session's thread: true when the waiter was not woken and now never will be.
+    bool cancel() noexcept;
+    // Copies the signature to `output`; `retry` while it is not ready.
+    ssl_private_key_result_t take(std::uint8_t* output, std::size_t* size, std::size_t size_max);
 
   private:
-    void finish(ssl_private_key_result_t how) noexcept;
+    void finish(ssl_private_key_result_t result) noexcept;
 
     bssl::UniquePtr<EVP_PKEY> const key_;
     std::uint16_t const algorithm_;

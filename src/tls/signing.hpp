@@ -1,13 +1,12 @@
-// One thread that makes RSA signatures, so that they (650 to 990 µs each) hold up no worker.
+// A thread for RSA signatures, so that they (650 to 990 µs each) do not block a worker.
 //
-//     tls::signing_thread signer;                 // the control thread's; outlives all contexts
-//     tls::context context(who, tickets, &signer);
+//     tls::signing_thread signer;                 // of the main thread; outlives all contexts
+//     tls::context context(identity, tickets, &signer);
 //
-// A session hands over a job that owns its bytes and a reference to the key, so neither the session
-// nor the identity has to outlive it. Session and thread meet in the job, under the job's mutex:
-// the waiter is woken with it held, and a session that goes away (or `session::call_off`) takes the
-// waiter out under it. So once a session is gone its waiter is never called, and a wake in progress
-// is waited for.
+// A session submits a job that owns its bytes and a reference to the key, so neither the session
+// nor the identity has to outlive it. Both threads synchronise on the job's mutex: the waiter is
+// woken under it, and a session that is destroyed or cancelled removes the waiter under it. So the
+// waiter of a destroyed session is never called, and the destructor waits for a wake in progress.
 #pragma once
 
 #include <condition_variable>
@@ -17,14 +16,9 @@
 #include <mutex>
 #include <thread>
 
-namespace latchkey::tls {
+#include "tls/signature_waiter.hpp"
 
-// Told, on the signing thread, that a handshake which answered `waiting` can go on; it hands that
-// on to the session's own thread. Must live until it was told or called off. `wake` may not block
-// and may not touch the session, whose thread may be waiting for it to return.
-struct signature_waiter {
-    void (*wake)(signature_waiter&) noexcept;
-};
+namespace latchkey::tls {
 
 class signature_job;
 
@@ -38,12 +32,12 @@ class signing_thread {
     signing_thread(signing_thread const&) = delete;
     signing_thread& operator=(signing_thread const&) = delete;
 
-    // Ends the thread after the signature in hand. What is still queued fails, and its waiters are
-    // told; what comes later is refused. Any thread; may be called again.
+    // Ends the thread after the current signature. Queued jobs fail and wake their waiters; later
+    // ones are refused. Any thread; may be called again.
     void stop();
 
     // For sessions, from any thread. False when the queue is full or the thread was stopped: the
-    // handshake then fails at once, which is how an overload is refused early.
+    // handshake then fails at once (load shedding).
     bool submit(std::shared_ptr<signature_job> job);
 
   private:
@@ -52,7 +46,7 @@ class signing_thread {
 
     std::size_t const jobs_max_;
     std::mutex mutex_;
-    std::condition_variable came_;
+    std::condition_variable job_queued_;
     std::deque<std::shared_ptr<signature_job>> jobs_;
     bool stopping_ = false;
     std::thread thread_;

@@ -7,36 +7,36 @@
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #include <sanitizer/asan_interface.h>
-#define LATCHKEY_POISON(at, size) ASAN_POISON_MEMORY_REGION(at, size)
-#define LATCHKEY_UNPOISON(at, size) ASAN_UNPOISON_MEMORY_REGION(at, size)
+#define LATCHKEY_POISON(address, size) ASAN_POISON_MEMORY_REGION(address, size)
+#define LATCHKEY_UNPOISON(address, size) ASAN_UNPOISON_MEMORY_REGION(address, size)
 #endif
 #endif
 #ifndef LATCHKEY_POISON
-#define LATCHKEY_POISON(at, size) (void)0
-#define LATCHKEY_UNPOISON(at, size) (void)0
+#define LATCHKEY_POISON(address, size) (void)0
+#define LATCHKEY_UNPOISON(address, size) (void)0
 #endif
 
 namespace latchkey::uring {
 namespace {
 
 void* map(std::size_t bytes) {
-    void* const at =
+    void* const memory =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return at == MAP_FAILED ? nullptr : at;
+    return memory == MAP_FAILED ? nullptr : memory;
 }
 
-// In huge pages where there are some to be had: receiving goes round all buffers, which are more
-// pages than the processor remembers.
+// Aligned for transparent huge pages: receiving cycles through all buffers, more pages than the
+// TLB holds.
 void* map_huge(std::size_t bytes) {
     constexpr std::size_t huge_page = 2 << 20;
     if (bytes % huge_page != 0) return map(bytes);
-    auto* const at = static_cast<char*>(map(bytes + huge_page));
-    if (at == nullptr) return nullptr;
-    auto const before = -reinterpret_cast<std::uintptr_t>(at) % huge_page;
-    if (before != 0) munmap(at, before);
-    munmap(at + before + bytes, huge_page - before);
-    madvise(at + before, bytes, MADV_HUGEPAGE);
-    return at + before;
+    auto* const memory = static_cast<char*>(map(bytes + huge_page));
+    if (memory == nullptr) return nullptr;
+    auto const padding = -reinterpret_cast<std::uintptr_t>(memory) % huge_page;
+    if (padding != 0) munmap(memory, padding);
+    munmap(memory + padding + bytes, huge_page - padding);
+    madvise(memory + padding, bytes, MADV_HUGEPAGE);
+    return memory + padding;
 }
 
 std::uint32_t index_of(std::uint32_t flags) {
@@ -47,24 +47,24 @@ std::uint32_t index_of(std::uint32_t flags) {
 
 base::result<std::unique_ptr<buffers>> buffers::make(ring& owner, std::uint32_t count,
                                                      std::uint32_t bytes_each) {
-    std::unique_ptr<buffers> made(new buffers(owner));
-    made->count_ = count;
-    made->bytes_each_ = bytes_each;
-    made->entries_ = static_cast<io_uring_buf_ring*>(map(count * sizeof(io_uring_buf)));
-    made->memory_ = static_cast<char*>(map_huge(std::size_t{count} * bytes_each));
-    if (made->entries_ == nullptr || made->memory_ == nullptr)
+    std::unique_ptr<buffers> pool(new buffers(owner));
+    pool->count_ = count;
+    pool->bytes_each_ = bytes_each;
+    pool->entries_ = static_cast<io_uring_buf_ring*>(map(count * sizeof(io_uring_buf)));
+    pool->memory_ = static_cast<char*>(map_huge(std::size_t{count} * bytes_each));
+    if (pool->entries_ == nullptr || pool->memory_ == nullptr)
         return base::error{"no memory for the receive buffers"};
     io_uring_buf_reg registration{};
-    registration.ring_addr = reinterpret_cast<std::uintptr_t>(made->entries_);
+    registration.ring_addr = reinterpret_cast<std::uintptr_t>(pool->entries_);
     registration.ring_entries = count;
     registration.bgid = group;
     if (int const code = io_uring_register_buf_ring(&owner.native(), &registration, 0); code < 0)
         return refusal(code);
-    io_uring_buf_ring_init(made->entries_);
-    for (std::uint32_t i = 0; i < count; ++i) made->give_back(i << IORING_CQE_BUFFER_SHIFT);
-    made->publish();
-    made->lent_ = count;
-    return made;
+    io_uring_buf_ring_init(pool->entries_);
+    for (std::uint32_t i = 0; i < count; ++i) pool->release(i << IORING_CQE_BUFFER_SHIFT);
+    pool->publish();
+    pool->available_ = count;
+    return pool;
 }
 
 buffers::~buffers() {
@@ -79,24 +79,24 @@ buffers::~buffers() {
 
 std::span<char> buffers::view(std::uint32_t flags, std::int32_t result) {
     auto const index = index_of(flags);
-    base::check(index < count_ && lent_ > 0, "a receive buffer that was not lent");
-    --lent_;
+    base::check(index < count_ && available_ > 0, "a receive buffer that the kernel did not have");
+    --available_;
     auto const size = result > 0 ? static_cast<std::size_t>(result) : 0;
-    LATCHKEY_UNPOISON(at(index), bytes_each_);
-    return {at(index), size};
+    LATCHKEY_UNPOISON(buffer(index), bytes_each_);
+    return {buffer(index), size};
 }
 
 std::string_view buffers::peek(std::uint32_t flags, std::int32_t result) const {
     auto const index = index_of(flags);
-    base::check(index < count_ && result > 0, "a look into no receive buffer");
-    LATCHKEY_UNPOISON(at(index), bytes_each_);
-    return {at(index), static_cast<std::size_t>(result)};
+    base::check(index < count_ && result > 0, "a peek into no receive buffer");
+    LATCHKEY_UNPOISON(buffer(index), bytes_each_);
+    return {buffer(index), static_cast<std::size_t>(result)};
 }
 
-void buffers::give_back(std::uint32_t flags) {
+void buffers::release(std::uint32_t flags) {
     auto const index = index_of(flags);
-    LATCHKEY_POISON(at(index), bytes_each_);
-    io_uring_buf_ring_add(entries_, at(index), bytes_each_, static_cast<unsigned short>(index),
+    LATCHKEY_POISON(buffer(index), bytes_each_);
+    io_uring_buf_ring_add(entries_, buffer(index), bytes_each_, static_cast<unsigned short>(index),
                           io_uring_buf_ring_mask(count_), returned_);
     ++returned_;
 }
@@ -104,7 +104,7 @@ void buffers::give_back(std::uint32_t flags) {
 void buffers::publish() {
     if (returned_ == 0) return;
     io_uring_buf_ring_advance(entries_, returned_);
-    lent_ += static_cast<std::uint32_t>(returned_);
+    available_ += static_cast<std::uint32_t>(returned_);
     returned_ = 0;
 }
 

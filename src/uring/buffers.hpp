@@ -1,10 +1,9 @@
-// The receive buffers of a ring, lent to the kernel (a provided-buffer ring): a multishot receive
-// takes one for each piece of data that comes, so idle connections hold none. Same thread as the
-// ring.
+// Provided receive buffers of a ring: a multishot receive takes one for each piece of data, so idle
+// connections hold none. Same thread as the ring.
 //
 //     std::span<char> bytes = buffers.view(flags, result);   // of a completion with F_BUFFER
-//     … read them in this turn …
-//     buffers.give_back(flags);                              // whatever the result was
+//     … parse them in this turn …
+//     buffers.release(flags);                                // whatever the result was
 //     buffers.publish();                                     // once a turn
 //
 // Under AddressSanitizer a buffer is poisoned while the kernel owns it.
@@ -30,28 +29,28 @@ class buffers {
     buffers(buffers const&) = delete;
     buffers& operator=(buffers const&) = delete;
 
-    // What a completion with IORING_CQE_F_BUFFER in `flags` brought; ours until it is given back.
+    // The data of a completion with IORING_CQE_F_BUFFER; valid until `release`.
     std::span<char> view(std::uint32_t flags, std::int32_t result);
-    // The same for who only looks at it ahead of that; `result` must be positive.
+    // The same without taking the buffer, for a look ahead of `view`; `result` must be positive.
     std::string_view peek(std::uint32_t flags, std::int32_t result) const;
-    void give_back(std::uint32_t flags);
-    // Tells the kernel about everything given back since the last time.
+    void release(std::uint32_t flags);
+    // Makes the buffers released since the last call available to the kernel.
     void publish();
 
-    // How many the kernel has to take from; grows with `publish`.
-    std::uint32_t lent() const { return lent_; }
+    // Buffers available to the kernel; grows with `publish`.
+    std::uint32_t available() const { return available_; }
     std::uint32_t count() const { return count_; }
 
   private:
     explicit buffers(ring& owner) : ring_(owner) {}
-    char* at(std::uint32_t index) const { return memory_ + std::size_t{index} * bytes_each_; }
+    char* buffer(std::uint32_t index) const { return memory_ + std::size_t{index} * bytes_each_; }
 
     ring& ring_;
     io_uring_buf_ring* entries_ = nullptr;
     char* memory_ = nullptr;
     std::uint32_t count_ = 0;
     std::uint32_t bytes_each_ = 0;
-    std::uint32_t lent_ = 0;
+    std::uint32_t available_ = 0;
     int returned_ = 0;
 };
 

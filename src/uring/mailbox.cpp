@@ -4,37 +4,34 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "uring/socket.hpp"
+
 namespace latchkey::uring {
 
 base::result<std::unique_ptr<mailbox>> mailbox::make(ring& owner) {
-    std::unique_ptr<mailbox> made(new mailbox(owner));
-    made->event_ = eventfd(0, EFD_CLOEXEC);
-    if (made->event_ < 0) return base::errno_error("no descriptor for a mailbox", errno);
-    made->by_event_.owner = made->by_ring_.owner = made.get();
-    // Whatever the result was: without a read nothing wakes the owner ever again.
-    made->by_event_.complete = [](operation& self, std::int32_t, std::uint32_t) {
-        auto& box = *static_cast<wake_up&>(self).owner;
-        box.armed_ = false;
-        if (!box.closing_) box.arm();
+    std::unique_ptr<mailbox> box(new mailbox(owner));
+    box->event_ = base::descriptor(eventfd(0, EFD_CLOEXEC));
+    if (!box->event_.is_open()) return base::errno_error("no descriptor for a mailbox", errno);
+    box->event_read_.owner = box->ring_message_.owner = box.get();
+    // Read again whatever the result: without a pending read nothing can wake the owner.
+    box->event_read_.complete = [](operation& self, std::int32_t, std::uint32_t) {
+        auto& owner = *static_cast<wake_up&>(self).owner;
+        owner.armed_ = false;
+        if (!owner.closing_) owner.arm();
     };
-    made->by_ring_.complete = [](operation&, std::int32_t, std::uint32_t) {};
-    made->arm();
-    return made;
-}
-
-mailbox::~mailbox() {
-    if (event_ >= 0) ::close(event_);
+    box->ring_message_.complete = [](operation&, std::int32_t, std::uint32_t) {};
+    box->arm();
+    return box;
 }
 
 void mailbox::arm() {
     armed_ = true;
-    io_uring_prep_read(ring_.submission(by_event_), event_, &count_, sizeof count_, 0);
+    io_uring_prep_read(ring_.submission(event_read_), event_.get(), &count_, sizeof count_, 0);
 }
 
 void mailbox::close() {
     closing_ = true;
-    if (armed_)
-        io_uring_prep_cancel64(ring_.submission(), reinterpret_cast<std::uintptr_t>(&by_event_), 0);
+    if (armed_) cancel(ring_, event_read_);
 }
 
 void mailbox::post(coro::resumption& node) noexcept {
@@ -43,21 +40,21 @@ void mailbox::post(coro::resumption& node) noexcept {
         node.next.store(newest, std::memory_order_relaxed);
     } while (!newest_.compare_exchange_weak(newest, &node, std::memory_order_release,
                                             std::memory_order_relaxed));
-    // Either the owner sees the node when it looks again before it sleeps, or it is seen asleep
-    // here.
+    // Store-load fence on both sides: either the owner sees the node before it sleeps, or
+    // `sleeping_` is seen here (Dekker).
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (sleeping_.load(std::memory_order_relaxed)) wake();
 }
 
 void mailbox::wake() noexcept {
-    if (!sleeping_.exchange(false, std::memory_order_relaxed)) return;  // somebody else wakes it
-    if (auto* const mine = ring::of_this_thread(); mine != nullptr && mine != &ring_) {
-        mine->wake(ring_.fd(), by_ring_);
+    if (!sleeping_.exchange(false, std::memory_order_relaxed)) return;  // another thread wakes it
+    if (auto* const own = ring::of_this_thread(); own != nullptr && own != &ring_) {
+        own->wake(ring_.fd(), ring_message_);
         return;
     }
     std::uint64_t const one = 1;
-    // It fails only when the counter is full, and then the owner has a wake-up to read.
-    [[maybe_unused]] auto const written = ::write(event_, &one, sizeof one);
+    // Fails only when the counter is full, and then a wake-up is pending.
+    [[maybe_unused]] auto const result = ::write(event_.get(), &one, sizeof one);
 }
 
 coro::resumption* mailbox::take() {

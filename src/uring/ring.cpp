@@ -5,17 +5,18 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/time_units.hpp"
 
 namespace latchkey::uring {
 namespace {
 
 thread_local ring* ring_of_thread = nullptr;
 
-// A submission whose completion nobody needs points here.
-operation const unwanted{[](operation&, std::int32_t, std::uint32_t) {}};
+// The user_data of submissions whose completion is ignored.
+operation const ignored{[](operation&, std::int32_t, std::uint32_t) {}};
 
-// What the service does with a ring. Whoever gets hold of one can do nothing else with it: a ring
-// would be a way past a filter of system calls.
+// Restrictions of the ring to what the service does: an unrestricted ring would bypass the seccomp
+// filter.
 constexpr std::uint8_t operations[] = {IORING_OP_NOP,  IORING_OP_ACCEPT,  IORING_OP_RECV,
                                        IORING_OP_SEND, IORING_OP_CLOSE,   IORING_OP_ASYNC_CANCEL,
                                        IORING_OP_READ, IORING_OP_MSG_RING};
@@ -23,7 +24,7 @@ constexpr std::uint8_t registrations[] = {IORING_REGISTER_PROBE, IORING_REGISTER
                                           IORING_UNREGISTER_PBUF_RING, IORING_REGISTER_RING_FDS,
                                           IORING_UNREGISTER_RING_FDS};
 
-// Ends the state in which the ring was made: disabled, and open to restrictions.
+// Registers the restrictions, which is possible only while the ring is disabled, and enables it.
 int restrict_and_enable(io_uring& native) {
     std::vector<io_uring_restriction> rules;
     for (auto const code : operations)
@@ -50,7 +51,7 @@ int restrict_and_enable(io_uring& native) {
 base::error refusal(int number) {
     switch (-number) {
         case ENOSYS:
-            // Podman's default profile answers as a kernel would that has none.
+            // Podman's default profile answers ENOSYS too.
             return {
                 "there is no io_uring here: Linux 6.1 or newer is needed and, in a container, a "
                 "seccomp profile that allows io_uring_setup, io_uring_enter and io_uring_register"};
@@ -76,27 +77,26 @@ base::error refusal(int number) {
 }
 
 base::result<std::unique_ptr<ring>> ring::make(ring_options options) {
-    std::unique_ptr<ring> made(new ring);
+    std::unique_ptr<ring> created(new ring);
     io_uring_params params{};
     params.flags = IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
                    IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_COOP_TASKRUN |
                    IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP |
                    IORING_SETUP_R_DISABLED;
     params.cq_entries = options.completions;
-    if (int const code = io_uring_queue_init_params(options.submissions, &made->ring_, &params);
+    if (int const code = io_uring_queue_init_params(options.submissions, &created->ring_, &params);
         code < 0) {
-        made->ring_.ring_fd = -1;
+        created->ring_.ring_fd = -1;
         return refusal(code);
     }
-    if (int const code = restrict_and_enable(made->ring_); code < 0) return refusal(code);
-    // The kernel looks SQEs up through this array; with the identity in it, moving the tail is all
-    // that a submission takes.
-    for (unsigned i = 0; i < made->ring_.sq.ring_entries; ++i) made->ring_.sq.array[i] = i;
-    // Saves the kernel a descriptor look-up per enter; without it everything works all the same.
-    io_uring_register_ring_fd(&made->ring_);
+    if (int const code = restrict_and_enable(created->ring_); code < 0) return refusal(code);
+    // The identity in the SQ's index array: submitting is then only a store to the tail.
+    for (unsigned i = 0; i < created->ring_.sq.ring_entries; ++i) created->ring_.sq.array[i] = i;
+    // Saves a descriptor look-up per enter; optional.
+    io_uring_register_ring_fd(&created->ring_);
     base::check(ring_of_thread == nullptr, "a thread has one ring");
-    ring_of_thread = made.get();
-    return made;
+    ring_of_thread = created.get();
+    return created;
 }
 
 ring::~ring() {
@@ -113,8 +113,8 @@ io_uring_sqe* ring::submission(operation& op) {
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
     while (sqe == nullptr) {
         submit(0, 0);
-        // A completion queue that is full can hold up submissions; what came is kept for the next
-        // turn, since it arrived after this turn's look at the store.
+        // A full completion queue blocks submissions. What is reaped here arrived after this turn's
+        // snapshot, so it is kept for the next turn.
         reap(early_);
         sqe = io_uring_get_sqe(&ring_);
     }
@@ -124,37 +124,37 @@ io_uring_sqe* ring::submission(operation& op) {
 }
 
 io_uring_sqe* ring::submission() {
-    return submission(const_cast<operation&>(unwanted));
+    return submission(const_cast<operation&>(ignored));
 }
 
 bool ring::has_completions() const {
     return !early_.empty() || io_uring_cq_ready(&ring_) != 0;
 }
 
-void ring::enter(bool block, base::mono_ns until) {
-    submit(block ? 1 : 0, until);
+void ring::enter(bool block, base::mono_ns deadline) {
+    submit(block ? 1 : 0, deadline);
 }
 
-int ring::submit(unsigned wait_for, base::mono_ns until) {
+int ring::submit(unsigned completions_min, base::mono_ns deadline) {
     auto& sq = ring_.sq;
     io_uring_smp_store_release(sq.ktail, sq.sqe_tail);
     unsigned const pending = sq.sqe_tail - io_uring_smp_load_acquire(sq.khead);
-    // With DEFER_TASKRUN completions are only made in an enter that asks for events.
+    // With DEFER_TASKRUN completions are posted only by an enter with GETEVENTS.
     unsigned flags = IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG;
     if (ring_.int_flags & 1) flags |= IORING_ENTER_REGISTERED_RING;
     io_uring_getevents_arg argument{};
     __kernel_timespec timeout{};
-    if (wait_for != 0 && until != 0) {
-        auto const left = std::max<base::mono_ns>(until - base::read_mono(), 0);
-        timeout.tv_sec = left / 1'000'000'000;
-        timeout.tv_nsec = left % 1'000'000'000;
+    if (completions_min != 0 && deadline != 0) {
+        auto const remaining = std::max<base::mono_ns>(deadline - base::read_mono(), 0);
+        timeout.tv_sec = remaining / base::second;
+        timeout.tv_nsec = remaining % base::second;
         argument.ts = reinterpret_cast<std::uintptr_t>(&timeout);
     }
     int const code =
-        io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), pending, wait_for, flags,
+        io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), pending, completions_min, flags,
                         reinterpret_cast<sigset_t*>(&argument), sizeof argument);
-    // EBUSY and EAGAIN: the kernel has no room or memory for more now; what was not taken stays in
-    // the queue and goes with the next turn. ETIME and EINTR are the ends of a wait.
+    // EBUSY, EAGAIN, ENOMEM: no room or memory in the kernel; the rest stays queued for the next
+    // turn. ETIME and EINTR end a wait.
     base::check(code >= 0 || code == -ETIME || code == -EINTR || code == -EBUSY ||
                     code == -EAGAIN || code == -ENOMEM,
                 "io_uring_enter failed in a way that only a bug can cause");
@@ -169,19 +169,19 @@ void ring::collect(std::vector<completion>& ready) {
 }
 
 void ring::reap(std::vector<completion>& ready) {
-    unsigned head = 0, seen = 0;
+    unsigned head = 0, count = 0;
     io_uring_cqe* cqe = nullptr;
     io_uring_for_each_cqe(&ring_, head, cqe) {
-        ++seen;
-        if (cqe->user_data == reinterpret_cast<std::uintptr_t>(&unwanted)) continue;
+        ++count;
+        if (cqe->user_data == reinterpret_cast<std::uintptr_t>(&ignored)) continue;
         ready.push_back({reinterpret_cast<operation*>(cqe->user_data), cqe->res, cqe->flags});
     }
-    io_uring_cq_advance(&ring_, seen);
+    io_uring_cq_advance(&ring_, count);
 }
 
-void ring::wake(int other_ring, operation& arrives_at) {
-    io_uring_prep_msg_ring(submission(), other_ring, 0,
-                           reinterpret_cast<std::uintptr_t>(&arrives_at), 0);
+void ring::wake(int other_ring, operation& target) {
+    io_uring_prep_msg_ring(submission(), other_ring, 0, reinterpret_cast<std::uintptr_t>(&target),
+                           0);
 }
 
 }  // namespace latchkey::uring

@@ -1,12 +1,11 @@
-// One io_uring of one thread. All waiting of a worker happens in `enter`, all completions are
-// copied in `collect`, and nothing is resumed while the completion queue is walked.
+// One io_uring of one thread. A worker waits only in `enter`; `collect` copies all completions, and
+// nothing is resumed while the completion queue is walked.
 //
-//     io_uring_sqe* sqe = ring.submission(op);  // never null: a full queue is flushed first
-//     io_uring_prep_recv(sqe, fd, …);
-//     ring.enter(true, until);                  // one system call: submits and waits
+//     uring::send(ring, op, fd, bytes);   // socket.hpp; fills ring.submission(op)
+//     ring.enter(true, deadline);         // one system call: submits and waits
 //     ring.collect(ready);
 //
-// Made and used on one thread (SINGLE_ISSUER, DEFER_TASKRUN). Linux 6.1 or newer.
+// Created and used on one thread (SINGLE_ISSUER, DEFER_TASKRUN). Linux 6.1 or newer.
 #pragma once
 
 #include <liburing.h>
@@ -26,8 +25,8 @@ struct ring_options {
     unsigned completions = 8192;
 };
 
-// Why a ring cannot be had, in one sentence with the remedy; `number`: what a call of io_uring
-// returned, a negative errno.
+// Why a ring cannot be created, in one sentence with the remedy; `number`: the negative errno that
+// a call of io_uring returned.
 base::error refusal(int number);
 
 class ring {
@@ -37,22 +36,23 @@ class ring {
     ring(ring const&) = delete;
     ring& operator=(ring const&) = delete;
 
-    // The next free SQE with `op` as its user_data. To be filled at once.
+    // The next free SQE with `op` as its user_data, to be filled at once. Never null: a full queue
+    // is submitted first.
     io_uring_sqe* submission(operation& op);
-    // The same for an operation whose completion nobody needs.
+    // The same for an operation whose completion is ignored.
     io_uring_sqe* submission();
 
-    // Submits everything prepared. With `block`, waits until a completion is there or `until`
-    // (monotonic; 0: for ever) has come.
-    void enter(bool block, base::mono_ns until);
-    // Moves every completion that is there to the end of `ready`.
+    // Submits everything prepared. With `block`, waits for a completion or until `deadline`
+    // (monotonic; 0: none).
+    void enter(bool block, base::mono_ns deadline);
+    // Appends all pending completions to `ready`.
     void collect(std::vector<completion>& ready);
     bool has_completions() const;
 
     // Posts a completion to another thread's ring, which wakes it (IORING_OP_MSG_RING).
-    void wake(int other_ring, operation& arrives_at);
+    void wake(int other_ring, operation& target);
     int fd() const { return ring_.ring_fd; }
-    // Enters that the kernel turned down for want of memory; they were tried again.
+    // Enters that the kernel refused (EBUSY, EAGAIN, ENOMEM); the next turn repeats them.
     std::uint64_t refused() const { return refused_; }
     io_uring& native() { return ring_; }
 
@@ -61,7 +61,7 @@ class ring {
 
   private:
     ring() = default;
-    int submit(unsigned wait_for, base::mono_ns until);
+    int submit(unsigned completions_min, base::mono_ns deadline);
     void reap(std::vector<completion>& ready);
 
     io_uring ring_{};

@@ -5,44 +5,44 @@
 
 namespace latchkey::uring {
 
-void timers::arm(entry& which, base::mono_ns deadline) {
-    which.deadline = deadline;
-    if (deadline == 0) return;  // its slot will find it disarmed
-    if (which.link != nullptr && which.slot_time <= deadline) return;
-    remove(which);
-    which.deadline = deadline;
-    insert(which);
+void timers::arm(entry& timer, base::mono_ns deadline) {
+    timer.deadline = deadline;
+    if (deadline == 0) return;  // found disarmed when its slot expires
+    if (timer.link != nullptr && timer.slot_time <= deadline) return;
+    remove(timer);
+    timer.deadline = deadline;
+    insert(timer);
 }
 
-void timers::insert(entry& which) {
-    // Rounded up, so that it never fires early; what lies beyond the wheel's reach waits in its
-    // last slot and is put in again from there.
-    auto number = (which.deadline + slot_ns - 1) / slot_ns;
+void timers::insert(entry& timer) {
+    // Rounded up, so that it never fires early. A deadline beyond the wheel's span waits in the
+    // last slot and is inserted again from there.
+    auto number = (timer.deadline + slot_ns - 1) / slot_ns;
     number = std::clamp<std::int64_t>(number, hand_ + 1,
                                       hand_ + static_cast<std::int64_t>(slot_count) - 1);
     auto const slot = static_cast<std::size_t>(number) % slot_count;
-    which.slot = static_cast<std::uint16_t>(slot);
-    which.slot_time = number * slot_ns;
-    which.next = slots_[slot];
-    if (which.next != nullptr) which.next->link = &which.next;
-    which.link = &slots_[slot];
-    slots_[slot] = &which;
+    timer.slot = static_cast<std::uint16_t>(slot);
+    timer.slot_time = number * slot_ns;
+    timer.next = slots_[slot];
+    if (timer.next != nullptr) timer.next->link = &timer.next;
+    timer.link = &slots_[slot];
+    slots_[slot] = &timer;
     occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
 }
 
-void timers::remove(entry& which) {
-    which.deadline = 0;
-    if (which.link == nullptr) return;
-    *which.link = which.next;
-    if (which.next != nullptr) which.next->link = which.link;
-    which.link = nullptr;
-    if (slots_[which.slot] == nullptr)
-        occupied_[which.slot / 64] &= ~(std::uint64_t{1} << (which.slot % 64));
+void timers::remove(entry& timer) {
+    timer.deadline = 0;
+    if (timer.link == nullptr) return;
+    *timer.link = timer.next;
+    if (timer.next != nullptr) timer.next->link = timer.link;
+    timer.link = nullptr;
+    if (slots_[timer.slot] == nullptr)
+        occupied_[timer.slot / 64] &= ~(std::uint64_t{1} << (timer.slot % 64));
 }
 
 void timers::expire(base::mono_ns now) {
     auto const target = now / slot_ns;
-    // After a long pause every slot is looked at once, not once per turn of the wheel.
+    // After a long pause every slot expires once, not once per revolution.
     auto const first = std::max(hand_ + 1, target - static_cast<std::int64_t>(slot_count) + 1);
     for (auto number = first; number <= target; ++number) {
         hand_ = number;
@@ -52,18 +52,18 @@ void timers::expire(base::mono_ns now) {
 }
 
 void timers::expire_slot(std::size_t slot, base::mono_ns now) {
-    // One at a time from the front: what fires may remove its neighbours.
-    while (entry* const which = slots_[slot]) {
-        auto const deadline = which->deadline;
-        remove(*which);
+    // From the front, one by one: a callback may remove its neighbours.
+    while (entry* const timer = slots_[slot]) {
+        auto const deadline = timer->deadline;
+        remove(*timer);
         if (deadline == 0) continue;
-        which->deadline = deadline;
+        timer->deadline = deadline;
         if (deadline > now) {
-            insert(*which);
+            insert(*timer);
             continue;
         }
-        which->deadline = 0;
-        which->fire(*which, now);
+        timer->deadline = 0;
+        timer->fire(*timer, now);
     }
 }
 

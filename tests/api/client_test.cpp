@@ -1,5 +1,5 @@
-// Where a request may come from (API §2): HTTPS only, proxies that are trusted, and the address
-// that a key's allowlist is asked about.
+// The origin of a request (api.md §2): HTTPS only, trusted proxies, and the address that is
+// compared with a key's allowlist.
 #include "harness.hpp"
 
 namespace latchkey::api {
@@ -13,7 +13,7 @@ TEST_F(api_test, https_only) {
     auto const loopback = model::address::parse("127.0.0.1");
     auto const stranger = model::address::parse("203.0.113.7");
     struct {
-        peer from;
+        api::peer peer;
         int status;
     } const rows[] = {
         {{.tls = true, .local = false, .client = stranger}, 200},
@@ -23,23 +23,25 @@ TEST_F(api_test, https_only) {
         {{.tls = false, .local = false, .client = stranger}, 403},
     };
     for (auto const& row : rows) {
-        at.from = row.from;
-        EXPECT_EQ(at.ask("GET /api/v1/users").status, row.status);
-        // What a stranger says about himself does not count.
-        EXPECT_EQ(at.ask("GET /api/v1/users", {}, {"X-Forwarded-Proto: https"}).status, row.status);
-        EXPECT_EQ(at.ask("GET /api/v1/users", {}, {"X-Forwarded-Proto: http"}).status, row.status);
-        EXPECT_EQ(at.exchange.client(), row.from.client);
+        service.peer = row.peer;
+        EXPECT_EQ(service.request("GET /api/v1/users").status, row.status);
+        // Forwarding fields of an untrusted peer do not count.
+        EXPECT_EQ(service.request("GET /api/v1/users", {}, {"X-Forwarded-Proto: https"}).status,
+                  row.status);
+        EXPECT_EQ(service.request("GET /api/v1/users", {}, {"X-Forwarded-Proto: http"}).status,
+                  row.status);
+        EXPECT_EQ(service.exchange.client(), row.peer.client);
     }
-    for (lines const& fields : {lines{}, lines{bearer("x")}, lines{bearer(at.key)}}) {
-        auto const made = at.ask_bare("GET /api/v1/users", {}, fields);
-        EXPECT_EQ(made.code(), "https_required");
-        EXPECT_EQ(made.field("Location"), "");
-        EXPECT_EQ(made.field("WWW-Authenticate"), "");
+    for (lines const& fields : {lines{}, lines{bearer("x")}, lines{bearer(service.key)}}) {
+        auto const response = service.request_anonymous("GET /api/v1/users", {}, fields);
+        EXPECT_EQ(response.code(), "https_required");
+        EXPECT_EQ(response.field("Location"), "");
+        EXPECT_EQ(response.field("WWW-Authenticate"), "");
     }
 }
 
-TEST_F(api_test, a_trusted_proxy_must_say_https_wherever_it_is) {
-    at.rules.trusted_proxies = {network("10.0.0.0/8"), network("127.0.0.1")};
+TEST_F(api_test, a_trusted_proxy_must_forward_https_from_any_address) {
+    service.settings.trusted_proxies = {network("10.0.0.0/8"), network("127.0.0.1")};
     struct {
         lines fields;
         int status;
@@ -62,44 +64,44 @@ TEST_F(api_test, a_trusted_proxy_must_say_https_wherever_it_is) {
     };
     for (auto const& proxy : proxies)
         for (auto const& row : rows) {
-            at.from = proxy;
-            auto const made = at.ask("GET /api/v1/users", {}, row.fields);
-            EXPECT_EQ(made.status, row.status) << (row.fields.empty() ? "-" : row.fields[0]);
-            if (row.status == 403) EXPECT_EQ(made.code(), "https_required");
+            service.peer = proxy;
+            auto const response = service.request("GET /api/v1/users", {}, row.fields);
+            EXPECT_EQ(response.status, row.status) << (row.fields.empty() ? "-" : row.fields[0]);
+            if (row.status == 403) EXPECT_EQ(response.code(), "https_required");
         }
 }
 
-TEST_F(api_test, a_proxy_that_relays_a_client_must_have_had_the_tls) {
+TEST_F(api_test, a_relaying_proxy_must_forward_https) {
     auto const stranger = model::address::parse("203.0.113.7");
     auto const loopback = model::address::parse("127.0.0.1");
     struct {
-        peer from;
+        api::peer peer;
         int status;       // without X-Forwarded-Proto
         int said_status;  // with "https"
     } const rows[] = {
         {{.relayed = true, .client = stranger}, 403, 200},
         {{.relayed = true, .client = loopback}, 403, 200},
         {{.relayed = true, .client = std::nullopt}, 403, 200},
-        // However near the connection itself is, and with TLS of ours nothing need be said.
+        // Also over a local connection; with TLS on the listener no field is needed.
         {{.local = true, .relayed = true, .client = std::nullopt}, 403, 200},
         {{.tls = true, .relayed = true, .client = stranger}, 200, 200},
     };
     for (auto const& row : rows) {
-        at.from = row.from;
-        EXPECT_EQ(at.ask("GET /api/v1/users").status, row.status);
-        EXPECT_EQ(at.ask("GET /api/v1/users", {}, {"X-Forwarded-Proto: https"}).status,
+        service.peer = row.peer;
+        EXPECT_EQ(service.request("GET /api/v1/users").status, row.status);
+        EXPECT_EQ(service.request("GET /api/v1/users", {}, {"X-Forwarded-Proto: https"}).status,
                   row.said_status);
-        // Whom the header names is not asked whom he forwards.
-        EXPECT_EQ(at.exchange.client(), row.from.client);
+        // The client that the header names is not read as a proxy itself.
+        EXPECT_EQ(service.exchange.client(), row.peer.client);
         for (lines const& fields : {lines{"X-Forwarded-Proto: http"}, lines{"X-Forwarded-Proto: "},
                                     lines{"X-Forwarded-Proto: https", "X-Forwarded-Proto: https"}})
-            EXPECT_EQ(at.ask("GET /api/v1/users", {}, fields).status, row.status);
+            EXPECT_EQ(service.request("GET /api/v1/users", {}, fields).status, row.status);
     }
 }
 
-TEST_F(api_test, the_client_is_the_right_most_entry_that_is_no_proxy) {
-    at.rules.trusted_proxies = {network("10.0.0.0/8"), network("2001:db8:1::/48")};
-    at.from = {.tls = false, .local = false, .client = model::address::parse("10.1.2.3")};
+TEST_F(api_test, the_client_is_the_right_most_entry_that_is_not_a_proxy) {
+    service.settings.trusted_proxies = {network("10.0.0.0/8"), network("2001:db8:1::/48")};
+    service.peer = {.tls = false, .local = false, .client = model::address::parse("10.1.2.3")};
     struct {
         lines fields;
         std::string_view client;  // empty: not known
@@ -119,36 +121,38 @@ TEST_F(api_test, the_client_is_the_right_most_entry_that_is_no_proxy) {
         {{"X-Forwarded-For: 198.51.100.9:4711"}, ""},
         {{"X-Forwarded-For: _hidden"}, ""},
     };
-    auto const allowed = at.add_key(
+    auto const allowed = service.add_key(
         {"*"}, {.ip_allowlist = {network("198.51.100.0/24"), network("2001:db8:2::/48")},
                 .rate_limits = {}});
     for (auto row : rows) {
         row.fields.push_back("X-Forwarded-Proto: https");
-        EXPECT_EQ(at.ask("GET /api/v1/users", {}, row.fields).status, 200);
-        auto const& client = at.exchange.client();
+        EXPECT_EQ(service.request("GET /api/v1/users", {}, row.fields).status, 200);
+        auto const& client = service.exchange.client();
         EXPECT_EQ(client ? client->text() : "", row.client) << row.fields[0];
         row.fields.push_back(bearer(allowed));
-        EXPECT_EQ(at.ask_bare("GET /api/v1/users", {}, row.fields).code(),
+        EXPECT_EQ(service.request_anonymous("GET /api/v1/users", {}, row.fields).code(),
                   row.client.empty() ? "ip_not_allowed" : "")
             << row.fields[0];
     }
 }
 
-TEST_F(api_test, a_stranger_cannot_say_who_he_is) {
-    at.rules.trusted_proxies = {network("10.0.0.0/8")};
+TEST_F(api_test, an_untrusted_peer_cannot_forward_an_address) {
+    service.settings.trusted_proxies = {network("10.0.0.0/8")};
     auto const inside = bearer(
-        at.add_key({"*"}, {.ip_allowlist = {network("198.51.100.0/24")}, .rate_limits = {}}));
-    EXPECT_EQ(at.ask_bare("GET /api/v1/users", {},
-                          {inside, "X-Forwarded-For: 198.51.100.9", "X-Forwarded-Proto: https"})
+        service.add_key({"*"}, {.ip_allowlist = {network("198.51.100.0/24")}, .rate_limits = {}}));
+    EXPECT_EQ(service
+                  .request_anonymous(
+                      "GET /api/v1/users", {},
+                      {inside, "X-Forwarded-For: 198.51.100.9", "X-Forwarded-Proto: https"})
                   .code(),
               "ip_not_allowed");
-    EXPECT_EQ(at.exchange.client()->text(), "203.0.113.7");
+    EXPECT_EQ(service.exchange.client()->text(), "203.0.113.7");
 }
 
 TEST_F(api_test, an_allowlist_names_networks) {
-    auto const key = bearer(
-        at.add_key({"*"}, {.ip_allowlist = {network("203.0.113.0/28"), network("2001:db8::/32")},
-                           .rate_limits = {}}));
+    auto const key = bearer(service.add_key(
+        {"*"}, {.ip_allowlist = {network("203.0.113.0/28"), network("2001:db8::/32")},
+                .rate_limits = {}}));
     struct {
         std::string_view client;
         std::string_view code;
@@ -162,12 +166,45 @@ TEST_F(api_test, an_allowlist_names_networks) {
         {"127.0.0.1", "ip_not_allowed"},
     };
     for (auto const& row : rows) {
-        at.from.client = model::address::parse(row.client);
-        EXPECT_EQ(at.ask_bare("GET /api/v1/users", {}, {key}).code(), row.code) << row.client;
+        service.peer.client = model::address::parse(row.client);
+        EXPECT_EQ(service.request_anonymous("GET /api/v1/users", {}, {key}).code(), row.code)
+            << row.client;
     }
-    at.from = {.tls = false, .local = true, .client = std::nullopt};
-    EXPECT_EQ(at.ask_bare("GET /api/v1/users", {}, {key}).code(), "ip_not_allowed");
-    EXPECT_EQ(at.exchange.key_id(), at.last_key());
+    service.peer = {.tls = false, .local = true, .client = std::nullopt};
+    EXPECT_EQ(service.request_anonymous("GET /api/v1/users", {}, {key}).code(), "ip_not_allowed");
+    EXPECT_EQ(service.exchange.key_id(), service.last_key());
+}
+
+// Read-ahead is allowed on a client's own connection, after its key and limits admitted it.
+TEST_F(api_test, admits_a_client_with_its_own_connection) {
+    auto const limited = service.add_key({"*"}, {.rate_limits = {{"minute", 1, 60, 0}}});
+    auto const let_in = [&](std::string_view line, lines const& fields) {
+        service.request_anonymous(line, {}, fields);
+        return service.exchange.let_in();
+    };
+    constexpr auto users = "GET /api/v1/users";
+    EXPECT_TRUE(let_in(users, {bearer(service.key)}));
+    EXPECT_TRUE(let_in("GET /api/v1/nothing", {bearer(service.key)}))
+        << "what it asks for is no matter";
+    EXPECT_FALSE(let_in(users, {}));
+    EXPECT_FALSE(let_in(users, {bearer("wrong")}));
+    EXPECT_FALSE(let_in("GET /healthz", {bearer(service.key)}));
+    EXPECT_FALSE(let_in("GET /auth", {bearer(service.key)})) << "a gateway's";
+    EXPECT_TRUE(let_in(users, {bearer(limited)}));
+    EXPECT_FALSE(let_in(users, {bearer(limited)}));
+    service.settings.trusted_proxies = {*model::cidr::parse("203.0.113.0/24")};
+    EXPECT_FALSE(let_in(users, {bearer(service.key), "X-Forwarded-Proto: https"})) << "a proxy's";
+}
+
+// Requests of one turn share a snapshot; damage that one of them met does not affect the next.
+TEST_F(api_test, a_damaged_record_affects_one_response_only) {
+    auto const first = service.add_user(), second = service.add_user();
+    service.damage_user(first);
+    auto const user = [](model::id id) { return "GET /api/v1/users/" + std::to_string(id); };
+    EXPECT_EQ(service.request(user(first)).code(), "internal_error");
+    service.same_turn = true;
+    EXPECT_EQ(service.request(user(second)).status, 200);
+    EXPECT_EQ(service.request(user(first)).code(), "internal_error");
 }
 
 }  // namespace

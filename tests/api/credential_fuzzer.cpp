@@ -1,15 +1,18 @@
-// Where a credential is, from any bytes. The first byte chooses: a head as the parser sees it, a
-// JSON body, or a key that is written in every equivalent way. Whatever is found must lie in memory
-// that was given (AddressSanitizer), equivalent ways must find the same, and afterwards the key
-// must be gone from where it lay while the message is still the same message; and a body without
-// its member is the same object without it.
+// Fuzzes the search for a credential. The first byte chooses: a head, a JSON body, or a key written
+// in every equivalent way. The key must lie in the given memory (AddressSanitizer), equivalent ways
+// must find the same key, wiping must remove it and keep the message well-formed, and a body
+// without its member must be the same object without it.
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "api/credential.hpp"
+#include "api/checks/credential.hpp"
 #include "base/bytes.hpp"
+#include "base/limits.hpp"
 #include "http/parser.hpp"
 #include "http/target.hpp"
 
@@ -19,7 +22,7 @@ using namespace latchkey;
 using api::credential;
 using api::key_source;
 using base::problem;
-using state = enum http::step::state;
+using progress = http::step::progress;
 
 void want(bool holds) {
     if (!holds) __builtin_trap();
@@ -29,90 +32,146 @@ bool is_wiped(std::string_view text) {
     return text.find_first_not_of('0') == text.npos;
 }
 
-// A head as it came over the wire, both with the query allowed and not.
+// The bytes of a head, with and without keys by query.
 void try_head(std::string bytes) {
-    http::settings const limits;
+    http::size_limits const limits;
     http::request request;
     http::framing framing;
-    if (http::parser(limits).read_head(bytes, request, framing).state != state::complete) return;
+    if (http::parser(limits).read_head(bytes, request, framing).state != progress::complete) return;
     std::string decoded;
-    auto const without = api::find_credential(request, false, decoded);
-    want(without.source != key_source::query && without.source != key_source::body);
-    auto const found = api::find_credential(request, true, decoded);
-    if (without.source != key_source::none)
-        want(found.problem != problem::none || found.source == without.source);
-    auto const size = found.key.size();
-    bool const encoded = found.key.data() == decoded.data();
+    auto const headers_only = api::find_credential(request, false, decoded);
+    want(headers_only.source != key_source::query && headers_only.source != key_source::body);
+    auto const result = api::find_credential(request, true, decoded);
+    if (headers_only.source != key_source::none)
+        want(result.problem != problem::none || result.source == headers_only.source);
+    auto const size = result.key.size();
+    bool const encoded = result.key.data() == decoded.data();
     std::string const head = bytes;
     auto const path = std::string(request.path);
     auto const fields = request.fields().size();
 
     api::wipe_credentials(request);
-    want(encoded || is_wiped(found.key));
+    want(encoded || is_wiped(result.key));
     want(bytes.size() == head.size());
     http::request again;
-    http::framing framed;
-    want(http::parser(limits).read_head(bytes, again, framed).state == state::complete);
+    http::framing second_framing;
+    want(http::parser(limits).read_head(bytes, again, second_framing).state == progress::complete);
     want(again.path == path && again.fields().size() == fields);
-    want(again.authority == request.authority && framed.body == framing.body);
+    want(again.authority == request.authority && second_framing.body == framing.body);
     std::string decoded_again;
     auto const left = api::find_credential(again, true, decoded_again);
-    want(left.problem == found.problem && left.source == found.source && is_wiped(left.key));
+    want(left.problem == result.problem && left.source == result.source && is_wiped(left.key));
     want(encoded || left.key.size() == size);
 }
 
-// A body that need not be JSON.
+// Compares with Boost.JSON's document of the same text. It has no number for 0e999, and ours keeps
+// nothing below its depth.
+bool is_same(api::json_value const& ours, boost::json::value const& theirs, std::size_t depth) {
+    bool const is_kept = depth < base::limits::json_kept_depth_max;
+    using boost::json::kind;
+    switch (theirs.kind()) {
+        case kind::null:
+            return ours.is_null();
+        case kind::bool_:
+            return ours.if_bool() && *ours.if_bool() == theirs.get_bool();
+        case kind::int64:
+            return ours.if_int64() && *ours.if_int64() == theirs.get_int64();
+        case kind::uint64:
+            return ours.if_uint64() && *ours.if_uint64() == theirs.get_uint64();
+        case kind::double_: {
+            auto const number = theirs.get_double();
+            return ours.if_double() && *ours.if_double() == (std::isnan(number) ? 0.0 : number);
+        }
+        case kind::string:
+            return ours.if_string() && *ours.if_string() == std::string_view(theirs.get_string());
+        case kind::array:
+            if (!is_kept) return ours.if_array() && ours.if_array()->empty();
+            return ours.if_array() && std::ranges::equal(*ours.if_array(), theirs.get_array(),
+                                                         [&](auto const& one, auto const& other) {
+                                                             return is_same(one, other, depth + 1);
+                                                         });
+        case kind::object:
+            break;
+    }
+    auto const* const object = ours.if_object();
+    if (!is_kept) return object && object->size() == 0;
+    return object && object->size() == theirs.get_object().size() &&
+           std::ranges::all_of(*object, [&](api::json_member const& each) {
+               auto const* const other = theirs.get_object().if_contains(each.name);
+               return other != nullptr && is_same(each.value, *other, depth + 1);
+           });
+}
+
+// A document and a scan are two readings of the same bytes: they agree on whether it is a document
+// and on the member. A document stops at its bound, and at a member that is repeated anywhere.
+void compare(api::json_document const& document, std::string_view body, credential const& result) {
+    auto const strict = api::scan_json(body, api::credential_member, api::repeats::refused);
+    if (document.excess) return;
+    want(document.root.has_value() == strict.error.empty() && document.error == strict.error);
+    want(!document.duplicate_credential || strict.repeated);
+    if (!document.root) return;
+    want(is_same(*document.root, boost::json::parse(body), 0));
+    auto const* const object = document.root->if_object();
+    auto const* const member = object ? object->if_contains(api::credential_member) : nullptr;
+    want((result.problem == problem::none) == (member != nullptr));
+    want(strict.object == (object != nullptr) && strict.has_member == (member != nullptr));
+    if (member == nullptr) return;
+    auto const* const text = member->if_string();
+    bool const fits = text != nullptr && text->size() <= base::secret::bytes_max;
+    want(result.key == (fits ? std::string_view(*text) : std::string_view()));
+}
+
+// A body, not necessarily JSON.
 void try_body(std::string body) {
     auto const document = api::read_json(body);
-    auto const found = api::find_credential(document);
+    base::secret key;
+    auto const result = api::find_credential(body, key);
+    compare(document, body, result);
     auto const parts = api::without_credential(body);
-    want(body.starts_with(parts.before) && body.ends_with(parts.behind));
-    if (document.root && document.root->is_object()) {
-        auto rest = document.root->get_object();
-        rest.erase(api::credential_member);
-        auto const left = api::read_json(std::string(parts.before) + std::string(parts.behind));
-        want(left.root && left.root->is_object() && left.root->get_object() == rest);
+    want(body.starts_with(parts.head) && body.ends_with(parts.tail));
+    if (document.root && document.root->if_object()) {
+        auto rest = *document.root;
+        rest.if_object()->erase(api::credential_member);
+        auto const left = std::string(parts.head) + std::string(parts.tail);
+        want(api::read_json(left).root && is_same(rest, boost::json::parse(left), 0));
     }
-    if (!document.root || !document.root->is_object()) {
-        want(found.problem != problem::none);
-        return;
-    }
-    bool const is_text = found.key.data() != nullptr;
-    api::wipe(found.key);
-    want(is_wiped(found.key));
-    auto const before = body.size();
+    if (result.problem != problem::none) return;
+    auto const size_before = body.size();
     api::wipe_credential(body);
-    want(body.size() == before);
+    want(body.size() == size_before);
+    base::secret zeros;
+    auto const left = api::find_credential(body, zeros);
+    want(left.problem == result.problem && left.source == result.source && is_wiped(left.key));
+    if (!document.root) return;
     auto const again = api::read_json(body);
-    want(again.root && again.root->is_object());
-    auto const left = api::find_credential(again);
-    want(left.problem == found.problem && left.source == found.source && is_wiped(left.key));
-    want((left.key.data() != nullptr) == is_text);
+    want(again.root && again.root->if_object());
+    auto const* const member = again.root->if_object()->if_contains(api::credential_member);
+    want(member != nullptr && (!member->if_string() || is_wiped(*member->if_string())));
 }
 
 credential find_by_query(std::string query, std::string& decoded) {
     http::request request;
     request.query = query;
-    auto found = api::find_credential(request, true, decoded);
-    if (found.key.data() != decoded.data()) found.key = decoded.assign(found.key);
+    auto result = api::find_credential(request, true, decoded);
+    if (result.key.data() != decoded.data()) result.key = decoded.assign(result.key);
     api::wipe_credentials(request);
     auto const value = query.substr(query.find('=') + 1);
     want(is_wiped(value));
-    return found;
+    return result;
 }
 
-// The same key in the query: as RFC 3986 has it, and with every byte written as a number.
+// The same key in the query: percent-encoded as in RFC 3986, and every byte percent-encoded.
 void try_query(std::string_view key) {
     std::string numbers;
     for (char const byte : key) numbers += "%" + base::to_hex({&byte, 1});
     std::string_view const expected =
-        key.find('\0') == key.npos ? key : std::string_view();  // no key has a NUL
+        key.find('\0') == key.npos ? key : std::string_view();  // a key has no NUL
     for (std::string const name : {"api_key", "%61pi_key", "api%5Fkey", "api%5fke%79"})
         for (auto const& value : {http::percent_encode(key), numbers}) {
             std::string decoded;
-            auto const found = find_by_query(name + "=" + value, decoded);
-            want(found.problem == problem::none && found.source == key_source::query);
-            want(found.key == expected);
+            auto const result = find_by_query(name + "=" + value, decoded);
+            want(result.problem == problem::none && result.source == key_source::query);
+            want(result.key == expected);
         }
     http::request twice;
     auto const both = "api_key=" + numbers + "&%61pi_key=";
@@ -124,29 +183,29 @@ void try_query(std::string_view key) {
 credential find_by_field(std::string_view name, std::string value, std::string& key) {
     http::request request;
     request.add(name, value);
-    auto const found = api::find_credential(request, true, key);
-    key.assign(found.key);
+    auto const result = api::find_credential(request, true, key);
+    key.assign(result.key);
     api::wipe_credentials(request);
-    want(is_wiped(found.key));
-    return found;
+    want(is_wiped(result.key));
+    return result;
 }
 
-// The same key in either field, which never begins or ends with white space.
+// The same key in either field, whose value never begins or ends with white space.
 void try_fields(std::string_view key) {
     if (!key.empty() &&
         (key.find_first_of(" \t") == 0 || key.find_last_of(" \t") == key.size() - 1))
         return;
-    std::string seen;
-    want(find_by_field("x-api-key", std::string(key), seen).source == key_source::header);
-    want(seen == key);
+    std::string result;
+    want(find_by_field("x-api-key", std::string(key), result).source == key_source::header);
+    want(result == key);
     for (std::string const scheme : {"Bearer ", "bearer ", "BEARER \t "}) {
-        want(find_by_field("Authorization", scheme + std::string(key), seen).source ==
+        want(find_by_field("Authorization", scheme + std::string(key), result).source ==
              key_source::bearer);
-        want(seen == key);
+        want(result == key);
     }
 }
 
-// The same key in a body, its name and its text written plainly and as numbers.
+// The same key in a body, its name and text written plainly and as escapes.
 void try_member(std::string_view key) {
     std::string numbers;
     for (char const byte : key) {
@@ -161,16 +220,14 @@ void try_member(std::string_view key) {
         for (auto const& text : {numbers, plain ? std::string(key) : numbers}) {
             std::string body = "{\"a\": [{\"api_key\": \"kept\"}], \"" + name + "\" : \"" + text +
                                "\", \"b\": \"api_key\"}";
-            auto const document = api::read_json(body);
-            auto const found = api::find_credential(document);
-            want(found.problem == problem::none && found.source == key_source::body);
-            want(found.key == key);
-            api::wipe(found.key);
+            base::secret copy, zeros;
+            auto const result = api::find_credential(body, copy);
+            want(result.problem == problem::none && result.source == key_source::body);
+            want(result.key == (key.size() <= base::secret::bytes_max ? key : std::string_view()));
             api::wipe_credential(body);
-            want(is_wiped(found.key));
             want(body.find("\"kept\"") != body.npos);
-            auto const again = api::read_json(body);
-            want(api::find_credential(again).key == std::string(text.size(), '0'));
+            bool const fits = text.size() <= base::secret::bytes_max;
+            want(api::find_credential(body, zeros).key == std::string(fits ? text.size() : 0, '0'));
         }
 }
 

@@ -7,22 +7,22 @@ namespace {
 
 std::uint64_t state = 1;
 
-void fill(unsigned char* to, std::size_t size) {
-    for (; size > 0; --size, ++to) {
+void fill(unsigned char* output, std::size_t size) {
+    for (; size > 0; --size, ++output) {
         state = state * 6364136223846793005u + 1442695040888963407u;  // Knuth's MMIX
-        *to = static_cast<unsigned char>(state >> 56);
+        *output = static_cast<unsigned char>(state >> 56);
     }
 }
 
 }  // namespace
 
-extern "C" int RAND_bytes(std::uint8_t* to, std::size_t size) {
-    fill(to, size);
+extern "C" int RAND_bytes(std::uint8_t* output, std::size_t size) {
+    fill(output, size);
     return 1;
 }
 
-extern "C" ssize_t getrandom(void* to, std::size_t size, unsigned) {
-    fill(static_cast<unsigned char*>(to), size);
+extern "C" ssize_t getrandom(void* output, std::size_t size, unsigned) {
+    fill(static_cast<unsigned char*>(output), size);
     return static_cast<ssize_t>(size);
 }
 

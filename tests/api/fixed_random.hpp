@@ -1,12 +1,12 @@
-// Randomness that repeats, for programs that compare two runs: linked into one, it stands in for
-// getrandom(2) and BoringSSL's generator. One thread.
+// Deterministic randomness for programs that compare two runs: replaces getrandom(2) and
+// BoringSSL's generator at link time. One thread.
 #pragma once
 
 #include <cstdint>
 
 namespace latchkey::api {
 
-// What is drawn from now on follows from `seed` alone.
+// All later numbers depend on `seed` alone.
 void fix_random(std::uint64_t seed);
 
 }  // namespace latchkey::api

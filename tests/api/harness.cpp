@@ -4,8 +4,10 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "api/documents.hpp"
+#include "api/openapi/documents.hpp"
 #include "http/write.hpp"
+#include "store/engine/environment_state.hpp"
+#include "store/engine/lmdb_value.hpp"
 
 namespace latchkey::api {
 
@@ -39,175 +41,201 @@ std::string in_chunks(std::string_view line, lines const& fields, std::string_vi
     return text.append("0\r\n\r\n");
 }
 
-// ---- the station
+// ---- the fixture
 
-station::station(std::int64_t (*wall)())
-    : shelf_(wall),
+api_fixture::api_fixture(std::int64_t (*wall)())
+    : temp_store_(wall),
       buckets_(limit::buckets::make(1024).value()),
-      desk_{rules, snapshot_, keys_, leases_, *failures_, cursors_, random_, running, &uses_} {
-    static auto const documents = make_documents(rules);
-    rules.documents = documents;
+      services_{settings, snapshot_, keys_,   leases_, *failures_,
+                cursors_, random_,   running, &uses_} {
+    static auto const documents = make_documents(settings);
+    settings.documents = documents;
     key = add_key();
 }
 
-reply station::send(std::string bytes) {
+reply api_fixture::send(std::string bytes) {
     buffer = std::move(bytes);
     committed = false;
-    snapshot_.renew();
-    keys_.follow(snapshot_);
-    http::response answer;
+    if (!same_turn) {
+        snapshot_.renew();
+        keys_.follow(snapshot_);
+    }
+    http::response response;
     http::parser parser(http_limits);
     request_.clear();
     auto const head = parser.read_head(buffer, request_, framing_);
-    if (head.state == http::step::state::refused) {
+    if (head.state == http::step::progress::refused) {
         std::string id;
-        refuse_unparsed(desk_, from, head.problem, head.detail, answer, id);
+        refuse_unparsed(services_, peer, head.problem, head.detail, response, id);
     } else {
-        EXPECT_EQ(head.state, http::step::state::complete);
-        auto then = exchange.begin(desk_, request_, framing_, from, now, answer);
-        if (then == need::body) then = take_body(parser, head.consumed, answer);
-        if (then == need::commit) {
-            answer.clear();
-            exchange.answer(desk_, commit(exchange.take_command()), answer);
+        EXPECT_EQ(head.state, http::step::progress::complete);
+        auto then = exchange.begin(services_, request_, framing_, peer, now, response);
+        if (then == next_step::read_body) then = take_body(parser, head.consumed, response);
+        if (then == next_step::commit) {
+            response.clear();
+            exchange.answer(services_, commit(exchange.take_command()), response);
         }
     }
     std::string output;
     http::date_line date;
-    http::write(answer, {.head = request_.method == http::method::head}, date.at(now.wall), output);
+    http::write(response, {.head = request_.method == http::method::head}, date.at(now.wall),
+                output);
     auto const end = output.find("\r\n\r\n");
-    reply made{answer.status, output.substr(0, end + 2), output.substr(end + 4)};
-    EXPECT_EQ(std::stoi(output.substr(9, 3)), made.status);
-    check(made);
-    return made;
+    reply result{response.status, output.substr(0, end + 2), output.substr(end + 4)};
+    EXPECT_EQ(std::stoi(output.substr(9, 3)), result.status);
+    check(result);
+    return result;
 }
 
-// A sized body lies where it came. Of a chunked one the server collects the content and reads the
-// head again from a copy: it must still be a head after credentials were wiped, and nothing may be
-// kept of the views of before, whose bytes are gone.
-need station::take_body(http::parser& parser, std::size_t from_byte, http::response& answer) {
+// A sized body stays in place. Of a chunked one the server collects the content and parses the head
+// again from a copy: it must still be well-formed after credentials were wiped, and no view of the
+// first copy, whose bytes are overwritten, may be used.
+next_step api_fixture::take_body(http::parser& parser, std::size_t from_byte,
+                                 http::response& response) {
     auto const rest = std::string_view(buffer).substr(from_byte);
-    auto wrong = base::problem::none;
+    auto error = base::problem::none;
     if (framing_.body == http::framing::body_kind::sized) {
         request_.body = rest.substr(0, framing_.content_length);
         EXPECT_EQ(request_.body.size(), framing_.content_length);
     } else {
         chunked_body.clear();
         auto const part = parser.read_body(rest, chunked_body);
-        EXPECT_NE(part.state, http::step::state::incomplete);
-        if (part.state == http::step::state::refused) wrong = part.problem;
+        EXPECT_NE(part.state, http::step::progress::incomplete);
+        if (part.state == http::step::progress::refused) error = part.problem;
         std::string copy(buffer);
         std::fill(buffer.begin(), buffer.end(), '#');
         buffer = std::move(copy);
         http::parser again(http_limits);
         request_.clear();
         auto const head = again.read_head(buffer, request_, framing_);
-        EXPECT_EQ(head.state, http::step::state::complete);
+        EXPECT_EQ(head.state, http::step::progress::complete);
         request_.body = chunked_body;
     }
-    if (wrong == base::problem::none && request_.body.size() > exchange.body_bytes_max())
-        wrong = base::problem::body_too_large;
-    if (wrong == base::problem::none) return exchange.finish(desk_, request_, now, answer);
-    exchange.refuse(desk_, wrong, "", answer);
-    EXPECT_TRUE(answer.close);
-    return need::nothing;
+    if (error == base::problem::none && request_.body.size() > exchange.body_bytes_max())
+        error = base::problem::body_too_large;
+    if (error == base::problem::none) return exchange.finish(services_, request_, now, response);
+    exchange.refuse_and_close(error, response);
+    EXPECT_TRUE(response.close);
+    return next_step::respond;
 }
 
-store::outcome station::commit(store::command what) {
+store::outcome api_fixture::commit(store::command command) {
     committed = true;
-    if (outcome_instead) return *std::exchange(outcome_instead, std::nullopt);
-    return apply(std::move(what));
+    if (next_outcome) return *std::exchange(next_outcome, std::nullopt);
+    return apply(std::move(command));
 }
 
-store::outcome station::apply(store::command what) {
+store::outcome api_fixture::apply(store::command command) {
     std::vector<store::command> commands;
-    commands.push_back(std::move(what));
-    return store::apply(shelf_.store(), std::move(commands)).value().at(0);
+    commands.push_back(std::move(command));
+    return store::apply(temp_store_.store(), std::move(commands)).value().at(0);
 }
 
-reply station::ask(std::string_view line, std::string_view body, lines fields) {
+reply api_fixture::request(std::string_view line, std::string_view body, lines fields) {
     fields.push_back(bearer(key));
     return send(request_text(line, fields, body));
 }
 
-reply station::ask_bare(std::string_view line, std::string_view body, lines const& fields) {
+reply api_fixture::request_anonymous(std::string_view line, std::string_view body,
+                                     lines const& fields) {
     return send(request_text(line, fields, body));
 }
 
-std::string station::add_key(std::vector<std::string_view> const& scopes, model::key record) {
+std::string api_fixture::add_key(std::vector<std::string_view> const& scopes, model::key record) {
     for (auto const scope : scopes) EXPECT_TRUE(record.scopes.add(scope)) << scope;
     auto const text = auth::unknown_key();
     record.start = text.substr(0, 8);
     record.last4 = text.substr(text.size() - 4);
-    last_key_ = shelf_.add(text, std::move(record));
+    last_key_ = temp_store_.add(text, std::move(record));
     secrets_.push_back(text);
     return text;
 }
 
-void station::exhaust() {
+void api_fixture::exhaust() {
     auto const policy = limit::prepare(last_key_.rate_limits, last_key_.limit_slots);
     while (buckets_->admit(last_key_.id, policy, now.mono, 1).admitted()) {
     }
 }
 
-model::id station::add_user(std::string name, std::string email) {
+model::id api_fixture::add_user(std::string name, std::string email) {
     if (email.empty()) email = "user" + std::to_string(++emails_) + "@example.com";
-    auto const made = apply({.what = store::create_user{std::move(name), std::move(email)}});
-    EXPECT_EQ(made.problem, base::problem::none);
-    return std::get<model::user>(made.record).id;
+    auto const outcome = apply({.action = store::create_user{std::move(name), std::move(email)}});
+    EXPECT_EQ(outcome.problem, base::problem::none);
+    return std::get<model::user>(outcome.record).id;
 }
 
-model::id station::add_post(model::id user, model::post_status status, std::string title) {
-    auto const made = apply({.what = store::create_post{user, std::move(title), "text", status}});
-    EXPECT_EQ(made.problem, base::problem::none);
-    return std::get<model::post>(made.record).id;
+model::id api_fixture::add_post(model::id user, model::post_status status, std::string title) {
+    auto const outcome =
+        apply({.action = store::create_post{user, std::move(title), "text", status}});
+    EXPECT_EQ(outcome.problem, base::problem::none);
+    return std::get<model::post>(outcome.record).id;
 }
 
-void station::report_uses() {
+void api_fixture::report_uses() {
     while (!uses_.empty()) {
-        auto const done = apply({.what = store::note_key_uses{uses_.take(store::key_uses_max)}});
+        auto const done = apply({.action = store::note_key_uses{uses_.take(store::key_uses_max)}});
         EXPECT_EQ(done.problem, base::problem::none);
     }
 }
 
-void station::remove_user(model::id id) {
-    EXPECT_EQ(apply({.what = store::delete_user{id}}).problem, base::problem::none);
+void api_fixture::remove_user(model::id id) {
+    EXPECT_EQ(apply({.action = store::delete_user{id}}).problem, base::problem::none);
 }
 
-void station::advance(std::int64_t milliseconds) {
+void api_fixture::damage_user(model::id id) {
+    damage(store::table::users, store::id_key(id));
+}
+
+void api_fixture::damage_key(model::id id) {
+    damage(store::table::index, store::key_key(id));
+}
+
+void api_fixture::damage(store::table table, std::string_view record_key) {
+    auto& native = temp_store_.store().native();
+    MDB_txn* txn = nullptr;
+    EXPECT_EQ(::mdb_txn_begin(native.env, nullptr, 0, &txn), 0);
+    auto name = store::val_of(record_key);
+    auto value = store::val_of("rubbish");
+    EXPECT_EQ(::mdb_put(txn, native.dbi(table), &name, &value, 0), 0);
+    EXPECT_EQ(::mdb_txn_commit(txn), 0);
+}
+
+void api_fixture::advance(std::int64_t milliseconds) {
     now.mono += milliseconds * 1'000'000;
     now.wall += milliseconds;
+    now.clock += milliseconds;
 }
 
-// ---- what every reply must be
+// ---- the checks of every reply
 
-void station::check(reply const& made) const {
+void api_fixture::check(reply const& response) const {
     for (auto const* const name : {"X-Request-Id", "X-Content-Type-Options", "Date"})
-        EXPECT_EQ(made.fields(name).size(), 1u) << name << "\n" << made.head;
-    EXPECT_EQ(made.field("X-Content-Type-Options"), "nosniff");
+        EXPECT_EQ(response.fields(name).size(), 1u) << name << "\n" << response.head;
+    EXPECT_EQ(response.field("X-Content-Type-Options"), "nosniff");
     for (auto const* const word : {"Access-Control-", "Content-Encoding", "echo.invalid"})
-        EXPECT_EQ((made.head + made.body).find(word), std::string::npos) << word;
+        EXPECT_EQ((response.head + response.body).find(word), std::string::npos) << word;
     for (auto const& secret : secrets_)
-        EXPECT_EQ((made.head + made.body).find(secret), std::string::npos) << "shows a key";
-    for (auto const& link : made.fields("Link"))
+        EXPECT_EQ((response.head + response.body).find(secret), std::string::npos) << "shows a key";
+    for (auto const& link : response.fields("Link"))
         EXPECT_EQ(link.find("api_key"), std::string::npos) << link;
-    bool const bare = made.status == 204 || made.status == 304;
-    if (bare) EXPECT_EQ(made.head.find("Content-Length"), std::string::npos);
+    bool const bare = response.status == 204 || response.status == 304;
+    if (bare) EXPECT_EQ(response.head.find("Content-Length"), std::string::npos);
     if (!bare && request_.method != http::method::head)
-        EXPECT_EQ(made.field("Content-Length"), std::to_string(made.body.size()));
-    if (request_.method == http::method::head) EXPECT_EQ(made.body, "");
-    if (made.status < 400 || made.body.empty()) return;
-    EXPECT_EQ(made.field("Content-Type"), "application/problem+json") << made.head;
-    EXPECT_EQ(made.fields("Cache-Control"), lines{"no-store"});
-    auto const id = made.field("X-Request-Id");
-    EXPECT_EQ(made.at("/status"), std::to_string(made.status));
-    EXPECT_EQ(made.at("/type"), '"' + rules.base_url + "/problems/" + made.code() + '"');
-    EXPECT_EQ(made.at("/instance"), "\"urn:request:" + id + '"');
-    EXPECT_EQ(made.at("/request_id"), '"' + id + '"');
-    EXPECT_GT(made.at("/title").size(), 2u);
-    EXPECT_GT(made.at("/detail").size(), 2u);
+        EXPECT_EQ(response.field("Content-Length"), std::to_string(response.body.size()));
+    if (request_.method == http::method::head) EXPECT_EQ(response.body, "");
+    if (response.status < 400 || response.body.empty()) return;
+    EXPECT_EQ(response.field("Content-Type"), "application/problem+json") << response.head;
+    EXPECT_EQ(response.fields("Cache-Control"), lines{"no-store"});
+    auto const id = response.field("X-Request-Id");
+    EXPECT_EQ(response.at("/status"), std::to_string(response.status));
+    EXPECT_EQ(response.at("/type"), '"' + settings.base_url + "/problems/" + response.code() + '"');
+    EXPECT_EQ(response.at("/instance"), "\"urn:request:" + id + '"');
+    EXPECT_EQ(response.at("/request_id"), '"' + id + '"');
+    EXPECT_GT(response.at("/title").size(), 2u);
+    EXPECT_GT(response.at("/detail").size(), 2u);
 }
 
-// ---- taking a reply apart
+// ---- the parts of a reply
 
 std::vector<std::string> reply::fields(std::string_view name) const {
     std::vector<std::string> values;
@@ -225,15 +253,15 @@ std::string reply::field(std::string_view name) const {
 }
 
 json::value reply::json() const {
-    json::error_code wrong;
-    auto value = json::parse(body, wrong);
-    return wrong ? json::value() : value;
+    json::error_code error;
+    auto value = json::parse(body, error);
+    return error ? json::value() : value;
 }
 
 std::string reply::at(std::string_view pointer) const {
     auto const whole = json();
-    json::error_code wrong;
-    auto const* const value = whole.find_pointer(pointer, wrong);
+    json::error_code error;
+    auto const* const value = whole.find_pointer(pointer, error);
     return value == nullptr ? std::string() : json::serialize(*value);
 }
 
@@ -245,8 +273,8 @@ std::string reply::code() const {
 std::map<std::string, std::string> reply::faults() const {
     std::map<std::string, std::string> all;
     auto const whole = json();
-    json::error_code wrong;
-    auto const* const list = whole.find_pointer("/errors", wrong);
+    json::error_code error;
+    auto const* const list = whole.find_pointer("/errors", error);
     if (list == nullptr) return all;
     for (auto const& each : list->as_array()) {
         auto const& object = each.as_object();

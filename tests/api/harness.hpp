@@ -1,11 +1,11 @@
-// A whole request at the layer's edge: bytes in, http::parser, api::exchange, the store where it
-// is a write, http::write, bytes out; with time and peer as the test says. Every reply is checked
-// for what all of them must have (API §1, §11), so each test of anything is a test of that too.
+// Whole requests at the layer's edge: bytes in, http::parser, api::exchange, the store for writes,
+// http::write, bytes out; the test sets time and peer. Every reply is checked for what all replies
+// must have (api.md §1, §11), so each test of anything is a test of that too.
 //
-//     station at;
-//     auto const made = at.ask("POST /api/v1/users", R"({"name":"Ada","email":"ada@b.c"})");
-//     EXPECT_EQ(made.status, 201);
-//     EXPECT_EQ(at.ask("GET /api/v1/users/9").code(), "not_found");
+//     api_fixture service;
+//     auto const response = service.request("POST /api/v1/users", R"({"name":"A","email":"a@b.c"})");
+//     EXPECT_EQ(response.status, 201);
+//     EXPECT_EQ(service.request("GET /api/v1/users/9").code(), "not_found");
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,11 +18,12 @@
 
 #include "api/exchange.hpp"
 #include "http/parser.hpp"
-#include "tests/auth/shelf.hpp"
+#include "store/engine/layout.hpp"
+#include "tests/auth/temp_store.hpp"
 
 namespace latchkey::api {
 
-// What came out, taken apart.
+// The bytes of a response, and its parts.
 struct reply {
     int status = 0;
     std::string head;  // the status line and the field lines, each with its CRLF
@@ -34,15 +35,15 @@ struct reply {
     std::string code() const;  // of a problem document, else empty
     // The value at a JSON pointer as text, strings with their quotes; empty when absent.
     std::string at(std::string_view pointer) const;
-    std::map<std::string, std::string> faults() const;  // what each entry of `errors` names → code
+    std::map<std::string, std::string> faults() const;  // the place of each of `errors` → code
     std::map<std::string, std::string> links() const;   // rel → target
     model::id id() const;                               // of the resource
 };
 
 using lines = std::vector<std::string>;
 
-// The bytes of a request: `line` without its version, Host, `fields` as they are, and, with a body,
-// its length and (unless the fields say another) the type JSON.
+// The bytes of a request: `line` without its version, Host, the lines of `fields`, and, with a
+// body, its length and, unless the fields have a type, the type JSON.
 std::string request_text(std::string_view line, lines const& fields = {},
                          std::string_view body = {});
 std::string in_chunks(std::string_view line, lines const& fields, std::string_view body);
@@ -50,64 +51,72 @@ inline std::string bearer(std::string_view key) {
     return "Authorization: Bearer " + std::string(key);
 }
 
-class station {
+class api_fixture {
   public:
-    // `wall`: as of auth::shelf.
-    explicit station(std::int64_t (*wall)() = nullptr);
+    // `wall`: as of auth::temp_store.
+    explicit api_fixture(std::int64_t (*wall)() = nullptr);
 
     reply send(std::string bytes);
-    // With the key `key`, and without any.
-    reply ask(std::string_view line, std::string_view body = {}, lines fields = {});
-    // More than any test sends that is about something else.
+    // With `key`.
+    reply request(std::string_view line, std::string_view body = {}, lines fields = {});
+    // Without a key.
+    reply request_anonymous(std::string_view line, std::string_view body = {},
+                            lines const& fields = {});
+
+    // More than any test sends that is not about this limit.
     static constexpr std::uint32_t failures_per_minute = 2000;
 
-    reply ask_bare(std::string_view line, std::string_view body = {}, lines const& fields = {});
-
-    // A key of these scopes without limits, unless the record has some; its text.
+    // Adds a key with these scopes, and without limits unless the record has some; returns its
+    // text.
     std::string add_key(std::vector<std::string_view> const& scopes = {"*"},
                         model::key record = {.rate_limits = {}});
-    // Takes all tokens of the key that was added last.
+    // Takes all tokens of the last key that was added.
     void exhaust();
-    auth::uses& uses() { return uses_; }
-    void report_uses();  // to the store, as a worker does every few seconds
+    auth::usage_counter& uses() { return uses_; }
+    void report_uses();  // writes them to the store, as a worker does every few seconds
     model::id last_key() const { return last_key_.id; }
     model::id add_user(std::string name = "Ada", std::string email = {});
     model::id add_post(model::id user, model::post_status status = model::post_status::draft,
                        std::string title = "A title");
     void remove_user(model::id id);
+    // Damages the record, so that it cannot be read.
+    void damage_user(model::id id);
+    void damage_key(model::id id);
     void advance(std::int64_t milliseconds);
 
-    settings rules;
-    http::settings http_limits;
-    peer from{.tls = true, .local = false, .client = model::address::parse("203.0.113.7")};
+    api::settings settings;
+    http::size_limits http_limits;
+    api::peer peer{.tls = true, .local = false, .client = model::address::parse("203.0.113.7")};
     base::instant now = base::read_clocks();
-    std::string key;     // of scope *, unlimited; what `ask` sends
+    std::string key;     // of scope *, unlimited
     std::string buffer;  // the last request, as the exchange left it
     std::string chunked_body;
-    bool committed = false;  // the last request came as far as the store
-    // What the store is to say to the next write, instead of being asked.
-    std::optional<store::outcome> outcome_instead;
+    bool committed = false;  // the last request reached the store
+    bool same_turn = false;  // the next request uses the same snapshot
+    // The outcome of the next write, which then does not reach the store.
+    std::optional<store::outcome> next_outcome;
     in_progress running;
     api::exchange exchange;
-    api::desk& desk() { return desk_; }
-    store::outcome commit(store::command what);
+    api::request_services& services() { return services_; }
+    store::outcome commit(store::command command);
 
   private:
-    need take_body(http::parser& parser, std::size_t from_byte, http::response& answer);
-    store::outcome apply(store::command what);
-    void check(reply const& made) const;
+    next_step take_body(http::parser& parser, std::size_t from_byte, http::response& response);
+    store::outcome apply(store::command command);
+    void damage(store::table table, std::string_view record_key);
+    void check(reply const& response) const;
 
-    auth::shelf shelf_;
-    store::snapshot snapshot_{shelf_.store()};
+    auth::temp_store temp_store_;
+    store::snapshot snapshot_{temp_store_.store()};
     auth::cache keys_;
     std::unique_ptr<limit::buckets> buckets_;
-    limit::leases leases_{*buckets_, {.tokens = 0}};  // none, so that every token is accounted for
-    std::unique_ptr<limit::failures> failures_ =
-        std::make_unique<limit::failures>(failures_per_minute, 1);
-    auth::seal cursors_{shelf_.store().derived_key("cursors").value()};
+    limit::leases leases_{*buckets_, {.tokens = 0}};  // no leases, so that every token is counted
+    std::unique_ptr<limit::auth_failure_limiter> failures_ =
+        std::make_unique<limit::auth_failure_limiter>(failures_per_minute, 1);
+    auth::mac cursors_{temp_store_.store().derived_key("cursors").value()};
     std::uint64_t random_ = 42;
-    auth::uses uses_;
-    api::desk desk_;
+    auth::usage_counter uses_;
+    api::request_services services_;
     http::request request_;
     http::framing framing_;
     std::vector<std::string> secrets_;
@@ -115,10 +124,10 @@ class station {
     unsigned emails_ = 0;
 };
 
-// For tests that need one station each.
+// For tests that need a service each.
 class api_test : public ::testing::Test {
   protected:
-    station at;
+    api_fixture service;
 };
 
 }  // namespace latchkey::api

@@ -1,4 +1,4 @@
-// What stands in the head of an answer whatever it is about (API §1): ids, caching, transport.
+// Header fields of every response (api.md §1): ids, caching, transport.
 #include <set>
 
 #include "base/base62.hpp"
@@ -7,24 +7,25 @@
 namespace latchkey::api {
 namespace {
 
-TEST_F(api_test, a_request_id_of_the_client_is_kept_when_it_is_one) {
+TEST_F(api_test, a_valid_request_id_of_the_client_is_kept) {
     std::string const longest(64, 'a');
     for (auto const& id : lines{"12345678", "a-b_c-D9", longest, "--------", "req_short"}) {
-        auto const made = at.ask("GET /api/v1/users", {}, {"X-Request-Id: " + id});
-        EXPECT_EQ(made.field("X-Request-Id"), id);
-        EXPECT_EQ(at.exchange.request_id(), id);
+        auto const response = service.request("GET /api/v1/users", {}, {"X-Request-Id: " + id});
+        EXPECT_EQ(response.field("X-Request-Id"), id);
+        EXPECT_EQ(service.exchange.request_id(), id);
     }
     std::set<std::string> fresh;
     for (auto const& id : lines{"", "1234567", longest + "a", "12345678!", "1234 5678", "12345678;",
                                 "1234\xc3\xa4 5678", "a.b.c.d.e", "12345678\""}) {
-        auto const made = at.ask("GET /api/v1/users/nothing", {}, {"X-Request-Id: " + id});
-        auto const given = made.field("X-Request-Id");
-        EXPECT_TRUE(given.starts_with("req_")) << id << " → " << given;
-        EXPECT_EQ(given.size(), 26u);
-        EXPECT_EQ(given.find_first_not_of(base::base62_digits, 4), given.npos);
-        EXPECT_TRUE(fresh.insert(given).second) << "an id twice";
+        auto const response =
+            service.request("GET /api/v1/users/nothing", {}, {"X-Request-Id: " + id});
+        auto const request_id = response.field("X-Request-Id");
+        EXPECT_TRUE(request_id.starts_with("req_")) << id << " → " << request_id;
+        EXPECT_EQ(request_id.size(), 26u);
+        EXPECT_EQ(request_id.find_first_not_of(base::base62_digits, 4), request_id.npos);
+        EXPECT_TRUE(fresh.insert(request_id).second) << "an id twice";
     }
-    EXPECT_TRUE(at.ask("GET /").field("X-Request-Id").starts_with("req_"));
+    EXPECT_TRUE(service.request("GET /").field("X-Request-Id").starts_with("req_"));
 }
 
 TEST_F(api_test, a_trace_is_taken_from_a_well_formed_traceparent) {
@@ -49,17 +50,17 @@ TEST_F(api_test, a_trace_is_taken_from_a_well_formed_traceparent) {
         {"", ""},
     };
     for (auto const& [field, expected] : rows) {
-        at.ask("GET /api/v1/users", {}, {"traceparent: " + field});
-        EXPECT_EQ(at.exchange.trace_id(), expected) << field;
+        service.request("GET /api/v1/users", {}, {"traceparent: " + field});
+        EXPECT_EQ(service.exchange.trace_id(), expected) << field;
     }
-    at.ask("GET /api/v1/users", {}, {"Traceparent: " + rows[0].first});
-    EXPECT_EQ(at.exchange.trace_id(), trace);
-    at.ask("GET /api/v1/users");
-    EXPECT_EQ(at.exchange.trace_id(), "") << "that of the request before";
+    service.request("GET /api/v1/users", {}, {"Traceparent: " + rows[0].first});
+    EXPECT_EQ(service.exchange.trace_id(), trace);
+    service.request("GET /api/v1/users");
+    EXPECT_EQ(service.exchange.trace_id(), "") << "that of the request before";
 }
 
 TEST_F(api_test, caching) {
-    auto const id = std::to_string(at.add_user());
+    auto const id = std::to_string(service.add_user());
     auto const user = R"({"name":"Eve","email":"eve@example.com"})";
     struct {
         std::string line;
@@ -79,63 +80,65 @@ TEST_F(api_test, caching) {
         {"DELETE /api/v1/users/" + id, "", "no-store"},
     };
     for (auto const& row : rows) {
-        auto const made = at.ask(row.line, row.body);
-        EXPECT_EQ(made.fields("Cache-Control"), lines{std::string(row.expected)}) << row.line;
+        auto const response = service.request(row.line, row.body);
+        EXPECT_EQ(response.fields("Cache-Control"), lines{std::string(row.expected)}) << row.line;
     }
 }
 
-TEST_F(api_test, vary_where_a_key_decides) {
+TEST_F(api_test, vary_where_a_key_is_needed) {
     lines const varies{"Authorization, X-API-Key"};
-    EXPECT_EQ(at.ask("GET /api/v1/users").fields("Vary"), varies);
-    EXPECT_EQ(at.ask("OPTIONS /api/v1/users").fields("Vary"), varies);
-    EXPECT_EQ(at.ask("GET /nothing").fields("Vary"), varies);
-    EXPECT_EQ(at.ask_bare("GET /api/v1/users").fields("Vary"), varies);
-    EXPECT_EQ(at.ask_bare("POST /api/v1/users", "{}").fields("Vary"), varies);
-    EXPECT_EQ(at.ask("POST /api/v1/users", R"({"name":"A","email":"a@b.c"})").fields("Vary"),
-              varies);
-    EXPECT_EQ(at.ask("GET /healthz").fields("Vary"), lines{});
+    EXPECT_EQ(service.request("GET /api/v1/users").fields("Vary"), varies);
+    EXPECT_EQ(service.request("OPTIONS /api/v1/users").fields("Vary"), varies);
+    EXPECT_EQ(service.request("GET /nothing").fields("Vary"), varies);
+    EXPECT_EQ(service.request_anonymous("GET /api/v1/users").fields("Vary"), varies);
+    EXPECT_EQ(service.request_anonymous("POST /api/v1/users", "{}").fields("Vary"), varies);
+    EXPECT_EQ(
+        service.request("POST /api/v1/users", R"({"name":"A","email":"a@b.c"})").fields("Vary"),
+        varies);
+    EXPECT_EQ(service.request("GET /healthz").fields("Vary"), lines{});
 }
 
 TEST_F(api_test, strict_transport_security_over_tls_with_a_configured_certificate) {
     peer const local{.tls = false, .local = true, .client = std::nullopt};
-    auto const tls = at.from;
+    auto const tls = service.peer;
     for (bool const configured : {true, false})
         for (bool const secure : {true, false}) {
-            at.rules.strict_transport_security = configured;
-            at.from = secure ? tls : local;
+            service.settings.strict_transport_security = configured;
+            service.peer = secure ? tls : local;
             for (auto const* const line :
                  {"GET /api/v1/users", "GET /nothing", "GET /healthz", "OPTIONS /api/v1/users"})
-                EXPECT_EQ(at.ask(line).fields("Strict-Transport-Security").size(),
+                EXPECT_EQ(service.request(line).fields("Strict-Transport-Security").size(),
                           configured && secure ? 1u : 0u)
                     << line;
         }
 }
 
-TEST_F(api_test, the_log_is_told_what_came) {
-    auto const id = std::to_string(at.add_user());
-    auto const narrow = at.add_key({"posts:read"}, {.project = "shop", .rate_limits = {}});
-    auto const key = at.last_key();
-    EXPECT_EQ(at.ask_bare("GET /users/" + id, {}, {"X-API-Key: " + narrow}).status, 403);
-    EXPECT_EQ(at.exchange.key_id(), key);
-    EXPECT_EQ(at.exchange.project(), "shop");
-    EXPECT_EQ(at.exchange.route(), "/api/v1/users/{id}");
-    EXPECT_EQ(at.exchange.source(), key_source::header);
-    // Nothing is left of it in the next request of the connection.
-    at.ask_bare("GET /nothing");
-    EXPECT_EQ(at.exchange.key_id(), 0);
-    EXPECT_EQ(at.exchange.project(), "");
-    EXPECT_EQ(at.exchange.route(), "");
-    EXPECT_EQ(at.exchange.source(), key_source::none);
+TEST_F(api_test, the_log_gets_route_key_and_source) {
+    auto const id = std::to_string(service.add_user());
+    auto const narrow = service.add_key({"posts:read"}, {.project = "shop", .rate_limits = {}});
+    auto const key = service.last_key();
+    EXPECT_EQ(service.request_anonymous("GET /users/" + id, {}, {"X-API-Key: " + narrow}).status,
+              403);
+    EXPECT_EQ(service.exchange.key_id(), key);
+    EXPECT_EQ(service.exchange.project(), "shop");
+    EXPECT_EQ(service.exchange.route(), "/api/v1/users/{id}");
+    EXPECT_EQ(service.exchange.source(), key_source::header);
+    // The next request of the connection does not have it.
+    service.request_anonymous("GET /nothing");
+    EXPECT_EQ(service.exchange.key_id(), 0);
+    EXPECT_EQ(service.exchange.project(), "");
+    EXPECT_EQ(service.exchange.route(), "");
+    EXPECT_EQ(service.exchange.source(), key_source::none);
 }
 
 TEST_F(api_test, a_key_is_named_when_it_is_refused_for_its_limits) {
-    auto const key = at.add_key({"*"}, {.rate_limits = {{"minute", 1, 60, 0}}});
-    at.exhaust();
-    at.ask_bare("GET /api/v1/users", {}, {bearer(key)});
-    EXPECT_EQ(at.exchange.key_id(), at.last_key());
-    auto const off = at.add_key({"*"}, {.expires_at = 1});
-    at.ask_bare("GET /api/v1/users", {}, {bearer(off)});
-    EXPECT_EQ(at.exchange.key_id(), at.last_key());
+    auto const key = service.add_key({"*"}, {.rate_limits = {{"minute", 1, 60, 0}}});
+    service.exhaust();
+    service.request_anonymous("GET /api/v1/users", {}, {bearer(key)});
+    EXPECT_EQ(service.exchange.key_id(), service.last_key());
+    auto const deactivated = service.add_key({"*"}, {.expires_at = 1});
+    service.request_anonymous("GET /api/v1/users", {}, {bearer(deactivated)});
+    EXPECT_EQ(service.exchange.key_id(), service.last_key());
 }
 
 }  // namespace

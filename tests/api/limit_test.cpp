@@ -1,4 +1,4 @@
-// Rate limits as a client sees them (API §10): the header fields, the refusal, what is charged.
+// Rate limits over HTTP (api.md §10): header fields, refusals, charges.
 #include "harness.hpp"
 
 namespace latchkey::api {
@@ -6,29 +6,29 @@ namespace {
 
 class limited : public api_test {
   protected:
-    reply ask(std::string_view line = "GET /api/v1/users", std::string_view body = {}) {
-        return at.ask_bare(line, body, {bearer(key)});
+    reply request(std::string_view line = "GET /api/v1/users", std::string_view body = {}) {
+        return service.request_anonymous(line, body, {bearer(key)});
     }
-    std::string key =
-        at.add_key({"users:read"}, {.rate_limits = {{"minute", 2, 60, 0}, {"hour", 100, 3600, 0}}});
+    std::string key = service.add_key(
+        {"users:read"}, {.rate_limits = {{"minute", 2, 60, 0}, {"hour", 100, 3600, 0}}});
 };
 
-TEST_F(limited, headers_say_what_is_left) {
-    auto const first = ask();
+TEST_F(limited, headers_show_the_remaining_tokens) {
+    auto const first = request();
     EXPECT_EQ(first.status, 200);
     EXPECT_EQ(first.fields("RateLimit-Policy"), lines{R"("minute";q=2;w=60, "hour";q=100;w=3600)"});
     EXPECT_EQ(first.fields("RateLimit"), lines{R"("minute";r=1;t=30, "hour";r=99;t=36)"});
     EXPECT_EQ(first.field("Retry-After"), "");
-    EXPECT_EQ(ask().field("RateLimit"), R"("minute";r=0;t=60, "hour";r=98;t=72)");
-    at.advance(30'000);
-    EXPECT_EQ(ask().field("RateLimit"), R"("minute";r=0;t=60, "hour";r=97;t=78)");
-    at.advance(3'600'000);
-    EXPECT_EQ(ask().field("RateLimit"), R"("minute";r=1;t=30, "hour";r=99;t=36)");
+    EXPECT_EQ(request().field("RateLimit"), R"("minute";r=0;t=60, "hour";r=98;t=72)");
+    service.advance(30'000);
+    EXPECT_EQ(request().field("RateLimit"), R"("minute";r=0;t=60, "hour";r=97;t=78)");
+    service.advance(3'600'000);
+    EXPECT_EQ(request().field("RateLimit"), R"("minute";r=1;t=30, "hour";r=99;t=36)");
 }
 
-TEST_F(limited, a_refusal_says_when_and_why) {
-    ask(), ask();
-    auto const refused = ask();
+TEST_F(limited, a_refusal_has_the_time_and_the_reason) {
+    request(), request();
+    auto const refused = request();
     EXPECT_EQ(refused.status, 429);
     EXPECT_EQ(refused.code(), "rate_limited");
     EXPECT_EQ(refused.fields("Retry-After"), lines{"30"});
@@ -36,29 +36,30 @@ TEST_F(limited, a_refusal_says_when_and_why) {
     EXPECT_NE(refused.field("RateLimit-Policy"), "");
     // The other limit was not charged.
     EXPECT_EQ(refused.field("RateLimit"), R"("minute";r=0;t=60, "hour";r=98;t=72)");
-    at.advance(29'001);
-    EXPECT_EQ(ask().fields("Retry-After"), lines{"1"});
-    at.advance(998);
-    EXPECT_EQ(ask().status, 429);
-    at.advance(1);
-    EXPECT_EQ(ask().status, 200);
+    service.advance(29'001);
+    EXPECT_EQ(request().fields("Retry-After"), lines{"1"});
+    service.advance(998);
+    EXPECT_EQ(request().status, 429);
+    service.advance(1);
+    EXPECT_EQ(request().status, 200);
 }
 
-TEST_F(limited, all_that_refuse_are_named) {
-    key = at.add_key({"*"}, {.rate_limits = {{"a", 1, 10, 0}, {"b", 9, 60, 0}, {"c", 1, 60, 0}}});
-    EXPECT_EQ(ask().status, 200);
-    auto const refused = ask();
+TEST_F(limited, all_violated_limits_are_named) {
+    key = service.add_key({"*"},
+                          {.rate_limits = {{"a", 1, 10, 0}, {"b", 9, 60, 0}, {"c", 1, 60, 0}}});
+    EXPECT_EQ(request().status, 200);
+    auto const refused = request();
     EXPECT_EQ(refused.at("/violated_policies"), R"(["a","c"])");
     EXPECT_EQ(refused.field("Retry-After"), "60");
 }
 
 TEST_F(limited, a_burst_is_what_the_bucket_holds) {
-    key = at.add_key({"*"}, {.rate_limits = {{"minute", 60, 60, 3}}});
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(ask().status, 200);
-    EXPECT_EQ(ask().field("Retry-After"), "1");
+    key = service.add_key({"*"}, {.rate_limits = {{"minute", 60, 60, 3}}});
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(request().status, 200);
+    EXPECT_EQ(request().field("Retry-After"), "1");
 }
 
-// Whatever the answer, once the key is good.
+// Whatever the response, once the key is accepted.
 TEST_F(limited, every_admitted_request_is_charged) {
     struct {
         std::string_view line;
@@ -69,63 +70,66 @@ TEST_F(limited, every_admitted_request_is_charged) {
         {"OPTIONS /api/v1/users", 204}, {"GET /api/v1/users?x=1", 400},
     };
     for (auto const& row : rows) {
-        at.advance(4'000'000);
-        auto const made = ask(row.line);
-        EXPECT_EQ(made.status, row.status) << row.line;
-        EXPECT_EQ(made.field("RateLimit"), R"("minute";r=1;t=30, "hour";r=99;t=36)") << row.line;
-        EXPECT_EQ(made.fields("RateLimit-Policy").size(), 1u);
+        service.advance(4'000'000);
+        auto const response = request(row.line);
+        EXPECT_EQ(response.status, row.status) << row.line;
+        EXPECT_EQ(response.field("RateLimit"), R"("minute";r=1;t=30, "hour";r=99;t=36)")
+            << row.line;
+        EXPECT_EQ(response.fields("RateLimit-Policy").size(), 1u);
     }
-    key = at.add_key({"*"}, {.rate_limits = {{"minute", 10, 60, 0}}});
-    EXPECT_EQ(ask("POST /api/v1/users", R"({"name":"A","email":"a@b.c"})").field("RateLimit"),
+    key = service.add_key({"*"}, {.rate_limits = {{"minute", 10, 60, 0}}});
+    EXPECT_EQ(request("POST /api/v1/users", R"({"name":"A","email":"a@b.c"})").field("RateLimit"),
               R"("minute";r=9;t=6)");
-    EXPECT_EQ(ask("POST /api/v1/users", "{").field("RateLimit"), R"("minute";r=8;t=12)");
-    EXPECT_EQ(ask("DELETE /api/v1/users/1").field("RateLimit"), R"("minute";r=7;t=18)");
+    EXPECT_EQ(request("POST /api/v1/users", "{").field("RateLimit"), R"("minute";r=8;t=12)");
+    EXPECT_EQ(request("DELETE /api/v1/users/1").field("RateLimit"), R"("minute";r=7;t=18)");
 }
 
 TEST_F(limited, a_request_that_is_not_admitted_is_not_charged) {
-    at.rules.trusted_proxies.clear();
-    ask();
-    at.from.tls = false;
-    EXPECT_EQ(ask().code(), "https_required");
-    EXPECT_EQ(ask().field("RateLimit"), "");
-    at.from.tls = true;
-    EXPECT_EQ(at.ask_bare("GET /api/v1/users", {}, {bearer(key), bearer(key)}).field("RateLimit"),
+    service.settings.trusted_proxies.clear();
+    request();
+    service.peer.tls = false;
+    EXPECT_EQ(request().code(), "https_required");
+    EXPECT_EQ(request().field("RateLimit"), "");
+    service.peer.tls = true;
+    EXPECT_EQ(service.request_anonymous("GET /api/v1/users", {}, {bearer(key), bearer(key)})
+                  .field("RateLimit"),
               "");
-    EXPECT_EQ(ask().status, 200);
-    EXPECT_EQ(ask().status, 429);
+    EXPECT_EQ(request().status, 200);
+    EXPECT_EQ(request().status, 429);
 }
 
-TEST_F(limited, a_key_is_charged_once_however_it_came) {
-    key = at.add_key({"*"}, {.rate_limits = {{"minute", 60, 60, 0}}});
+TEST_F(limited, a_key_is_charged_once_in_whichever_way_it_was_sent) {
+    key = service.add_key({"*"}, {.rate_limits = {{"minute", 60, 60, 0}}});
     auto const body = R"({"name":"A","email":"a@b.c","api_key":")" + key + "\"}";
-    EXPECT_EQ(at.ask_bare("POST /api/v1/users", body).field("RateLimit"), R"("minute";r=59;t=1)");
-    EXPECT_EQ(at.ask_bare("GET /api/v1/users?api_key=" + key).field("RateLimit"),
+    EXPECT_EQ(service.request_anonymous("POST /api/v1/users", body).field("RateLimit"),
+              R"("minute";r=59;t=1)");
+    EXPECT_EQ(service.request_anonymous("GET /api/v1/users?api_key=" + key).field("RateLimit"),
               R"("minute";r=58;t=2)");
 }
 
 TEST_F(limited, keys_have_limits_of_their_own) {
-    ask(), ask();
-    EXPECT_EQ(ask().status, 429);
-    key = at.add_key({"*"}, {.rate_limits = {{"minute", 2, 60, 0}}});
-    EXPECT_EQ(ask().status, 200);
+    request(), request();
+    EXPECT_EQ(request().status, 429);
+    key = service.add_key({"*"}, {.rate_limits = {{"minute", 2, 60, 0}}});
+    EXPECT_EQ(request().status, 200);
 }
 
 TEST_F(limited, an_unlimited_key_has_no_such_fields) {
     for (auto const* const line : {"GET /api/v1/users", "GET /nothing", "OPTIONS /api/v1/users"}) {
-        auto const made = at.ask(line);
-        EXPECT_EQ(made.field("RateLimit"), "");
-        EXPECT_EQ(made.field("RateLimit-Policy"), "");
+        auto const response = service.request(line);
+        EXPECT_EQ(response.field("RateLimit"), "");
+        EXPECT_EQ(response.field("RateLimit-Policy"), "");
     }
-    // Nor does the one after a limited one on the same connection.
-    EXPECT_NE(ask().field("RateLimit"), "");
-    EXPECT_EQ(at.ask("GET /api/v1/users").field("RateLimit"), "");
-    EXPECT_EQ(at.ask("GET /healthz").field("RateLimit"), "");
-    EXPECT_EQ(at.ask_bare("GET /api/v1/users").field("RateLimit"), "");
+    // Neither does the request after a limited one on the same connection.
+    EXPECT_NE(request().field("RateLimit"), "");
+    EXPECT_EQ(service.request("GET /api/v1/users").field("RateLimit"), "");
+    EXPECT_EQ(service.request("GET /healthz").field("RateLimit"), "");
+    EXPECT_EQ(service.request_anonymous("GET /api/v1/users").field("RateLimit"), "");
 }
 
 TEST_F(limited, the_limits_of_a_new_key) {
-    key = at.add_key({"*"}, {});
-    EXPECT_EQ(ask().field("RateLimit-Policy"), R"("minute";q=600;w=60, "hour";q=20000;w=3600)");
+    key = service.add_key({"*"}, {});
+    EXPECT_EQ(request().field("RateLimit-Policy"), R"("minute";q=600;w=60, "hour";q=20000;w=3600)");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What a worker that has too much in hand says instead of serving (API §10): at once, before it
-// looks at the key, and never to those that only ask whether the service lives.
+// Load shedding (api.md §10): an overloaded worker refuses before it reads the key, except for
+// health checks.
 #include "api/route.hpp"
 #include "harness.hpp"
 
@@ -8,14 +8,16 @@ namespace {
 
 class overload : public api_test {
   protected:
-    // The answer of turn_away, or nothing where it leaves the request to `begin`.
+    // The response of turn_away; nullopt if it leaves the request to `begin`.
     std::optional<http::response> turn_away(std::string_view line, lines const& fields = {}) {
         bytes_ = request_text(line, fields);
-        http::parser parser(at.http_limits);
+        http::parser parser(service.http_limits);
         request_.clear();
-        EXPECT_EQ(parser.read_head(bytes_, request_, framing_).state, http::step::state::complete);
+        EXPECT_EQ(parser.read_head(bytes_, request_, framing_).state,
+                  http::step::progress::complete);
         http::response answer;
-        if (!at.exchange.turn_away(at.desk(), request_, at.from, answer)) return std::nullopt;
+        if (!service.exchange.turn_away(service.services(), request_, service.peer, answer))
+            return std::nullopt;
         return answer;
     }
 
@@ -24,9 +26,9 @@ class overload : public api_test {
     http::framing framing_;
 };
 
-TEST_F(overload, is_said_with_the_time_to_wait) {
+TEST_F(overload, is_answered_with_retry_after) {
     auto const answer =
-        turn_away("GET /api/v1/users", {bearer(at.key), "X-Request-Id: mine-12345"});
+        turn_away("GET /api/v1/users", {bearer(service.key), "X-Request-Id: mine-12345"});
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->status, 503);
     EXPECT_EQ(answer->code, base::problem::overloaded);
@@ -36,38 +38,53 @@ TEST_F(overload, is_said_with_the_time_to_wait) {
     EXPECT_EQ(answer->find("Cache-Control"), "no-store");
     EXPECT_NE(answer->body.find(R"("code":"overloaded")"), std::string::npos);
     EXPECT_FALSE(answer->close) << "the next one may fare better";
-    EXPECT_EQ(at.exchange.request_id(), "mine-12345");
-    EXPECT_EQ(at.exchange.route(), "/api/v1/users");
+    EXPECT_EQ(service.exchange.request_id(), "mine-12345");
+    EXPECT_EQ(service.exchange.route(), "/api/v1/users");
 }
 
-// A flood must not be cheaper to send with a good key, nor tell good keys from bad.
-TEST_F(overload, looks_at_no_key_and_charges_none) {
-    auto const key = at.add_key({"*"}, {.rate_limits = {{"minute", 2, 60, 0}}});
+// For a request that was not parsed, with Retry-After too.
+TEST_F(overload, is_answered_with_retry_after_when_nothing_was_read) {
+    for (auto const problem : {base::problem::overloaded, base::problem::request_timeout,
+                               base::problem::malformed_request}) {
+        http::response answer;
+        std::string id;
+        refuse_unparsed(service.services(), service.peer, problem, "", answer, id);
+        EXPECT_EQ(answer.code, problem);
+        EXPECT_EQ(answer.find("Retry-After"), problem == base::problem::overloaded ? "1" : "");
+        EXPECT_EQ(answer.find("X-Request-Id"), id);
+        EXPECT_TRUE(answer.close);
+    }
+}
+
+// A flood with a valid key must not be served, and the refusal must not tell valid keys from
+// others.
+TEST_F(overload, reads_no_key_and_charges_none) {
+    auto const key = service.add_key({"*"}, {.rate_limits = {{"minute", 2, 60, 0}}});
     for (auto const& fields : {lines{bearer(key)}, lines{bearer("rubbish")}, lines{}}) {
         auto const answer = turn_away("POST /api/v1/users", fields);
         ASSERT_TRUE(answer);
         EXPECT_EQ(answer->status, 503);
         EXPECT_EQ(answer->find("RateLimit"), "");
         EXPECT_EQ(answer->find("WWW-Authenticate"), "");
-        EXPECT_EQ(at.exchange.key_id(), 0);
+        EXPECT_EQ(service.exchange.key_id(), 0);
     }
-    EXPECT_TRUE(at.uses().empty());
-    EXPECT_EQ(at.ask_bare("GET /api/v1/users", {}, {bearer(key)}).field("RateLimit"),
+    EXPECT_TRUE(service.uses().empty());
+    EXPECT_EQ(service.request_anonymous("GET /api/v1/users", {}, {bearer(key)}).field("RateLimit"),
               R"("minute";r=1;t=30)");
 }
 
-TEST_F(overload, wipes_the_key_all_the_same) {
+TEST_F(overload, wipes_the_key_nevertheless) {
     for (auto const& [line, fields] :
-         {std::pair{"GET /api/v1/users", lines{bearer(at.key)}},
-          std::pair{"GET /api/v1/users", lines{"X-API-Key: " + at.key}}}) {
+         {std::pair{"GET /api/v1/users", lines{bearer(service.key)}},
+          std::pair{"GET /api/v1/users", lines{"X-API-Key: " + service.key}}}) {
         ASSERT_TRUE(turn_away(line, fields));
-        EXPECT_EQ(bytes_.find(at.key), std::string::npos);
+        EXPECT_EQ(bytes_.find(service.key), std::string::npos);
     }
-    ASSERT_TRUE(turn_away("GET /api/v1/users?api_key=" + at.key));
-    EXPECT_EQ(bytes_.find(at.key), std::string::npos);
+    ASSERT_TRUE(turn_away("GET /api/v1/users?api_key=" + service.key));
+    EXPECT_EQ(bytes_.find(service.key), std::string::npos);
 }
 
-// Unknown paths too: who has no key learns nothing.
+// Unknown paths too: a client without a key must not learn which paths exist.
 TEST_F(overload, refuses_everything_that_needs_a_key) {
     for (auto const* const line :
          {"GET /api/v1/users/1", "DELETE /api/v1/users/1", "OPTIONS /api/v1/users", "GET /users",
@@ -78,16 +95,16 @@ TEST_F(overload, refuses_everything_that_needs_a_key) {
     }
 }
 
-TEST_F(overload, leaves_the_open_paths_alone) {
+TEST_F(overload, does_not_affect_public_paths) {
     for (auto const& each : routes()) {
-        if (!std::holds_alternative<open>(each.run)) continue;
+        if (!std::holds_alternative<public_route>(each.run)) continue;
         auto path = std::string(each.pattern);
         if (auto const i = path.find("{code}"); i != path.npos) path.replace(i, 6, "overloaded");
         EXPECT_FALSE(turn_away("GET " + path)) << path;
-        // The same exchange then serves it.
-        EXPECT_EQ(at.ask_bare("GET " + path).status, 200) << path;
+        // The same exchange serves it afterwards.
+        EXPECT_EQ(service.request_anonymous("GET " + path).status, 200) << path;
     }
-    EXPECT_FALSE(turn_away("GET /healthz", {bearer(at.key)}));
+    EXPECT_FALSE(turn_away("GET /healthz", {bearer(service.key)}));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-// Once a connection is warm, a GET of a user, a post or a list of them allocates nothing, from the
-// bytes of the request to those of the answer (src/README.md, the rules).
+// On a warm connection a GET of a user, a post or a list of them allocates nothing, from the bytes
+// of the request to those of the response (docs/architecture.md, "Rules").
 #include <gtest/gtest.h>
 
 #include "api/exchange.hpp"
 #include "http/parser.hpp"
 #include "http/write.hpp"
-#include "tests/auth/shelf.hpp"
+#include "tests/auth/temp_store.hpp"
 #include "tests/limit/allocations.hpp"
 
 namespace latchkey::api {
@@ -17,11 +17,11 @@ class steady : public ::testing::Test {
         model::key record;
         record.scopes.add("*");
         record.rate_limits = {{"minute", 1'000'000, 60, 0}, {"hour", 60'000'000, 3600, 0}};
-        key_ = shelf_.add_fresh(std::move(record));
+        key_ = temp_store_.add_fresh(std::move(record));
         std::vector<store::command> commands(2);
-        commands[0].what = store::create_user{"Ada \"the\" first", "ada@example.com"};
-        commands[1].what = store::create_post{1, "A title", std::string(3000, 'x')};
-        auto const done = store::apply(shelf_.store(), std::move(commands)).value();
+        commands[0].action = store::create_user{"Ada \"the\" first", "ada@example.com"};
+        commands[1].action = store::create_post{1, "A title", std::string(3000, 'x')};
+        auto const done = store::apply(temp_store_.store(), std::move(commands)).value();
         for (auto const& each : done) EXPECT_EQ(each.problem, base::problem::none);
     }
 
@@ -34,7 +34,7 @@ class steady : public ::testing::Test {
                extra_ + "\r\n";
     }
 
-    // One turn of a worker with one request in it; the status.
+    // Runs one turn of a worker with one request; returns the status.
     int turn(std::string const& text) {
         now_.mono += 1'000'000'000;
         input_.assign(text);
@@ -43,8 +43,9 @@ class steady : public ::testing::Test {
         answer_.clear();
         output_.clear();
         auto const head = parser_.read_head(input_, request_, framing_);
-        if (head.state != http::step::state::complete) return 0;
-        if (exchange_.begin(desk_, request_, framing_, from_, now_, answer_) != need::nothing)
+        if (head.state != http::step::progress::complete) return 0;
+        if (exchange_.begin(services_, request_, framing_, peer_, now_, answer_) !=
+            next_step::respond)
             return 0;
         http::write(answer_, {}, date_.at(now_.wall), output_);
         parser_.next();
@@ -55,39 +56,41 @@ class steady : public ::testing::Test {
         auto const text = request_for(target);
         EXPECT_EQ(turn(text), expected) << output_;
         turn(text);
-        auto const before = test::allocations();
+        auto const count = test::allocations();
         bool right = true;
         for (int i = 0; i < 100; ++i) right &= turn(text) == expected;
-        auto const after = test::allocations();
+        auto const count_after = test::allocations();
         EXPECT_TRUE(right);
-        return after - before;
+        return count_after - count;
     }
 
     void SetUp() override {
         if (!test::counts_allocations()) GTEST_SKIP();
     }
 
-    auth::shelf shelf_;
+    auth::temp_store temp_store_;
     std::string key_;
-    settings rules_;
-    http::settings limits_;
-    store::snapshot snapshot_{shelf_.store()};
+    settings settings_;
+    http::size_limits limits_;
+    store::snapshot snapshot_{temp_store_.store()};
     auth::cache keys_;
     std::unique_ptr<limit::buckets> buckets_ = limit::buckets::make(64).value();
     std::uint64_t random_ = 1;
-    std::unique_ptr<limit::failures> failures_ = std::make_unique<limit::failures>(30, 1);
+    std::unique_ptr<limit::auth_failure_limiter> failures_ =
+        std::make_unique<limit::auth_failure_limiter>(30, 1);
     limit::leases leases_{*buckets_};
-    auth::seal cursors_{shelf_.store().derived_key("cursors").value()};
-    auth::uses uses_;
+    auth::mac cursors_{temp_store_.store().derived_key("cursors").value()};
+    auth::usage_counter uses_;
     in_progress running_;
-    desk desk_{rules_, snapshot_, keys_, leases_, *failures_, cursors_, random_, running_, &uses_};
+    request_services services_{settings_, snapshot_, keys_,    leases_, *failures_,
+                               cursors_,  random_,   running_, &uses_};
     http::parser parser_{limits_};
     http::request request_;
     http::framing framing_;
     http::response answer_;
     http::date_line date_;
     exchange exchange_;
-    peer from_{.tls = true, .local = false, .client = model::address::parse("203.0.113.7")};
+    peer peer_{.tls = true, .local = false, .client = model::address::parse("203.0.113.7")};
     base::instant now_ = base::read_clocks();
     std::string input_, output_;
     std::string extra_;  // field lines
@@ -104,16 +107,17 @@ TEST_F(steady, nor_does_one_without_the_prefix) {
 
 TEST_F(steady, nor_does_a_list_by_page_or_by_cursor) {
     std::vector<store::command> commands(3);
-    for (auto& each : commands) each.what = store::create_post{1, "A title", "text"};
-    store::apply(shelf_.store(), std::move(commands)).value();
+    for (auto& each : commands) each.action = store::create_post{1, "A title", "text"};
+    store::apply(temp_store_.store(), std::move(commands)).value();
     EXPECT_EQ(allocations_of("/api/v1/users?limit=5"), 0u);
     for (std::string const target : {"/api/v1/posts?limit=2", "/api/v1/users/1/posts?limit=2",
                                      "/api/v1/posts?author=1&status=draft&limit=2&sort=-id"}) {
         EXPECT_EQ(allocations_of(target), 0u) << target;
         std::string_view const mark = "\"next_cursor\":\"";
-        auto const at = output_.find(mark);
-        ASSERT_NE(at, output_.npos) << output_;
-        EXPECT_EQ(allocations_of(target + "&cursor=" + output_.substr(at + mark.size(), 32)), 0u);
+        auto const position = output_.find(mark);
+        ASSERT_NE(position, output_.npos) << output_;
+        EXPECT_EQ(allocations_of(target + "&cursor=" + output_.substr(position + mark.size(), 32)),
+                  0u);
     }
 }
 
@@ -125,8 +129,8 @@ TEST_F(steady, nor_does_a_304) {
     EXPECT_EQ(allocations_of("/api/v1/posts?limit=2", 304), 0u);
 }
 
-// The counter counts: a refusal makes text.
-TEST_F(steady, would_notice) {
+// The counter works: a refusal allocates.
+TEST_F(steady, detects_allocations) {
     EXPECT_GE(allocations_of("/api/v1/users/77", 404), 100u);
 }
 

@@ -1,6 +1,6 @@
-// Two stations that are the same in everything, for fuzzers that ask both the same thing in two
-// ways. Clock and randomness stand still, and what was written is undone before the next input, so
-// an input finds what it found the first time.
+// Two fixtures in the same state, for fuzzers that give both the same input in two ways. Clock and
+// randomness are fixed, and writes are undone before the next input, so that each input finds the
+// same state.
 #pragma once
 
 #include <cstdlib>
@@ -17,8 +17,8 @@ inline void want(bool holds) {
     if (!holds) __builtin_trap();
 }
 
-// To be called once, by LLVMFuzzerInitialize: stores lie in memory, and what the harness expects of
-// its own counts as a finding.
+// Call once, in LLVMFuzzerInitialize: stores are in memory, and a failed expectation of the harness
+// counts as a finding.
 inline void prepare_fuzzer() {
     if (std::filesystem::is_directory("/dev/shm")) ::setenv("TMPDIR", "/dev/shm", 1);
     testing::GTEST_FLAG(throw_on_failure) = true;
@@ -30,18 +30,18 @@ class twins {
 
     twins() { make_both(); }
 
-    // Both, as they were when they were made.
+    // Both in their initial state.
     void begin() {
-        if (std::exchange(written_, false)) make_both();
-        for (auto* const each : {&*first_, &*second_}) each->desk().random = 42;
+        if (std::exchange(changed_, false)) make_both();
+        for (auto* const each : {&*first_, &*second_}) each->services().random = 42;
     }
-    station& first() { return turn_to(*first_); }
-    station& second() { return turn_to(*second_); }
-    // They are not what they were any more.
-    void written() { written_ = true; }
+    api_fixture& first() { return turn_to(*first_); }
+    api_fixture& second() { return turn_to(*second_); }
+    // A write has changed them.
+    void mark_changed() { changed_ = true; }
 
   private:
-    static station& turn_to(station& one) {
+    static api_fixture& turn_to(api_fixture& one) {
         fix_random(2);
         return one;
     }
@@ -49,20 +49,20 @@ class twins {
         make(first_);
         make(second_);
     }
-    static void make(std::optional<station>& one) {
+    static void make(std::optional<api_fixture>& one) {
         fix_random(1);
         one.reset();
         one.emplace([] { return now.wall; });
         one->now = now;
-        one->from = {.tls = true, .local = false, .relayed = false, .client = std::nullopt};
+        one->peer = {.tls = true, .local = false, .relayed = false, .client = std::nullopt};
         auto const user = one->add_user("Ada", "ada@example.com");
         one->add_post(user, model::post_status::published, "First");
         one->add_post(user, model::post_status::draft, "Second");
     }
 
-    std::optional<station> first_;
-    std::optional<station> second_;
-    bool written_ = false;
+    std::optional<api_fixture> first_;
+    std::optional<api_fixture> second_;
+    bool changed_ = false;
 };
 
 }  // namespace latchkey::api

@@ -1,6 +1,6 @@
-// The form of a key against a second implementation of it, written from API §4 alone: bit by bit
-// and digit by digit. The first byte chooses whether the text is taken as it is, or given a
-// checksum that is right, or that and then one other character.
+// The form of a key against a reference implementation, written from api.md §4 alone: bit by bit
+// and digit by digit. The first byte selects whether the text is used as it is, gets a valid
+// checksum, or also has one character changed after that.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ constexpr std::string_view alphabet =
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 constexpr std::size_t checked = 42;
 
-void want(bool holds) {
+void require(bool holds) {
     if (!holds) __builtin_trap();
 }
 
@@ -35,26 +35,27 @@ std::string reference_checksum(std::string_view text) {
     return digits;
 }
 
-bool is_of(std::string_view text, std::string_view allowed) {
+bool consists_of(std::string_view text, std::string_view allowed) {
     return text.find_first_not_of(allowed) == text.npos;
 }
 
 bool reference_form(std::string_view text) {
-    return text.size() == 48 && is_of(text, alphabet) &&
+    return text.size() == 48 && consists_of(text, alphabet) &&
            text.substr(checked) == reference_checksum(text.substr(0, checked));
 }
 
 bool reference_imported(std::string_view text) {
     static std::string const allowed = std::string(alphabet) + "_.~+/=-";
-    return text.size() >= 32 && text.size() <= 256 && is_of(text, allowed);
+    return text.size() >= 32 && text.size() <= 256 && consists_of(text, allowed);
 }
 
 void compare(std::string_view text) {
-    // In memory of its own size, so that a look beyond its end is seen.
+    // In memory of exactly its size, so that a read beyond its end is detected.
     std::string const copy(text);
-    want(latchkey::auth::has_key_form(copy) == reference_form(copy));
-    want(latchkey::auth::has_imported_form(copy) == reference_imported(copy));
-    want(latchkey::auth::is_key_prefix(copy) == (copy.size() == 4 && is_of(copy, alphabet)));
+    require(latchkey::auth::has_key_form(copy) == reference_form(copy));
+    require(latchkey::auth::has_imported_form(copy) == reference_imported(copy));
+    require(latchkey::auth::is_key_prefix(copy) ==
+            (copy.size() == 4 && consists_of(copy, alphabet)));
 }
 
 }  // namespace
@@ -69,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     if (data[0] % 4 == 3) text.resize(checked, 'x');
     text += reference_checksum(text);
     compare(text);
-    if (data[0] % 4 == 3) want(latchkey::auth::has_key_form(text));
+    if (data[0] % 4 == 3) require(latchkey::auth::has_key_form(text));
     text[data[0] % text.size()] ^= static_cast<char>(data[size - 1]);
     compare(text);
     return 0;

@@ -1,7 +1,8 @@
-// Whether the way that a presented key takes tells how much of it is right. Time cannot be asked in
-// a test (bench/micro/key_timing.cpp asks it), but instructions can: they are counted, one by one,
-// for keys that have more and more of a real one. After these two functions only the SHA-256 of
-// the whole key is looked at, which a changed character changes altogether.
+// Timing side channel of the key check: the number of executed instructions must not depend on how
+// much of a key is right. A test cannot measure time (bench/micro/key_timing.cpp does), so it
+// counts instructions with single steps, for keys that share more and more with a real one. After
+// these two functions only the SHA-256 of the whole key is used, which any changed character
+// changes.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -18,23 +19,23 @@
 namespace latchkey::auth {
 namespace {
 
-// An instrumented build looks twice at what lies at the end of a table, and six digits of the
-// checksum, which is no secret, are looked up in one.
+// AddressSanitizer checks a look-up at the end of a table twice, and six digits of the checksum,
+// which is no secret, are looked up in one.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define LATCHKEY_INSTRUMENTED 1
 #endif
 #endif
-// ThreadSanitizer writes down what it sees, and now and then turns a page.
+// ThreadSanitizer records accesses and sometimes takes another path for it.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define LATCHKEY_RECORDED 1
 #endif
 #endif
 #ifdef LATCHKEY_RECORDED
-constexpr bool records_itself = true;
+constexpr bool is_recorded = true;
 #else
-constexpr bool records_itself = false;
+constexpr bool is_recorded = false;
 #endif
 #ifdef LATCHKEY_INSTRUMENTED
 constexpr std::size_t slack = 6 * 6;
@@ -44,7 +45,7 @@ constexpr std::size_t slack = 0;
 
 constexpr std::size_t checked = key_prefix_bytes + key_random_bytes;
 
-// As much of `real` as is said, then others, with the checksum that belongs to it.
+// The first `right` characters of `real`, then other ones, with a valid checksum.
 std::string key_with(std::string_view real, std::size_t right) {
     std::string text(real.substr(0, checked));
     for (std::size_t i = right; i < checked; ++i) text[i] = text[i] == 'q' ? 'r' : 'q';
@@ -53,18 +54,18 @@ std::string key_with(std::string_view real, std::size_t right) {
     return text.append(checksum, sizeof checksum);
 }
 
-// Instructions of `what(key)`, and of two stops that are the same each time; nullopt where they
-// cannot be counted.
+// The instructions of `function(key)` plus those of two stops, which are constant; nullopt where
+// they cannot be counted.
 template <class Function>
-std::optional<std::size_t> instructions(std::string const& key, Function what) {
-    if (records_itself) return std::nullopt;
-    alignas(64) static char place[key_bytes];  // the same for every key
-    key.copy(place, key_bytes);
+std::optional<std::size_t> instructions(std::string const& key, Function function) {
+    if (is_recorded) return std::nullopt;
+    alignas(64) static char memory[key_bytes];  // the same for every key
+    key.copy(memory, key_bytes);
     auto const child = ::fork();
     if (child == 0) {
         if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(1);
         ::raise(SIGSTOP);
-        what(std::string_view(place, key_bytes));
+        function(std::string_view(memory, key_bytes));
         ::raise(SIGSTOP);
         ::_exit(0);
     }
@@ -84,20 +85,20 @@ std::optional<std::size_t> instructions(std::string const& key, Function what) {
     return count;
 }
 
-void look_at(std::string_view key) {
+void check_key(std::string_view key) {
     bool const formed = has_key_form(key);
     auto const digest = digest_of(key);
     asm volatile("" : : "r"(formed), "r"(digest.data()) : "memory");
 }
 
-TEST(path, of_a_key_is_the_same_however_much_of_it_is_right) {
+TEST(path, of_a_key_is_independent_of_its_correct_prefix) {
     fresh_key const real("lkey");
-    look_at(real.text());  // what is done once is done
+    check_key(real.text());  // warm up
     std::set<std::size_t> counts;
     for (std::size_t right = 0; right <= checked; right += 6) {
         auto const key = key_with(real.text(), right);
         ASSERT_TRUE(has_key_form(key));
-        auto const count = instructions(key, look_at);
+        auto const count = instructions(key, check_key);
         if (!count) GTEST_SKIP() << "instructions cannot be counted here";
         counts.insert(*count);
     }
@@ -105,23 +106,23 @@ TEST(path, of_a_key_is_the_same_however_much_of_it_is_right) {
     EXPECT_GT(*counts.begin(), 200u) << "they were counted";
 }
 
-// The checksum is no secret, but where a wrong one differs should not matter either up to it.
-TEST(path, tells_nothing_of_the_secret_characters_where_the_checksum_is_wrong) {
+// The checksum is no secret, but with an invalid one the count must not depend on the secret part.
+TEST(path, of_an_invalid_checksum_is_independent_of_the_secret) {
     fresh_key const real("lkey");
     std::set<std::size_t> counts;
     for (std::size_t right = 0; right < checked; right += 6) {
         auto key = key_with(real.text(), right);
         key[checked] = key[checked] == 'a' ? 'b' : 'a';
         ASSERT_FALSE(has_key_form(key));
-        auto const count = instructions(key, look_at);
+        auto const count = instructions(key, check_key);
         if (!count) GTEST_SKIP() << "instructions cannot be counted here";
         counts.insert(*count);
     }
     EXPECT_LE(*counts.rbegin() - *counts.begin(), slack) << "of " << *counts.begin();
 }
 
-// That the count would show it.
-TEST(path, is_longer_where_a_comparison_goes_on_longer) {
+// The method detects a comparison with an early exit.
+TEST(path, is_longer_for_a_comparison_with_an_early_exit) {
     std::string const real(fresh_key("lkey").text());
     auto const naive = [&real](std::string_view key) {
         std::size_t same = 0;

@@ -1,6 +1,6 @@
-// The fields that sign an event, as anybody may send them: nothing that was not made with the
-// secret is valid, and what was made with it is. The first byte chooses the format and what is done
-// with the fields, which follow one to a line.
+// The fields that sign an event, with arbitrary content: only signatures made with the secret are
+// valid. The first byte selects the format and how the fields, which follow one per line, are
+// combined.
 #include <openssl/base64.h>
 #include <openssl/digest.h>
 #include <openssl/hmac.h>
@@ -21,7 +21,7 @@ using enum latchkey::model::event_format;
 constexpr std::int64_t now = 1'700'000'000;
 constexpr std::string_view standard_key = "0123456789abcdef0123456789abcdef";
 
-void want(bool holds) {
+void require(bool holds) {
     if (!holds) __builtin_trap();
 }
 
@@ -33,11 +33,11 @@ std::string line(std::string_view& rest) {
 }
 
 std::string hmac(std::string_view key, std::string const& text) {
-    unsigned char made[EVP_MAX_MD_SIZE];
+    unsigned char mac[EVP_MAX_MD_SIZE];
     unsigned size = 0;
     HMAC(EVP_sha256(), key.data(), key.size(), reinterpret_cast<std::uint8_t const*>(text.data()),
-         text.size(), made, &size);
-    return {reinterpret_cast<char const*>(made), size};
+         text.size(), mac, &size);
+    return {reinterpret_cast<char const*>(mac), size};
 }
 
 std::string base64(std::string const& bytes) {
@@ -67,11 +67,11 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     latchkey::base::secret const secret("whsec_" + base64(std::string(standard_key)));
     auto const once = [](std::string const& text) { return signed_field{1, text}; };
     auto const verdict = [&](auto format, signed_request const& request) {
-        auto const seen = verify(format, secret, request, now * 1000 + 999);
-        want(seen.valid == seen.detail.empty());
-        return seen.valid;
+        auto const result = verify(format, secret, request, now * 1000 + 999);
+        require(result.valid == result.detail.empty());
+        return result.valid;
     };
-    // Nobody guesses a signature: whatever the fields say, they are refused.
+    // Guessed signatures are refused, whatever the fields contain.
     signed_request const guessed{.webhook_id = once(id),
                                  .webhook_timestamp = once(time),
                                  .webhook_signature = once(signature),
@@ -79,23 +79,23 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
                                  .hub_delivery = once(id),
                                  .stripe_signature = once(signature),
                                  .body = body};
-    for (auto const format : {standard, github, stripe}) want(!verdict(format, guessed));
-    // With the true one somewhere among them it is the rest of the fields that decides.
+    for (auto const format : {standard, github, stripe}) require(!verdict(format, guessed));
+    // With the true signature in the list the other fields decide.
     auto const mac = base64(hmac(standard_key, id + "." + time + "." + body));
     auto const list = choice & 1 ? signature + " v1," + mac : "v1," + mac + " " + signature;
     signed_request signed_one = guessed;
     signed_one.webhook_signature = once(list);
-    bool const good = latchkey::model::is_delivery_id(id) && is_near(time);
-    want(verdict(standard, signed_one) == good);
+    bool const valid = latchkey::model::is_delivery_id(id) && is_near(time);
+    require(verdict(standard, signed_one) == valid);
     signed_one = guessed;
     auto const hub = "sha256=" + latchkey::base::to_hex(hmac(secret.text(), body));
     signed_one.hub_signature = once(hub);
-    want(verdict(github, signed_one) == latchkey::model::is_delivery_id(id));
+    require(verdict(github, signed_one) == latchkey::model::is_delivery_id(id));
     bool const plain = time.find_first_of(",=") == time.npos;
     auto const digits = latchkey::base::to_hex(hmac(secret.text(), time + "." + body));
     auto const field = "t=" + time + ",v1=" + std::string(64, 'a') + ",v1=" + digits;
     signed_one = guessed;
     signed_one.stripe_signature = once(field);
-    if (plain) want(verdict(stripe, signed_one) == is_near(time));
+    if (plain) require(verdict(stripe, signed_one) == is_near(time));
     return 0;
 }

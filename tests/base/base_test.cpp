@@ -1,11 +1,17 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <set>
 
 #include "base/base62.hpp"
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
+#include "base/descriptor.hpp"
+#include "base/keyed_hash.hpp"
 #include "base/problem.hpp"
+#include "base/visible.hpp"
 
 namespace latchkey::base {
 namespace {
@@ -37,8 +43,8 @@ TEST(timestamps, are_read_back) {
         EXPECT_FALSE(parse_timestamp(bad)) << bad;
 }
 
-// The last ones are remembered, and many share a place.
-TEST(timestamps, are_right_in_whatever_order_they_are_asked_for) {
+// The cache of formatted timestamps has few entries, which many times share.
+TEST(timestamps, are_right_in_any_order) {
     constexpr wall_ms day = 86'400'000, noon = day / 2;
     for (int round = 0; round < 3; ++round)
         for (wall_ms number = 0; number < 4'000; ++number) {
@@ -131,19 +137,19 @@ TEST(crc32, is_that_of_zlib) {
     for (auto const& row : rows) EXPECT_EQ(crc32(row.text), row.sum) << row.text;
 }
 
-// One bit at a time, as IEEE 802.3 has it, over every length and every alignment.
+// The bitwise definition (IEEE 802.3), over every length and every alignment.
 TEST(crc32, is_its_definition) {
     std::string bytes;
     for (unsigned i = 0; i < 80; ++i) bytes += static_cast<char>(i * 151 + 7);
-    for (std::size_t from = 0; from < 8; ++from)
-        for (std::size_t size = 0; from + size <= bytes.size(); ++size) {
-            auto const part = std::string_view(bytes).substr(from, size);
+    for (std::size_t offset = 0; offset < 8; ++offset)
+        for (std::size_t size = 0; offset + size <= bytes.size(); ++size) {
+            auto const part = std::string_view(bytes).substr(offset, size);
             std::uint32_t sum = ~0u;
             for (unsigned char const byte : part) {
                 sum ^= byte;
                 for (int bit = 0; bit < 8; ++bit) sum = sum >> 1 ^ (sum & 1 ? 0xedb88320u : 0u);
             }
-            EXPECT_EQ(crc32(part), ~sum) << from << " " << size;
+            EXPECT_EQ(crc32(part), ~sum) << offset << " " << size;
         }
 }
 
@@ -167,11 +173,78 @@ TEST(base62, is_written_as_a_fraction) {
     EXPECT_NE(std::string_view(text, 11), std::string_view(next, 11));
 }
 
-TEST(base62, rejects_the_bytes_that_would_bend_the_distribution) {
+TEST(base62, rejects_bytes_that_would_bias_the_distribution) {
     char text[4];
     EXPECT_EQ(random_base62("\xf8\xff", text, 4), 0u);
     EXPECT_EQ(random_base62(std::string_view("\xf7\x3e\x01", 3), text, 4), 3u);
     EXPECT_EQ(std::string_view(text, 3), "z01");
+}
+
+TEST(descriptors, are_closed_once) {
+    auto file = open_file("/dev/null", O_RDONLY);
+    ASSERT_TRUE(file.is_open());
+    int const number = file.get();
+    {
+        descriptor const owner(std::move(file));
+        EXPECT_FALSE(file.is_open());
+        EXPECT_EQ(owner.get(), number);
+        EXPECT_NE(::fcntl(number, F_GETFD) & FD_CLOEXEC, 0);
+    }
+    EXPECT_EQ(::fcntl(number, F_GETFD), -1);
+}
+
+TEST(descriptors, keep_errno_and_report_none) {
+    auto const missing = open_file("/dev/null/none", O_RDONLY);
+    EXPECT_EQ(errno, ENOTDIR);
+    EXPECT_FALSE(missing.is_open());
+    auto file = open_file("/dev/null", O_RDONLY);
+    errno = ENOSPC;
+    file = descriptor();
+    EXPECT_EQ(errno, ENOSPC);
+    file = open_file("/dev/null", O_RDONLY);
+    EXPECT_EQ(::close(file.release()), 0);
+    EXPECT_FALSE(file.is_open());
+}
+
+TEST(visible, leaves_what_a_terminal_shows_as_it_is) {
+    for (std::string_view const text :
+         {"", "Ada Lovelace", "a\\b", "Jos\xc3\xa9", "\xc2\xa0", "\xd8\x9b\xd8\x9d",
+          "\xe2\x80\x8d\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa", "\xf0\x9f\x94\x91"})
+        EXPECT_EQ(visible(text), text);
+}
+
+TEST(visible, escapes_what_moves_the_cursor_or_the_text) {
+    for (unsigned point = 0; point < 0x3000; ++point) {
+        bool const control = point < 0x20 || (point >= 0x7f && point < 0xa0);
+        bool const turns = point == 0x61c || point == 0x200e || point == 0x200f ||
+                           (point >= 0x202a && point <= 0x202e) ||
+                           (point >= 0x2066 && point <= 0x2069);
+        bool const ends_line = point == 0x2028 || point == 0x2029;
+        std::string text;
+        if (point < 0x80) {
+            text += static_cast<char>(point);
+        } else if (point < 0x800) {
+            text += static_cast<char>(0xc0 | point >> 6);
+            text += static_cast<char>(0x80 | (point & 0x3f));
+        } else {
+            text += static_cast<char>(0xe0 | point >> 12);
+            text += static_cast<char>(0x80 | (point >> 6 & 0x3f));
+            text += static_cast<char>(0x80 | (point & 0x3f));
+        }
+        char escape[8];
+        std::snprintf(escape, sizeof escape, "\\u%04x", point);
+        EXPECT_EQ(visible(text), control || turns || ends_line ? escape : text) << point;
+    }
+}
+
+TEST(visible, escapes_what_is_no_utf_8) {
+    EXPECT_EQ(visible("a\x9b"
+                      "31m"),
+              "a\\x9b31m");
+    EXPECT_EQ(visible("\xe2\x80"), "\\xe2\\x80");
+    EXPECT_EQ(visible("\xc2"), "\\xc2");
+    EXPECT_EQ(visible("\xc0\x80\xed\xa0\x80\xf4\x90\x80\x80"),
+              "\\xc0\\x80\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80");
 }
 
 TEST(problems, are_all_described_in_order) {
@@ -182,7 +255,29 @@ TEST(problems, are_all_described_in_order) {
         EXPECT_FALSE(problems[i].title.empty());
         EXPECT_TRUE(names.insert(problems[i].name).second) << problems[i].name;
     }
-    EXPECT_EQ(names.size(), 45u);
+    EXPECT_EQ(names.size(), 46u);
+}
+
+// Vectors of the reference implementation (SipHash-2-4, 128 bits): the key is 00 to 0f, the message
+// the first n bytes of 00, 01, 02, …, of which the first eight are the number.
+TEST(keyed_hash, is_siphash) {
+    constexpr std::string_view vectors[] = {
+        "3b62a9ba6258f5610f83e264f31497b4", "264499060ad9baabc47f8b02bb6d71ed",
+        "00110dc378146956c95447d3f3d0fbba", "0151c568386b6677a2b4dc6f81e5dc18",
+        "d626b266905ef35882634df68532c125", "9869e247e9c08b10d029934fc4b952f7",
+        "31fcefac66d7de9c7ec7485fe4494902", "5493e99933b0a8117e08ec0f97cfc3d9",
+        "6ee2a4ca67b054bbfd3315bf85230577"};
+    hash_key const key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
+    for (std::size_t rest = 0; rest < std::size(vectors); ++rest) {
+        std::string message;
+        for (std::size_t i = 0; i < rest; ++i) message.push_back(static_cast<char>(8 + i));
+        auto const print = keyed_hash(key, 0x0706050403020100, message);
+        std::string bytes(sizeof print, '\0');
+        std::memcpy(bytes.data(), &print, sizeof print);
+        EXPECT_EQ(to_hex(bytes), vectors[rest]) << rest;
+    }
+    EXPECT_FALSE(keyed_hash(key, 1, "a") == keyed_hash(key, 2, "a"));
+    EXPECT_FALSE(keyed_hash({1, 0}, 1, "a") == keyed_hash({2, 0}, 1, "a"));
 }
 
 }  // namespace

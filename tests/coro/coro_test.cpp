@@ -5,11 +5,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "coro/event.hpp"
 #include "coro/frame_pool.hpp"
 #include "coro/scope.hpp"
 #include "coro/task.hpp"
 #include "driver.hpp"
+#include "event.hpp"
 
 namespace latchkey::coro {
 namespace {
@@ -20,41 +20,41 @@ task<int> twice(int value) {
 task<std::unique_ptr<int>> boxed(int value) {
     co_return std::make_unique<int>(value);
 }
-task<> wait_on(event* on, int* passed) {
-    co_await *on;
+task<> wait_on(event* target, int* passed) {
+    co_await *target;
     ++*passed;
 }
-task<> add(int* to, int value) {
+task<> add(int* sum, int value) {
     int const doubled = co_await twice(value);
-    *to += doubled;
+    *sum += doubled;
 }
 task<> throws() {
     throw std::runtime_error("lost");
     co_return;
 }
 
-TEST(task, gives_its_value_and_is_lazy) {
-    int got = 0;
-    auto const root = [](int* into) -> driver {
+TEST(task, returns_its_value_and_is_lazy) {
+    int result = 0;
+    auto const root = [](int* output) -> driver {
         int const doubled = co_await twice(21);
         auto const box = co_await boxed(7);
-        *into = doubled + *box;
+        *output = doubled + *box;
     };
-    auto run = root(&got);
-    EXPECT_EQ(got, 0);
+    auto run = root(&result);
+    EXPECT_EQ(result, 0);
     run.start();
     EXPECT_TRUE(run.done());
-    EXPECT_EQ(got, 49);
+    EXPECT_EQ(result, 49);
 }
 
 TEST(task, a_call_that_is_not_awaited_never_runs) {
-    auto const before = frames_alive();
-    int to = 0;
+    auto const initial = frames_alive();
+    int sum = 0;
     {
-        auto const never = add(&to, 1);
+        auto const never = add(&sum, 1);
     }
-    EXPECT_EQ(to, 0);
-    EXPECT_EQ(frames_alive(), before);
+    EXPECT_EQ(sum, 0);
+    EXPECT_EQ(frames_alive(), initial);
 }
 
 TEST(task_death, an_exception_ends_the_process) {
@@ -66,13 +66,13 @@ TEST(task_death, an_exception_ends_the_process) {
         "an exception left a coroutine: lost");
 }
 
-TEST(scope, runs_at_once_and_holds_what_it_was_given) {
+TEST(scope, runs_at_once_and_keeps_its_arguments) {
     scope all;
     event go;
-    std::string seen;
-    auto const later = [](event* on, std::string text, std::string* into) -> task<> {
-        co_await *on;
-        *into = text;
+    std::string received;
+    auto const later = [](event* target, std::string text, std::string* output) -> task<> {
+        co_await *target;
+        *output = text;
     };
     int passed = 0;
     all.spawn(add, &passed, 4);
@@ -80,75 +80,46 @@ TEST(scope, runs_at_once_and_holds_what_it_was_given) {
     EXPECT_EQ(all.size(), 0u);
     {
         std::string const text = "longer than the small string buffer is";
-        all.spawn(later, &go, text, &seen);
+        all.spawn(later, &go, text, &received);
     }
     EXPECT_EQ(all.size(), 1u);
     go.set();
     EXPECT_EQ(all.size(), 0u);
-    EXPECT_EQ(seen, "longer than the small string buffer is");
+    EXPECT_EQ(received, "longer than the small string buffer is");
 }
 
 TEST(scope, keeps_a_closure_alive_while_its_coroutine_runs) {
     scope all;
     event go;
-    auto held = std::make_shared<int>(5);
-    int got = 0;
-    all.spawn([held, &go, &got]() -> task<> {  // NOLINT: what is tested
+    auto shared_value = std::make_shared<int>(5);
+    int result = 0;
+    all.spawn([shared_value, &go, &result]() -> task<> {  // NOLINT: under test
         co_await go;
-        got = *held;
+        result = *shared_value;
     });
-    EXPECT_EQ(held.use_count(), 2);
+    EXPECT_EQ(shared_value.use_count(), 2);
     go.set();
-    EXPECT_EQ(got, 5);
-    EXPECT_EQ(held.use_count(), 1);
+    EXPECT_EQ(result, 5);
+    EXPECT_EQ(shared_value.use_count(), 1);
 }
 
-TEST(scope, join_waits_for_the_last_and_finds_its_frames_gone) {
+TEST(scope, counts_a_task_until_its_frame_is_freed) {
     scope all;
     std::array<event, 3> events;
     int passed = 0;
-    auto const before = frames_alive();
-    for (auto& each : events) all.spawn(wait_on, &each, &passed);
-    std::ptrdiff_t left = -1;
-    auto const root = [](scope* of, std::ptrdiff_t* frames) -> driver {
-        co_await of->join();
-        *frames = frames_alive();
-    };
-    auto join = root(&all, &left);
-    join.start();
+    auto const frames = frames_alive();
+    for (auto& event : events) all.spawn(wait_on, &event, &passed);
     events[1].set();
     events[0].set();
     EXPECT_EQ(all.size(), 1u);
-    EXPECT_FALSE(join.done());
+    EXPECT_GT(frames_alive(), frames);
     events[2].set();
-    EXPECT_TRUE(join.done());
-    EXPECT_EQ(passed, 3);
-    EXPECT_LE(left, before + 1);  // the joining root
-}
-
-TEST(scope, join_of_nothing_goes_on_at_once) {
-    scope all;
-    auto const root = [](scope* of) -> driver { co_await of->join(); };
-    auto join = root(&all);
-    join.start();
-    EXPECT_TRUE(join.done());
-}
-
-TEST(scope, forgets_a_joiner_that_was_destroyed) {
-    scope all;
-    event go;
-    int passed = 0;
-    all.spawn(wait_on, &go, &passed);
-    auto const root = [](scope* of) -> driver { co_await of->join(); };
-    {
-        auto join = root(&all);
-        join.start();
-    }
-    go.set();
     EXPECT_EQ(all.size(), 0u);
+    EXPECT_EQ(passed, 3);
+    EXPECT_EQ(frames_alive(), frames);
 }
 
-TEST(scope_death, a_scope_with_something_in_it_must_not_end) {
+TEST(scope_death, a_scope_with_running_tasks_must_not_end) {
     EXPECT_DEATH(
         {
             event go;
@@ -159,7 +130,7 @@ TEST(scope_death, a_scope_with_something_in_it_must_not_end) {
         "a scope destroyed before");
 }
 
-TEST(event, is_remembered_and_consumed) {
+TEST(event, stays_set_until_awaited) {
     event one;
     int passed = 0;
     scope all;
@@ -194,7 +165,7 @@ TEST(event, its_waiter_may_destroy_it) {
 
 TEST(event, forgets_a_waiter_that_was_destroyed) {
     event one;
-    auto const root = [](event* on) -> driver { co_await *on; };
+    auto const root = [](event* target) -> driver { co_await *target; };
     {
         auto run = root(&one);
         run.start();
@@ -217,27 +188,27 @@ TEST(event_death, has_one_waiter) {
         "awaited twice");
 }
 
-TEST(frame_pool, keeps_frames_for_the_next_and_is_bounded) {
+TEST(frame_pool, reuses_frames_and_is_bounded) {
     frame_pool pool(4096);
     frame_pool::installation const use(pool);
-    int to = 0;
+    int sum = 0;
     scope all;
-    for (int i = 0; i < 3; ++i) all.spawn(add, &to, 1);
-    auto const kept = pool.free_bytes();
-    EXPECT_GT(kept, 0u);
-    for (int i = 0; i < 100; ++i) all.spawn(add, &to, 1);
-    EXPECT_EQ(pool.free_bytes(), kept);
+    for (int i = 0; i < 3; ++i) all.spawn(add, &sum, 1);
+    auto const pooled = pool.free_bytes();
+    EXPECT_GT(pooled, 0u);
+    for (int i = 0; i < 100; ++i) all.spawn(add, &sum, 1);
+    EXPECT_EQ(pool.free_bytes(), pooled);
     EXPECT_EQ(pool.frames(), 0u);
 
     event go[100];
-    for (auto& each : go) all.spawn(wait_on, &each, &to);
+    for (auto& each : go) all.spawn(wait_on, &each, &sum);
     EXPECT_GE(pool.frames(), 100u);
     for (auto& each : go) each.set();
     EXPECT_EQ(pool.frames(), 0u);
     EXPECT_LE(pool.free_bytes(), 4096u);
 }
 
-TEST(frame_pool, a_frame_made_without_a_pool_may_end_within_one) {
+TEST(frame_pool, a_frame_created_without_a_pool_may_end_with_one) {
     event go;
     int passed = 0;
     scope all;
@@ -251,7 +222,7 @@ TEST(frame_pool, a_frame_made_without_a_pool_may_end_within_one) {
     EXPECT_EQ(pool.free_bytes(), 0u);
 }
 
-TEST(frame_pool, large_frames_are_given_back) {
+TEST(frame_pool, large_frames_return_to_the_heap) {
     frame_pool pool;
     frame_pool::installation const use(pool);
     auto const freed = pooled_frame::operator new(frame_pool::pooled_bytes_max + 1);
@@ -259,12 +230,12 @@ TEST(frame_pool, large_frames_are_given_back) {
     pooled_frame::operator delete(freed, frame_pool::pooled_bytes_max + 1);
     EXPECT_EQ(pool.free_bytes(), 0u);
 
-    auto const kept = pooled_frame::operator new(frame_pool::pooled_bytes_max);
+    auto const pooled = pooled_frame::operator new(frame_pool::pooled_bytes_max);
     EXPECT_EQ(pool.frames(), 1u);
-    pooled_frame::operator delete(kept, frame_pool::pooled_bytes_max);
+    pooled_frame::operator delete(pooled, frame_pool::pooled_bytes_max);
     EXPECT_EQ(pool.free_bytes(), frame_pool::pooled_bytes_max);
     auto const again = pooled_frame::operator new(frame_pool::pooled_bytes_max - 1);
-    EXPECT_EQ(again, kept);
+    EXPECT_EQ(again, pooled);
     pooled_frame::operator delete(again, frame_pool::pooled_bytes_max - 1);
 }
 

@@ -1,4 +1,4 @@
-// The root of a test's coroutines: held from outside, so that it can be destroyed while suspended.
+// The root coroutine of a test, owned by the test, which can destroy it while it is suspended.
 #pragma once
 
 #include <coroutine>

@@ -1,4 +1,4 @@
-// A live store's backup, putting it back, and looking whether a configuration and a store are right.
+// Backup of a live store, restore, and `check` of a configuration and a store.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -8,33 +8,37 @@ import { assertStatus, command, makeKey, startServer, temporaryFolder } from './
 
 const data = () => path.join(temporaryFolder(), 'data');
 const seeded = async (users = 200) => {
-  const at = data();
-  assert.equal((await command('seed', '--users', String(users), '--posts', String(users), '--data', at, '--quiet')).code, 0);
-  return at;
+  const directory = data();
+  assert.equal((await command('seed', '--users', String(users), '--posts', String(users), '--data', directory, '--quiet')).code, 0);
+  return directory;
 };
-const checked = async (at) => {
-  const { code, stdout, stderr } = await command('check', '--data', at, '--json');
+const checked = async (dataFolder) => {
+  const { code, stdout, stderr } = await command('check', '--data', dataFolder, '--json');
   return { code, stderr, ...JSON.parse(stdout) };
 };
 
 describe('backup and restore', () => {
   test('bring everything back, on another machine too', async () => {
-    const from = await seeded();
-    const key = await makeKey(from);
+    const source = await seeded();
+    const key = await makeKey(source);
     const file = path.join(temporaryFolder(), 'backup.mdb');
-    const { code, stdout } = await command('backup', file, '--data', from, '--json');
+    const { code, stdout } = await command('backup', file, '--data', source, '--json');
     assert.equal(code, 0);
     assert.deepEqual(JSON.parse(stdout), { file, bytes: fs.statSync(file).size });
     assert.equal(fs.statSync(file).mode & 0o777, 0o600);
-    assert.equal((await command('backup', file, '--data', from)).code, 1, 'no file is replaced');
+    const again = await command('backup', file, '--data', source);
+    assert.equal(again.code, 1, 'no file is replaced');
     assert.deepEqual(fs.readdirSync(path.dirname(file)), ['backup.mdb'], 'and nothing half done is left');
+    assert.match(again.stderr, /exists and is not replaced: give another name, or a directory/);
+    const { stdout: help } = await command('backup', '--help');
+    for (const [option] of again.stderr.matchAll(/--[a-z-]+/g)) assert.ok(help.includes(option), `backup has ${option}`);
 
-    const to = data();
-    const restored = await command('restore', file, '--data', to);
+    const target = data();
+    const restored = await command('restore', file, '--data', target);
     assert.equal(restored.code, 0, restored.stderr);
     assert.match(restored.stderr, /a new one was made/);
-    assert.notDeepEqual(fs.readFileSync(path.join(to, 'master.key')), fs.readFileSync(path.join(from, 'master.key')));
-    const server = await startServer({ data: to });
+    assert.notDeepEqual(fs.readFileSync(path.join(target, 'master.key')), fs.readFileSync(path.join(source, 'master.key')));
+    const server = await startServer({ data: target });
     const list = await server.client(key).get('/users?limit=1');
     assertStatus(list, 200);
     assert.equal(list.json.pagination.total, 200);
@@ -42,15 +46,15 @@ describe('backup and restore', () => {
   });
 
   test('into a directory get a name of their own, compact or not', async () => {
-    const from = await seeded(2000);
+    const source = await seeded(2000);
     const folder = temporaryFolder();
-    const { code } = await command('backup', folder, '--data', from, '--compact');
+    const { code } = await command('backup', folder, '--data', source, '--compact');
     assert.equal(code, 0);
     const [name] = fs.readdirSync(folder);
     assert.match(name, /^latchkey-\d{8}T\d{6}Z\.mdb$/);
-    const to = data();
-    assert.equal((await command('restore', path.join(folder, name), '--data', to)).code, 0);
-    assert.equal((await checked(to)).store.users, 2000);
+    const target = data();
+    assert.equal((await command('restore', path.join(folder, name), '--data', target)).code, 0);
+    assert.equal((await checked(target)).store.users, 2000);
   });
 
   test('under a load of writes: the copy is of one moment and whole', async () => {
@@ -71,23 +75,23 @@ describe('backup and restore', () => {
     const files = [];
     for (let i = 0; i < 6; i += 1) {
       const file = path.join(folder, `${i}.mdb`);
-      const made = await command('backup', file, '--data', server.data, ...(i % 2 ? ['--compact'] : []));
-      assert.equal(made.code, 0, made.stderr);
+      const backup = await command('backup', file, '--data', server.data, ...(i % 2 ? ['--compact'] : []));
+      assert.equal(backup.code, 0, backup.stderr);
       files.push(file);
     }
     done = true;
     assert.ok(await writing > 0);
     await server.stop();
-    let before = 0;
+    let lastTotal = 0;
     for (const file of files) {
-      const to = data();
-      const { code, stderr } = await command('restore', file, '--data', to);
+      const target = data();
+      const { code, stderr } = await command('restore', file, '--data', target);
       assert.equal(code, 0, stderr);
-      const { code: fine, store } = await checked(to);
+      const { code: fine, store } = await checked(target);
       assert.equal(fine, 0);
-      // Four users stay of five that are made; the one that is deleted may be in one backup and not in the next.
-      assert.ok(store.users >= before - 1, `a later backup has no less: ${store.users} users, ${before} before`);
-      before = Math.max(before, store.users);
+      // Of five users that are created four stay; the deleted one may be in one backup and not in the next.
+      assert.ok(store.users >= lastTotal - 1, `a later backup has no less: ${store.users} users, ${lastTotal} before`);
+      lastTotal = Math.max(lastTotal, store.users);
     }
   });
 
@@ -95,9 +99,9 @@ describe('backup and restore', () => {
     const [old, young] = [await seeded(50), await seeded(70)];
     const file = path.join(temporaryFolder(), 'young.mdb');
     await command('backup', file, '--data', young);
-    const refused = await command('restore', file, '--data', old);
-    assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /--force/);
+    const refusal = await command('restore', file, '--data', old);
+    assert.equal(refusal.code, 1);
+    assert.match(refusal.stderr, /--force/);
     const server = await startServer({ data: old });
     const busy = await command('restore', file, '--data', old, '--force');
     assert.equal(busy.code, 1);
@@ -114,9 +118,9 @@ describe('backup and restore', () => {
   });
 
   test('a damaged backup replaces nothing', async () => {
-    const from = await seeded(3000);
+    const source = await seeded(3000);
     const file = path.join(temporaryFolder(), 'backup.mdb');
-    await command('backup', file, '--data', from);
+    await command('backup', file, '--data', source);
     const bytes = fs.readFileSync(file);
     const damage = {
       empty: Buffer.alloc(0),
@@ -127,28 +131,28 @@ describe('backup and restore', () => {
     for (const [name, content] of Object.entries(damage)) {
       const wrong = path.join(temporaryFolder(), name);
       fs.writeFileSync(wrong, content);
-      const to = await seeded(10);
-      const { code, stderr } = await command('restore', wrong, '--data', to, '--force');
+      const target = await seeded(10);
+      const { code, stderr } = await command('restore', wrong, '--data', target, '--force');
       assert.equal(code, 1, `${name}: ${stderr}`);
       assert.match(stderr, /error: .*(damaged|no usable backup)/, name);
-      assert.equal((await checked(to)).store.users, 10, name);
-      assert.ok(!fs.existsSync(path.join(to, 'restore.part')), 'nothing is left behind');
+      assert.equal((await checked(target)).store.users, 10, name);
+      assert.ok(!fs.existsSync(path.join(target, 'restore.part')), 'nothing is left behind');
     }
   });
 });
 
 describe('check', () => {
   test('says 0 for what is right, beside a server too', async () => {
-    const at = await seeded(100);
-    await makeKey(at);
-    const server = await startServer({ data: at });
-    const { code, configuration, store } = await checked(at);
+    const directory = await seeded(100);
+    await makeKey(directory);
+    const server = await startServer({ data: directory });
+    const { code, configuration, store } = await checked(directory);
     assert.equal(code, 0);
     assert.deepEqual(configuration, { valid: true, wrong: [] });
     assert.deepEqual(store, { valid: true, users: 100, posts: 100, keys: 1, audit_entries: 1, wrong: [] });
     await server.stop();
-    const plain = await command('check', '--data', at);
-    assert.match(plain.stderr, /the store is whole: 100 users, 100 posts, 1 keys/);
+    const plain = await command('check', '--data', directory);
+    assert.match(plain.stderr, /the store is intact: 100 users, 100 posts, 1 keys/);
     const none = await command('check', '--data', data());
     assert.equal(none.code, 0);
     assert.match(none.stderr, /no store/);
@@ -163,18 +167,18 @@ describe('check', () => {
     const certificate = await command('check', '--tls-certificate', file, '--tls-key', file, '--data', data());
     assert.equal(certificate.code, 78);
 
-    const at = await seeded(3000);
-    const store = path.join(at, 'store.mdb');
+    const directory = await seeded(3000);
+    const store = path.join(directory, 'store.mdb');
     fs.truncateSync(store, 65536);
-    const damaged = await checked(at);
+    const damaged = await checked(directory);
     assert.equal(damaged.code, 1);
     assert.equal(damaged.store.valid, false);
-    assert.equal((await command('check', '--data', at, '--configuration-only')).code, 0);
+    assert.equal((await command('check', '--data', directory, '--configuration-only')).code, 0);
   });
 });
 
 describe('help', () => {
-  const words = ['serve', 'config show', 'audit', 'import', 'export', 'seed', 'backup', 'restore', 'check',
+  const words = ['serve', 'config show', 'audit', 'import', 'export', 'seed', 'backup', 'restore', 'check', 'reset-time',
     ...['create', 'list', 'show', 'rotate', 'deactivate', 'reactivate', 'import'].map((w) => `keys ${w}`)];
 
   test('of every command shows an example', async () => {

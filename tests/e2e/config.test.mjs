@@ -1,5 +1,5 @@
-// What the configuration file changes: proxies that are trusted, the base URL, the limits (API.md, "Conventions" and
-// "Credentials"; the names are those that `latchkey config show` prints).
+// What the configuration file changes: trusted proxies, the base URL, the limits (docs/api.md §1, §2; the names are those
+// that `latchkey config show` prints).
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -50,31 +50,31 @@ describe('a trusted proxy', () => {
     assertStatus(await server.ask('GET', users, { scheme: 'http', from: '127.0.0.2', key, headers: { 'X-Forwarded-For': '198.51.100.7', 'X-Request-Id': 'stranger-1' } }), 200);
     await server.stop();
     const ips = Object.fromEntries(server.logLines().map((l) => [l.request_id, l.ip]));
-    Object.values(expected).forEach((ip, at) => assert.equal(ips[`forwarded-${at + 1}`], ip, Object.keys(expected)[at]));
-    assert.equal(ips['stranger-1'], '127.0.0.2', 'nobody believes a stranger');
+    Object.values(expected).forEach((ip, index) => assert.equal(ips[`forwarded-${index + 1}`], ip, Object.keys(expected)[index]));
+    assert.equal(ips['stranger-1'], '127.0.0.2', 'an untrusted peer is not believed');
   });
 });
 
 test('base_url is before every link and type', () => withConfig('base_url = "https://api.example.org"\n', async (server, key) => {
   const api = server.client(key);
-  const made = await api.post('/users', newUser());
-  assertStatus(made, 201);
-  assert.match(made.headers.get('location'), /^(https:\/\/api\.example\.org)?\/api\/v1\/users\/1$/);
+  const user = await api.post('/users', newUser());
+  assertStatus(user, 201);
+  assert.match(user.headers.get('location'), /^(https:\/\/api\.example\.org)?\/api\/v1\/users\/1$/);
   await api.create('/users', newUser());
-  const found = Object.values(links(await api.get('/users?limit=1')));
-  assert.ok(found.length >= 2);
-  for (const href of found) assert.ok(href.startsWith('https://api.example.org/api/v1/users?'), href);
-  const refused = await api.get('/users/999999');
-  assert.equal(refused.json.type, 'https://api.example.org/problems/not_found');
+  const urls = Object.values(links(await api.get('/users?limit=1')));
+  assert.ok(urls.length >= 2);
+  for (const href of urls) assert.ok(href.startsWith('https://api.example.org/api/v1/users?'), href);
+  const refusal = await api.get('/users/999999');
+  assert.equal(refusal.json.type, 'https://api.example.org/problems/not_found');
   api.close();
 }));
 
 describe('limits', () => {
   test('of time: header section, body, idle connection', () => withConfig('[http]\nheader_seconds = 1\nbody_seconds = 1\nidle_seconds = 1\n', async (server, key) => {
     const timed = async (act) => {
-      const begun = Date.now();
+      const startTime = Date.now();
       await act();
-      const seconds = (Date.now() - begun) / 1000;
+      const seconds = (Date.now() - startTime) / 1000;
       assert.ok(seconds > 0.7 && seconds < 4, `after ${seconds.toFixed(1)} s`);
     };
     const slow = async (scheme) => {
@@ -133,35 +133,35 @@ describe('limits', () => {
 test('stop.drain_delay_seconds: after SIGTERM the server still answers for a while, with Connection: close', async () => {
   const server = await startServer({ config: '[stop]\ndrain_delay_seconds = 2\n' });
   const { key } = await server.makeKey();
-  const kept = await server.connect();
-  await kept.send(message('GET', '/api/v1/users', { key }));
-  assertStatus(await kept.response(), 200);
-  const begun = Date.now();
+  const connection = await server.connect();
+  await connection.send(message('GET', '/api/v1/users', { key }));
+  assertStatus(await connection.response(), 200);
+  const beginTime = Date.now();
   const stopped = server.stop();
   stopped.catch(() => {}); // it is awaited below
   await sleep(300);
-  await kept.send(message('GET', '/api/v1/users', { key }));
-  const answer = await kept.response();
+  await connection.send(message('GET', '/api/v1/users', { key }));
+  const answer = await connection.response();
   assertStatus(answer, 200);
   assert.match(answer.headers.get('connection') ?? '', /\bclose\b/i);
-  await kept.ending();
+  await connection.ending();
   const fresh = await server.connect();
   await fresh.send(message('POST', '/api/v1/users', { key, body: newUser() }));
-  const made = await fresh.response({ method: 'POST' });
-  assertStatus(made, 201);
-  assert.match(made.headers.get('connection') ?? '', /\bclose\b/i);
+  const response = await fresh.response({ method: 'POST' });
+  assertStatus(response, 201);
+  assert.match(response.headers.get('connection') ?? '', /\bclose\b/i);
   await fresh.ending();
   await stopped;
-  const seconds = (Date.now() - begun) / 1000;
+  const seconds = (Date.now() - beginTime) / 1000;
   assert.ok(seconds > 1.5 && seconds < 6, `it ended after ${seconds.toFixed(1)} s`);
 });
 
 test('keys.prefix begins every new key', async () => {
   const server = await startServer({ config: '[keys]\nprefix = "abcd"\n' });
-  const made = await makeKey(server.data, { args: ['--config', `${server.data}/../latchkey.toml`] });
-  assert.equal(made.key.slice(0, 4), 'abcd');
-  assert.equal(made.start, made.key.slice(0, 8));
-  assertStatus(await server.ask('GET', '/api/v1/users', { key: made.key }), 200);
+  const keyDocument = await makeKey(server.data, { args: ['--config', `${server.data}/../latchkey.toml`] });
+  assert.equal(keyDocument.key.slice(0, 4), 'abcd');
+  assert.equal(keyDocument.start, keyDocument.key.slice(0, 8));
+  assertStatus(await server.ask('GET', '/api/v1/users', { key: keyDocument.key }), 200);
   await server.stop();
 });
 

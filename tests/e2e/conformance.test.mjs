@@ -1,5 +1,5 @@
-// The conformance table of tests/wire, played to the real server on a plain loopback listener: every script whole, cut
-// at several places, and byte by byte. Whatever the cut, the answers are the same.
+// The conformance table of tests/wire against the real server on a plain loopback listener: every script whole, split at
+// several places, and byte by byte. The answers do not depend on the split.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -19,23 +19,23 @@ before(async () => {
 });
 after(() => server.stop());
 
-// [name, what, bytes, answers, …, ending, look] as a thing with names.
-function script([name, what, ...rest]) {
+// [name, action, bytes, answers, …, ending, look] as an object.
+function script([name, action, ...rest]) {
   const look = typeof rest.at(-1) === 'function' ? rest.pop() : () => {};
   const ending = rest.pop();
   const steps = [];
   while (rest.length > 0) steps.push({ send: rest.shift(), answers: rest.shift() });
-  return { name, what, steps, ending, look };
+  return { name, action, steps, ending, look };
 }
 
 const bytesOf = (text) => Buffer.from(text.replace(/\{(key|user)\}/g, (_, name) => String(values[name])), 'latin1');
 
-// Where the bytes are cut: nowhere, at each of some places, and everywhere when they are few.
+// Where the bytes are split: nowhere, at single places, and everywhere if they are few.
 function cuts(bytes) {
   const line = bytes.indexOf('\r\n');
   const head = bytes.indexOf('\r\n\r\n');
   const places = [1, line - 1, line + 1, line + 2, head + 1, head + 2, head + 3, head + 4, Math.floor(bytes.length / 2), bytes.length - 1];
-  const single = [...new Set(places)].filter((at) => at > 0 && at < bytes.length).sort((a, b) => a - b).map((at) => [at]);
+  const single = [...new Set(places)].filter((offset) => offset > 0 && offset < bytes.length).sort((a, b) => a - b).map((index) => [index]);
   const everywhere = bytes.length <= 700 ? [Array.from({ length: bytes.length - 1 }, (_, i) => i + 1)] : [];
   return [[], ...single, ...everywhere];
 }
@@ -75,11 +75,11 @@ async function take(wire, expected, answers) {
     return;
   }
   const [, method, status] = /^(?:([A-Z]+) )?([0-9]{3})$/.exec(String(expected)) ?? [];
-  let made = await wire.response({ method: method ?? 'GET' });
-  if (wire.optional && made.status === 100) made = await wire.response({ method: method ?? 'GET' });
-  const fits = Array.isArray(expected) ? expected.includes(made.status) : made.status === Number(status);
-  assert.ok(fits, `${made.status} instead of ${expected}: ${made.body}`);
-  answers.push(made);
+  let answer = await wire.response({ method: method ?? 'GET' });
+  if (wire.optional && answer.status === 100) answer = await wire.response({ method: method ?? 'GET' });
+  const fits = Array.isArray(expected) ? expected.includes(answer.status) : answer.status === Number(status);
+  assert.ok(fits, `${answer.status} instead of ${expected}: ${answer.body}`);
+  answers.push(answer);
 }
 
 for (const [title, table] of [['RFC 9112', rfc9112], ['RFC 9110', rfc9110]]) {
@@ -89,7 +89,7 @@ for (const [title, table] of [['RFC 9112', rfc9112], ['RFC 9110', rfc9110]]) {
       assert.match(each.name, /^rfc911[02]-[0-9.]+-[a-z0-9.-]+$/);
       assert.ok(!names.has(each.name), `${each.name} stands once`);
       names.add(each.name);
-      test(`${each.name}: ${each.what}`, async () => {
+      test(`${each.name}: ${each.action}`, async () => {
         await Promise.all(cuts(bytesOf(each.steps[0].send)).map(async (cut) => {
           try {
             await play(each, cut);

@@ -1,8 +1,8 @@
-// Every response against the OpenAPI document that the server under test gives of itself: its status is one of the
-// operation's, its fields are documented and none that is required lacks, its body is what the schema says and has no
-// member more. harness.mjs hands the document over when a server accepts; wire.mjs asks about each answer.
+// Checks every response against the OpenAPI document of the server under test: its status is one of the operation's, its
+// header fields are documented and required ones are there, its body matches the schema and has no further members.
+// harness.mjs reads the document when a server accepts; wire.mjs checks each response.
 //
-// What is not an operation (another method, an unknown path, bytes that are no request) must be a problem document.
+// A response outside of the operations (another method, an unknown path, no request) must be a problem document.
 
 import assert from 'node:assert/strict';
 import Ajv from 'ajv/dist/2020.js';
@@ -10,7 +10,7 @@ import addFormats from 'ajv-formats';
 
 // Fields of the framing, which OpenAPI leaves out.
 const framing = new Set(['date', 'content-type', 'content-length', 'connection']);
-// Codes that no operation has, since they stand for what is not one of them.
+// Codes of responses outside of the operations.
 const outside = new Set(['route_not_found', 'method_not_allowed', 'method_not_implemented', 'http_version_not_supported',
   'malformed_request']);
 const prefix = '/api/v1';
@@ -21,89 +21,92 @@ export class Contract {
     this.ajv = new Ajv({ strict: false, allErrors: true, validateSchema: false, inlineRefs: false });
     addFormats(this.ajv);
     this.ajv.addSchema(closed(document), 'openapi');
+    // A path with a server of its own is below that server's path.
+    const serverPath = (item) => (item.servers ? item.servers[0].url.replace(/^[a-z]+:\/\/[^/]*/, '') : '');
     this.paths = Object.entries(document.paths).map(([pattern, item]) => ({
       pattern,
       item,
-      form: new RegExp(`^${pattern.split('/').map((part) => (part.startsWith('{') ? '[^/]+' : escaped(part))).join('/')}$`),
+      form: new RegExp(`^${(serverPath(item) + pattern).split('/').map((part) => (part.startsWith('{') ? '[^/]+' : escaped(part))).join('/')}$`),
     })).sort((a, b) => variables(a.pattern) - variables(b.pattern));
   }
 
   // {pattern, method, operation}; without `operation` where the path has no such method, nothing where there is no path.
   find(method, target) {
     let path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '').replace(/\?.*$/s, '');
-    if (/^\/(users|posts)(\/|$)/.test(path)) path = prefix + path;
-    const found = this.paths.find(({ form }) => form.test(path));
-    if (!found) return {};
+    if (/^\/(users|posts)(\/|$)|^\/events\/[^/]+$/.test(path)) path = prefix + path;
     const name = method.toLowerCase();
-    const any = found.item.get?.operationId === 'authorize'; // OpenAPI knows only so many methods
-    const used = (name === 'head' || any) && !found.item[name] ? 'get' : name;
-    return { pattern: found.pattern, method: used, operation: used === 'parameters' ? undefined : found.item[used] };
+    const fitting = this.paths.filter(({ form }) => form.test(path));
+    const entry = fitting.find(({ item }) => item[name === 'head' ? 'get' : name]) ?? fitting[0];
+    if (!entry) return {};
+    const any = entry.item.get?.operationId === 'authorize'; // OpenAPI knows only so many methods
+    const used = (name === 'head' || any) && !entry.item[name] ? 'get' : name;
+    return { pattern: entry.pattern, method: used, operation: ['parameters', 'servers'].includes(used) ? undefined : entry.item[used] };
   }
 
   // `request` is {method, target}, or null where what was sent was no request.
   check(request, { status, headers, body, method }) {
     const { pattern, method: used, operation } = request ? this.find(request.method, request.target) : {};
-    const what = request ? `${request.method} ${request.target.slice(0, 200)} → ${status}` : `an answer ${status}`;
+    const label = request ? `${request.method} ${request.target.slice(0, 200)} → ${status}` : `an answer ${status}`;
     const code = status >= 400 && body.length > 0 ? JSON.parse(body).code : null;
     if (!operation) {
       const options = status === 204 && request?.method === 'OPTIONS';
-      assert.ok(status >= 400 || options || request === null, `${what}: only an operation succeeds`);
-      if (code !== null) this.fits('openapi#/components/schemas/Problem', JSON.parse(body), what);
+      assert.ok(status >= 400 || options || request === null, `${label}: only an operation succeeds`);
+      if (code !== null) this.fits('openapi#/components/schemas/Problem', JSON.parse(body), label);
       return;
     }
     if (code !== null && outside.has(code) && !operation.responses[status]) return;
     let place = `/paths/${pointer(pattern)}/${used}/responses/${status}`;
     let response = operation.responses[status];
-    assert.ok(response, `${what}: ${operation.operationId} has no such status`);
+    assert.ok(response, `${label}: ${operation.operationId} has no such status`);
     if (response.$ref) {
       place = response.$ref.slice(1);
       response = this.at(place);
     }
-    this.checkFields(response, headers, what);
-    this.checkBody(place, response, { headers, body, method }, what);
+    this.checkFields(response, headers, label);
+    this.checkBody(place, response, { headers, body, method }, label);
   }
 
-  checkFields(response, headers, what) {
-    const documented = new Map(Object.entries(response.headers ?? {}).map(([name, of]) => [name.toLowerCase(), this.resolved(of)]));
-    for (const [name, of] of documented) {
-      if (of.required) assert.ok(headers.has(name), `${what}: the field ${name} is required`);
+  checkFields(response, headers, title) {
+    const documented = new Map(Object.entries(response.headers ?? {}).map(([name, node]) => [name.toLowerCase(), this.resolved(node)]));
+    for (const [name, node] of documented) {
+      if (node.required) assert.ok(headers.has(name), `${title}: the field ${name} is required`);
       if (!headers.has(name)) continue;
       const text = headers.get(name);
-      const value = of.schema.type === 'integer' && /^[0-9]+$/.test(text) ? Number(text) : text;
-      const validate = this.ajv.compile(of.schema);
-      assert.ok(validate(value), `${what}: ${name}: ${text}: ${this.ajv.errorsText(validate.errors)}`);
+      const value = node.schema.type === 'integer' && /^[0-9]+$/.test(text) ? Number(text) : text;
+      const validate = this.ajv.compile(node.schema);
+      assert.ok(validate(value), `${title}: ${name}: ${text}: ${this.ajv.errorsText(validate.errors)}`);
     }
     for (const [name] of headers.fields) {
       const plain = name.toLowerCase();
-      assert.ok(documented.has(plain) || framing.has(plain), `${what}: the field ${name} is not documented`);
+      assert.ok(documented.has(plain) || framing.has(plain), `${title}: the field ${name} is not documented`);
     }
   }
 
-  checkBody(place, response, { headers, body, method }, what) {
+  checkBody(place, response, { headers, body, method }, description) {
     if (method === 'HEAD' || headers.get('x-auth-status') !== null) return;
     if (!response.content) {
-      assert.equal(body.length, 0, `${what}: content that is not documented`);
+      assert.equal(body.length, 0, `${description}: content that is not documented`);
       return;
     }
     const type = (headers.get('content-type') ?? '').replace(/;.*/, '');
     const content = response.content[type];
-    assert.ok(content, `${what}: the type ${type} is not documented`);
+    assert.ok(content, `${description}: the type ${type} is not documented`);
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
-    this.fits(`openapi#${place}/content/${pointer(type)}/schema`, type === 'text/html' ? text : JSON.parse(text), what);
+    this.fits(`openapi#${place}/content/${pointer(type)}/schema`, type === 'text/html' ? text : JSON.parse(text), description);
   }
 
-  fits(schema, value, what) {
+  fits(schema, value, label) {
     const validate = this.ajv.getSchema(schema);
     assert.ok(validate, `there is a schema at ${schema}`);
     if (validate(value)) return;
-    assert.fail(`${what}: ${this.ajv.errorsText(validate.errors)}: ${JSON.stringify(value).slice(0, 1000)}`);
+    assert.fail(`${label}: ${this.ajv.errorsText(validate.errors)}: ${JSON.stringify(value).slice(0, 1000)}`);
   }
 
-  resolved(of) {
-    return of.$ref ? this.at(of.$ref.slice(1)) : of;
+  resolved(node) {
+    return node.$ref ? this.at(node.$ref.slice(1)) : node;
   }
   at(place) {
-    return place.slice(1).split('/').reduce((of, part) => of[part.replaceAll('~1', '/').replaceAll('~0', '~')], this.document);
+    return place.slice(1).split('/').reduce((node, part) => node[part.replaceAll('~1', '/').replaceAll('~0', '~')], this.document);
   }
 }
 
@@ -111,15 +114,15 @@ const pointer = (text) => text.replaceAll('~', '~0').replaceAll('/', '~1');
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 const variables = (pattern) => pattern.split('{').length;
 
-// A copy in which objects have no members but those that are named. Clients are told that more may come, which is no
-// reason for the tests to miss one that is not described.
+// A copy of the schema that is closed to further members. Clients must accept new members, but the tests must notice an
+// undocumented one.
 function closed(document) {
   const copy = structuredClone(document);
-  const close = (of) => {
-    if (Array.isArray(of)) return of.forEach(close);
-    if (of === null || typeof of !== 'object') return undefined;
-    Object.values(of).forEach(close);
-    if (of.allOf || (of.type === 'object' && of.properties && !('additionalProperties' in of))) of.unevaluatedProperties = false;
+  const close = (node) => {
+    if (Array.isArray(node)) return node.forEach(close);
+    if (node === null || typeof node !== 'object') return undefined;
+    Object.values(node).forEach(close);
+    if (node.allOf || (node.type === 'object' && node.properties && !('additionalProperties' in node))) node.unevaluatedProperties = false;
     return undefined;
   };
   close(copy);
@@ -127,9 +130,9 @@ function closed(document) {
   return copy;
 }
 
-// Follows the bytes that a client sends and says which requests they are, in order: {method, target}. Once something is
-// not HTTP, `lost`, and nothing more is said.
-export class Asked {
+// Follows the bytes that a client sends and lists their requests in order: {method, target}. After bytes that are not HTTP
+// it is `lost` and lists nothing more.
+export class RequestFollower {
   constructor() {
     this.rest = Buffer.alloc(0);
     this.skip = 0; // bytes of a body

@@ -2,9 +2,9 @@
 //
 //   - every acknowledged write is there, equal to what was answered: users, posts, keys, keys turned off, events, and
 //     what is kept under an Idempotency-Key;
-//   - a write that was under way is there whole or not at all;
+//   - a write in progress is there completely or not at all;
 //   - the totals of the lists are the numbers of their records, and every post has its user;
-//   - no id was ever given to two records, deleted and unacknowledged ones included;
+//   - no id was ever assigned to two records, deleted and unacknowledged ones included;
 //   - `latchkey check` finds nothing wrong;
 //   - the server answers its first request within half a second of its start.
 
@@ -17,7 +17,7 @@ const rounds = Number(process.env.E2E_ROUNDS ?? 50);
 const writerCount = 16;
 const listed = 200; // of lists that only grow, this many of the newest are read in each round
 
-// What the service must hold: id to document. A writer changes only records of its own.
+// What the service must contain: id to document. A writer changes only its own records.
 const model = { users: new Map(), posts: new Map(), keys: new Map(), events: new Map() };
 // Every id that was ever seen, with the mark that its record was created with.
 const ids = { users: new Map(), posts: new Map(), keys: new Map(), events: new Map() };
@@ -30,8 +30,8 @@ const random = (bound) => Math.floor(Math.random() * bound);
 const sorted = (map) => [...map.values()].sort((a, b) => a.id - b.id);
 
 // The members that a model can know.
-function known(of, { key, last_used_at, ...document }) {
-  if (of === 'events') return { id: document.id, delivery_id: document.delivery_id, payload: document.payload };
+function comparable(collection, { key, last_used_at, ...document }) {
+  if (collection === 'events') return { id: document.id, delivery_id: document.delivery_id, payload: document.payload };
   return document;
 }
 
@@ -55,7 +55,7 @@ class Writer {
     if (dice < 0.32) return newEvent(tag);
     if (own.length < 2 || dice < 0.55) {
       const body = { user_id: mine, title: tag, body: 'b'.repeat(random(4000)), status: dice < 0.45 ? 'draft' : 'published' };
-      return { kind: 'create', of: 'posts', method: 'POST', target: '/posts', body, status: 201 };
+      return { kind: 'create', collection: 'posts', method: 'POST', target: '/posts', body, status: 201 };
     }
     const post = own[random(own.length)];
     const status = post.status === 'draft' ? 'published' : 'draft';
@@ -63,43 +63,43 @@ class Writer {
     if (dice < 0.72) return change('posts', post.id, 'PUT', { user_id: mine, title: post.title, body: `put ${tag} ${'p'.repeat(random(2000))}`, status });
     if (dice < 0.77) return change('users', mine, 'PATCH', { name: `Renamed ${tag}` });
     if (dice < 0.82) return change('users', mine, 'PUT', { name: `Put ${tag}`, email: model.users.get(mine).email });
-    if (dice < 0.94) return { kind: 'delete', of: 'posts', method: 'DELETE', target: `/posts/${post.id}`, status: 204, id: post.id };
-    return { kind: 'delete', of: 'users', method: 'DELETE', target: `/users/${mine}`, status: 204, id: mine };
+    if (dice < 0.94) return { kind: 'delete', collection: 'posts', method: 'DELETE', target: `/posts/${post.id}`, status: 204, id: post.id };
+    return { kind: 'delete', collection: 'users', method: 'DELETE', target: `/users/${mine}`, status: 204, id: mine };
   }
 
   newUser(tag) {
     const body = { name: `User ${tag} ${'n'.repeat(random(100))}`, email: `${tag}@example.org` };
     const headers = random(2) ? { 'Idempotency-Key': tag } : {};
-    return { kind: 'create', of: 'users', method: 'POST', target: '/users', headers, body, status: 201 };
+    return { kind: 'create', collection: 'users', method: 'POST', target: '/users', headers, body, status: 201 };
   }
 
   aboutKey(tag) {
     const id = this.keys.at(-1);
-    const what = id === undefined ? 0 : random(4);
-    if (what === 0) return { kind: 'create', of: 'keys', method: 'POST', target: '/keys', body: { name: tag, scopes: ['users:read'] }, status: 201 };
-    if (what === 1) return change('keys', id, 'PATCH', { metadata: { tag } });
-    const [action, state] = what === 2 ? ['deactivate', 'deactivated'] : ['reactivate', 'active'];
-    return { kind: 'turn', of: 'keys', method: 'POST', target: `/keys/${id}/${action}`, status: 200, id, state };
+    const step = id === undefined ? 0 : random(4);
+    if (step === 0) return { kind: 'create', collection: 'keys', method: 'POST', target: '/keys', body: { name: tag, scopes: ['users:read'] }, status: 201 };
+    if (step === 1) return change('keys', id, 'PATCH', { metadata: { tag } });
+    const [action, state] = step === 2 ? ['deactivate', 'deactivated'] : ['reactivate', 'active'];
+    return { kind: 'turn', collection: 'keys', method: 'POST', target: `/keys/${id}/${action}`, status: 200, id, state };
   }
 
   happened(write, document) {
-    const things = model[write.of];
+    const things = model[write.collection];
     if (write.kind !== 'delete') {
-      things.set(document.id, known(write.of, document));
+      things.set(document.id, comparable(write.collection, document));
     } else {
       things.delete(write.id);
-      if (write.of === 'users') for (const post of model.posts.values()) if (post.user_id === write.id) model.posts.delete(post.id);
+      if (write.collection === 'users') for (const post of model.posts.values()) if (post.user_id === write.id) model.posts.delete(post.id);
     }
     if (write.kind === 'create') {
-      const mark = document[marks[write.of]];
-      const earlier = ids[write.of].get(document.id);
-      assert.ok(earlier === undefined || earlier === mark, `id ${document.id} of ${write.of} was given to ${earlier} and to ${mark}`);
-      ids[write.of].set(document.id, mark);
+      const mark = document[marks[write.collection]];
+      const earlier = ids[write.collection].get(document.id);
+      assert.ok(earlier === undefined || earlier === mark, `id ${document.id} of ${write.collection} was given to ${earlier} and to ${mark}`);
+      ids[write.collection].set(document.id, mark);
       if (document.key) keyTexts.set(document.id, document.key);
     }
-    if (write.of === 'keys' && write.kind === 'create') this.keys.push(document.id);
-    if (write.of === 'users' && write.kind === 'create') this.users.push(document.id);
-    if (write.of === 'users' && write.kind === 'delete') this.users = this.users.filter((id) => id !== write.id);
+    if (write.collection === 'keys' && write.kind === 'create') this.keys.push(document.id);
+    if (write.collection === 'users' && write.kind === 'create') this.users.push(document.id);
+    if (write.collection === 'users' && write.kind === 'delete') this.users = this.users.filter((id) => id !== write.id);
   }
 
   async run(server, key) {
@@ -129,18 +129,18 @@ class Writer {
       this.pending = null;
       if (write.headers?.['Idempotency-Key']) this.lastOnce = { write, document };
       acknowledged.count += 1;
-      const kind = `${write.method} ${write.of}`;
+      const kind = `${write.method} ${write.collection}`;
       acknowledged.kinds[kind] = (acknowledged.kinds[kind] ?? 0) + 1;
     }
   }
 
-  // After a start: did the write that was under way happen? It did whole, or not at all.
-  settle(found) {
+  // After a start: the write in progress happened completely or not at all.
+  settle(storedDocument) {
     const write = this.pending;
     if (write === null) return 'nothing pending';
-    const all = found[write.of];
+    const all = storedDocument[write.collection];
     if (write.kind === 'create') {
-      const mark = marks[write.of];
+      const mark = marks[write.collection];
       const document = all.find((d) => d[mark] === (write.mark ?? write.body[mark]));
       if (document === undefined) return 'lost';
       matches(write, document);
@@ -153,10 +153,10 @@ class Writer {
       this.happened(write);
       return 'done';
     }
-    if (document === undefined && write.of === 'keys' && all.length >= listed) return 'lost'; // an old key is not among those that are read
-    assert.ok(document, `the record ${write.id} of ${write.of} is gone`);
+    if (document === undefined && write.collection === 'keys' && all.length >= listed) return 'lost'; // an old key is not among those that are read
+    assert.ok(document, `the record ${write.id} of ${write.collection} is gone`);
     try {
-      assert.deepEqual(known(write.of, document), model[write.of].get(write.id));
+      assert.deepEqual(comparable(write.collection, document), model[write.collection].get(write.id));
       return 'lost';
     } catch {
       matches(write, document);
@@ -165,8 +165,8 @@ class Writer {
     }
   }
 
-  // What is kept under an Idempotency-Key: a write that was answered is answered so again, and one that was under way
-  // is carried out now unless it was then.
+  // Idempotency-Keys: an answered write gets the same answer again, and one in progress is carried out now unless it was
+  // carried out then.
   async repeat(api, outcome) {
     const again = ({ headers, body }) => api.post('/users', body, { headers });
     const replayed = (answer) => answer.headers.get('idempotency-replayed') === 'true';
@@ -188,30 +188,30 @@ class Writer {
 
 function newEvent(tag) {
   const body = { tag, text: 'e'.repeat(random(3000)) };
-  return { kind: 'create', of: 'events', method: 'POST', target: '/events/shop', headers: { 'webhook-id': tag }, mark: tag, body, status: 202 };
+  return { kind: 'create', collection: 'events', method: 'POST', target: '/events/shop', headers: { 'webhook-id': tag }, mark: tag, body, status: 202 };
 }
 
-function change(of, id, method, body) {
-  return { kind: 'change', of, method, target: `/${of}/${id}`, body, status: 200, id };
+function change(resource, id, method, body) {
+  return { kind: 'change', collection: resource, method, target: `/${resource}/${id}`, body, status: 200, id };
 }
 
 // The answer to an event has its id alone.
-function documentOf({ of, mark, body }, answered) {
-  return of === 'events' ? { id: answered.id, delivery_id: mark, payload: body } : answered;
+function documentOf({ collection: table, mark, body }, response) {
+  return table === 'events' ? { id: response.id, delivery_id: mark, payload: body } : response;
 }
 
 // A document is complete and says what was sent.
 function matches(write, document) {
-  const { of, id, body } = write;
-  if (of === 'users') assertUser(document);
-  if (of === 'posts') assertPost(document);
-  if (of === 'events') assert.deepEqual(document.payload, body);
+  const { collection, id, body } = write;
+  if (collection === 'users') assertUser(document);
+  if (collection === 'posts') assertPost(document);
+  if (collection === 'events') assert.deepEqual(document.payload, body);
   else for (const [name, value] of Object.entries(body ?? {})) assert.deepEqual(document[name], value, `${name} after ${write.method} ${write.target}`);
   if (write.kind === 'turn') assert.equal(document.state, write.state);
   if (write.kind === 'change') {
-    const { updated_at, published_at, ...before } = model[of].get(id);
-    const { updated_at: u, published_at: p, ...now } = known(of, document);
-    assert.deepEqual(now, { ...before, ...body });
+    const { updated_at, published_at, ...oldDocument } = model[collection].get(id);
+    const { updated_at: u, published_at: p, ...now } = comparable(collection, document);
+    assert.deepEqual(now, { ...oldDocument, ...body });
     if (updated_at) assert.ok(u >= updated_at);
   }
   if (document.status === 'draft') assert.equal(document.published_at, null);
@@ -219,14 +219,14 @@ function matches(write, document) {
 }
 
 async function everything(api, target, most = Infinity) {
-  const found = [];
+  const records = [];
   for (let page = 1; ; page += 1) {
     const { data, pagination } = await api.read(`${target}?limit=100&page=${page}&sort=-id`);
-    found.unshift(...data.reverse());
-    if (!pagination.has_more || found.length >= most) {
-      if (!pagination.has_more) assert.equal(pagination.total, found.length, `the total of ${target} is the number of its records`);
-      assert.deepEqual(found.map((d) => d.id), [...new Set(found.map((d) => d.id))].sort((a, b) => a - b), 'each id once, ascending');
-      return { found, total: pagination.total };
+    records.unshift(...data.reverse());
+    if (!pagination.has_more || records.length >= most) {
+      if (!pagination.has_more) assert.equal(pagination.total, records.length, `the total of ${target} is the number of its records`);
+      assert.deepEqual(records.map((d) => d.id), [...new Set(records.map((d) => d.id))].sort((a, b) => a - b), 'each id once, ascending');
+      return { records, total: pagination.total };
     }
   }
 }
@@ -235,12 +235,12 @@ async function check(server, admin, writers, most) {
   const api = server.client(admin.key);
   const lists = { users: await everything(api, '/users'), posts: await everything(api, '/posts'),
     keys: await everything(api, '/keys', most), events: await everything(api, '/events', most) };
-  const found = Object.fromEntries(Object.entries(lists).map(([of, list]) => [of, list.found]));
-  const outcomes = writers.map((w) => w.settle(found));
-  for (const [of, list] of Object.entries(lists)) {
-    const own = list.found.filter((d) => of !== 'keys' || d.id !== admin.id);
-    assert.deepEqual(own.map((d) => known(of, d)), sorted(model[of]).slice(-own.length || Infinity), `the ${of} are those that were acknowledged`);
-    assert.equal(list.total, model[of].size + (of === 'keys' ? 1 : 0), `as many ${of} as were acknowledged`);
+  const documents = Object.fromEntries(Object.entries(lists).map(([collection, list]) => [collection, list.records]));
+  const outcomes = writers.map((w) => w.settle(documents));
+  for (const [collection, list] of Object.entries(lists)) {
+    const own = list.records.filter((d) => collection !== 'keys' || d.id !== admin.id);
+    assert.deepEqual(own.map((d) => comparable(collection, d)), sorted(model[collection]).slice(-own.length || Infinity), `the ${collection} are those that were acknowledged`);
+    assert.equal(list.total, model[collection].size + (collection === 'keys' ? 1 : 0), `as many ${collection} as were acknowledged`);
   }
   // The other indexes agree with the records.
   let byStatus = 0;
@@ -251,7 +251,7 @@ async function check(server, admin, writers, most) {
     assert.deepEqual((await api.read(`/users?email=${owner.email}`)).data, [owner]);
     assert.deepEqual((await api.read(`/users/${owner.id}/posts?limit=100`)).data, sorted(model.posts).filter((p) => p.user_id === owner.id).slice(0, 100));
   }
-  // A key that was turned off stays off, and one that was turned on stays on.
+  // A deactivated key stays deactivated, and a reactivated one stays active.
   const { id } = writers[random(writers.length)].keys.map((each) => model.keys.get(each)).findLast((each) => keyTexts.has(each.id)) ?? {};
   if (id) assert.equal((await api.get('/users?limit=1', { key: keyTexts.get(id) })).status, model.keys.get(id).state === 'active' ? 200 : 403);
   for (const [i, writer] of writers.entries()) await writer.repeat(api, outcomes[i]);
@@ -266,7 +266,7 @@ async function thinOut(server, key, writers) {
     for (const id of writer.users.slice(0, -2)) {
       const answer = await api.delete(`/users/${id}`);
       assert.equal(answer.status, 204);
-      writer.happened({ kind: 'delete', of: 'users', id });
+      writer.happened({ kind: 'delete', collection: 'users', id });
     }
   }
   api.close();
@@ -280,8 +280,8 @@ async function whole(data) {
 
 function distribution(times) {
   const ascending = [...times].sort((a, b) => a - b);
-  const at = (share) => Math.round(ascending[Math.min(ascending.length - 1, Math.floor(share * ascending.length))]);
-  return `half within ${at(0.5)} ms, 99 % within ${at(0.99)} ms, the slowest ${at(1)} ms`;
+  const percentile = (share) => Math.round(ascending[Math.min(ascending.length - 1, Math.floor(share * ascending.length))]);
+  return `half within ${percentile(0.5)} ms, 99 % within ${percentile(0.99)} ms, the slowest ${percentile(1)} ms`;
 }
 
 test(`kill -9 under ${writerCount} writers, ${rounds} times: nothing acknowledged is lost, nothing is half there`, async (t) => {
@@ -295,7 +295,7 @@ test(`kill -9 under ${writerCount} writers, ${rounds} times: nothing acknowledge
       const running = Promise.all(writers.map((w) => w.run(server, admin.key)));
       const enough = acknowledged.count + writerCount;
       await Promise.race([sleep(60 + random(80)), running]);
-      // On a slow machine a round takes as long as it takes.
+      // Slow machines may take longer for a round.
       for (let i = 0; i < 2000 && acknowledged.count < enough; i += 1) await Promise.race([sleep(5), running]);
       await server.kill();
       await running;
@@ -316,7 +316,7 @@ test(`kill -9 under ${writerCount} writers, ${rounds} times: nothing acknowledge
   assert.ok(acknowledged.count > rounds * writerCount, `only ${acknowledged.count} writes were acknowledged`);
   assert.ok(outcomes.done + outcomes.lost > rounds, `the kills met too few writes under way: ${JSON.stringify(outcomes)}`);
   const slow = starts.filter((ms) => ms > 500).length;
-  // Where others want the processor as well a start waits for them, which says nothing of the start.
+  // On a busy machine the start waits for the processor, so its time means nothing.
   const busy = os.loadavg()[0] > 2 * os.cpus().length;
   if (busy) t.diagnostic(`${slow} starts took more than 500 ms, on a machine with a load of ${os.loadavg()[0]}: not judged`);
   else assert.ok(slow <= starts.length / 100, `${slow} of ${starts.length} starts took more than 500 ms`);

@@ -1,7 +1,7 @@
-// Who may call (API.md, "Credentials", "Order of checks", "Keys"): the four ways of showing a key, their order,
-// what counts as a key, and what its scopes open.
+// Authentication and authorization (docs/api.md §2, §3, §4): the four ways of sending a key, their order, what counts as a
+// key, and what its scopes allow.
 //
-// Refused keys are counted per address, so tests that send bad ones come from an address of their own in 127/8.
+// Failed authentications are limited per address, so tests with bad keys use separate addresses in 127/8.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -9,8 +9,8 @@ import { assertFields, assertStatus, keyForm, links, message, newUser, startServ
 
 const server = await startServer();
 after(() => server.stop());
-const made = await server.makeKey({ name: 'everything' });
-const { key } = made;
+const keyDocument = await server.makeKey({ name: 'everything' });
+const { key } = keyDocument;
 const api = server.client(key);
 const owner = await api.create('/users', newUser());
 const post = await api.create('/posts', { user_id: owner.id, title: 'first' });
@@ -48,9 +48,9 @@ describe('the four ways', () => {
       assert.equal(answer.json.pagination.limit, 1);
     }
     const user = newUser();
-    const written = await ask('POST', `${users}?api_key=${key}`, { body: user });
-    assertStatus(written, 201);
-    assertStatus(await ask('DELETE', `${users}/${written.json.id}?api_key=${key}`), 204);
+    const creation = await ask('POST', `${users}?api_key=${key}`, { body: user });
+    assertStatus(creation, 201);
+    assertStatus(await ask('DELETE', `${users}/${creation.json.id}?api_key=${key}`), 204);
   });
 
   test('a percent-encoded query parameter is the same key', async () => {
@@ -82,7 +82,7 @@ describe('the four ways', () => {
     }
   });
 
-  test('loopback may speak without TLS, and X-Forwarded-Proto of a stranger says nothing', async () => {
+  test('loopback needs no TLS, and X-Forwarded-Proto of an untrusted peer is ignored', async () => {
     assertStatus(await ask('GET', users, { scheme: 'http', key }), 200);
     assertStatus(await ask('GET', users, { scheme: 'http', key, headers: { 'X-Forwarded-Proto': 'http' } }), 200);
     missing(await ask('GET', users, { scheme: 'http' }));
@@ -91,8 +91,8 @@ describe('the four ways', () => {
   test('Link never carries api_key', async () => {
     for (let i = 0; i < 3; i += 1) await api.create('/users', newUser());
     const answer = await ask('GET', `${users}?api_key=${key}&limit=1&page=2`);
-    const found = links(answer);
-    assert.ok('next' in found && 'prev' in found);
+    const linkUrls = links(answer);
+    assert.ok('next' in linkUrls && 'prev' in linkUrls);
     assert.doesNotMatch(answer.headers.get('link'), /api_key/);
     assert.ok(!answer.head.includes(key), 'the key is in no header');
     const short = await ask('GET', `/users?api_key=${key}&limit=1&page=2`);
@@ -147,9 +147,9 @@ describe('no way', () => {
 });
 
 describe('the first way that is present decides', () => {
-  const from = '127.0.0.31';
+  const address = '127.0.0.31';
   const send = ({ authorization, xkey, query, body }) => ask('POST', query === undefined ? users : `${users}?api_key=${query}`, {
-    from,
+    from: address,
     headers: { ...(authorization === undefined ? {} : bearer(authorization)), ...(xkey === undefined ? {} : { 'X-API-Key': xkey }) },
     body: { ...newUser(), ...(body === undefined ? {} : { api_key: body }) },
   });
@@ -171,9 +171,9 @@ describe('the first way that is present decides', () => {
     invalid(await send({ xkey: '', query: key, body: key }));
     invalid(await send({ query: '', body: key }));
     invalid(await send({ body: '' }));
-    invalid(await ask('GET', `${users}?api_key=${key}`, { from, headers: { Authorization: 'Bearer ' } }));
-    invalid(await ask('GET', users, { from, headers: { Authorization: 'Bearer' } }));
-    invalid(await ask('GET', `${users}?api_key`, { from }));
+    invalid(await ask('GET', `${users}?api_key=${key}`, { from: address, headers: { Authorization: 'Bearer ' } }));
+    invalid(await ask('GET', users, { from: address, headers: { Authorization: 'Bearer' } }));
+    invalid(await ask('GET', `${users}?api_key`, { from: address }));
   });
 });
 
@@ -257,7 +257,7 @@ describe('switches', () => {
 
 describe('what a key is', () => {
   test('48 characters of base62 with a prefix that all share', async () => {
-    const keys = [made];
+    const keys = [keyDocument];
     for (let i = 0; i < 5; i += 1) keys.push(await server.makeKey({ name: `form ${i}` }));
     assert.equal(new Set(keys.map((k) => k.key)).size, keys.length);
     assert.equal(new Set(keys.map((k) => k.key.slice(0, 4))).size, 1);
@@ -269,14 +269,14 @@ describe('what a key is', () => {
   });
 
   test('any other string is key_invalid, by header and by query', async () => {
-    const from = '127.0.0.32';
+    const clientAddress = '127.0.0.32';
     const middle = `${key.slice(0, 20)}${key[20] === 'A' ? 'B' : 'A'}${key.slice(21)}`;
     const swapped = [...key].map((c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase())).join('');
     const strings = [bad, middle, swapped, key.slice(0, 47), `${key}0`, key.slice(1), `${key.slice(0, 47)}-`,
       '0'.repeat(48), 'x', 'x'.repeat(300), `${key}${key}`];
     for (const text of strings) {
-      invalid(await ask('GET', users, { from, headers: bearer(text) }));
-      if (strings.indexOf(text) % 2) invalid(await ask('GET', `${users}?api_key=${text}`, { from }));
+      invalid(await ask('GET', users, { from: clientAddress, headers: bearer(text) }));
+      if (strings.indexOf(text) % 2) invalid(await ask('GET', `${users}?api_key=${text}`, { from: clientAddress }));
     }
   });
 
@@ -330,21 +330,21 @@ describe('scopes', () => {
     'keys:read': [],
   };
 
-  for (const [scopes, opened] of Object.entries(covers)) {
+  for (const [scopes, allowedRoutes] of Object.entries(covers)) {
     test(`a key with ${scopes} opens its routes and no other`, async () => {
       const client = server.client(await server.makeKey({ name: 'scoped', scopes: scopes.split(' ') }));
       for (const [method, target, body, needed, status] of routes) {
         const answer = await client.call(method, target, body === null ? {} : { body: body() });
-        if (needed.every((s) => opened.includes(s))) {
+        if (needed.every((s) => allowedRoutes.includes(s))) {
           assertStatus(answer, status);
           continue;
         }
         assertStatus(answer, 403, method === 'HEAD' ? undefined : 'insufficient_scope');
-        const asked = /^Bearer realm="api", ?error="insufficient_scope", ?scope="([^"]+)"$/.exec(challenge(answer));
-        assert.ok(asked, `${method} ${target}: ${challenge(answer)}`);
-        const named = asked[1].split(' ');
+        const challengeMatch = /^Bearer realm="api", ?error="insufficient_scope", ?scope="([^"]+)"$/.exec(challenge(answer));
+        assert.ok(challengeMatch, `${method} ${target}: ${challenge(answer)}`);
+        const named = challengeMatch[1].split(' ');
         assert.ok(named.every((s) => needed.includes(s)), `${method} ${target} asks for ${named}`);
-        assert.ok(named.some((s) => !opened.includes(s)), 'the scope that is missing is named');
+        assert.ok(named.some((s) => !allowedRoutes.includes(s)), 'the scope that is missing is named');
       }
       client.close();
     });
@@ -352,10 +352,10 @@ describe('scopes', () => {
 
   test('deleting a user needs users:write alone, though its posts go too', async () => {
     const victim = await api.create('/users', newUser());
-    const gone = await api.create('/posts', { user_id: victim.id, title: 'goes too' });
+    const deletedPost = await api.create('/posts', { user_id: victim.id, title: 'goes too' });
     const writer = server.client(await server.makeKey({ name: 'w', scopes: ['users:write'] }));
     assertStatus(await writer.delete(`/users/${victim.id}`), 204);
-    assertStatus(await api.get(`/posts/${gone.id}`), 404);
+    assertStatus(await api.get(`/posts/${deletedPost.id}`), 404);
     writer.close();
   });
 
@@ -365,10 +365,10 @@ describe('scopes', () => {
 });
 
 describe('the order of checks', () => {
-  const from = '127.0.0.34';
-  const over = { 'Content-Length': 1024 * 1024 + 1, 'Content-Type': 'application/json' };
+  const address = '127.0.0.34';
+  const oversized = { 'Content-Length': 1024 * 1024 + 1, 'Content-Type': 'application/json' };
   const first = async (bytes) => {
-    const wire = await server.connect({ from });
+    const wire = await server.connect({ from: address });
     await wire.send(bytes);
     const answer = await wire.response({ method: 'POST' });
     wire.close();
@@ -376,13 +376,13 @@ describe('the order of checks', () => {
   };
 
   test('the declared size comes before the credential', async () => {
-    assertStatus(await first(message('POST', users, { headers: over })), 413, 'body_too_large');
-    assertStatus(await first(message('POST', users, { key: bad, headers: over })), 413, 'body_too_large');
+    assertStatus(await first(message('POST', users, { headers: oversized })), 413, 'body_too_large');
+    assertStatus(await first(message('POST', users, { key: bad, headers: oversized })), 413, 'body_too_large');
   });
 
   test('the key comes before the route', async () => {
-    invalid(await ask('GET', '/api/v1/nothing', { key: bad, from }));
-    invalid(await ask('PUT', users, { key: bad, from }));
+    invalid(await ask('GET', '/api/v1/nothing', { key: bad, from: address }));
+    invalid(await ask('PUT', users, { key: bad, from: address }));
     assertStatus(await ask('GET', '/api/v1/nothing', { headers: { 'X-API-Key': [key, key] } }), 400, 'duplicate_credentials');
   });
 
@@ -394,14 +394,14 @@ describe('the order of checks', () => {
 
   test('the scope comes before Accept, Content-Type, body, query and existence', async () => {
     const none = await server.makeKey({ name: 'little', scopes: ['posts:read'] });
-    const refused = [
+    const refusals = [
       ['GET', users, { headers: { Accept: 'text/html' } }],
       ['POST', users, { body: 'x', type: 'text/plain' }],
       ['POST', users, { body: '{' }],
       ['GET', `${users}?limit=x`, {}],
       ['GET', `${users}/999999`, {}],
     ];
-    for (const [method, target, options] of refused) {
+    for (const [method, target, options] of refusals) {
       assertStatus(await ask(method, target, { key: none.key, ...options }), 403, 'insufficient_scope');
     }
   });
@@ -426,8 +426,8 @@ describe('the order of checks', () => {
 
 describe('too many failures', () => {
   test('after 30 bad keys in a minute the address is told to wait; a good key passes, and so do others', async () => {
-    const from = '127.0.0.77';
-    const client = server.client(bad, { from });
+    const address = '127.0.0.77';
+    const client = server.client(bad, { from: address });
     for (let i = 0; i < 30; i += 1) invalid(await client.get('/users'));
     const answer = await client.get('/users');
     assertStatus(answer, 429, 'too_many_auth_failures');
@@ -439,15 +439,15 @@ describe('too many failures', () => {
     invalid(await ask('GET', users, { from: '127.0.0.78', key: bad }));
   });
 
-  test('who goes on all the same is answered in order, a thousand times a second, and others at once', async () => {
-    const from = '127.0.0.76';
-    const wire = await server.connect({ from });
+  test('an address that continues is answered in order, a thousand times a second, and others at once', async () => {
+    const address = '127.0.0.76';
+    const wire = await server.connect({ from: address });
     const began = process.hrtime.bigint();
-    const send = (asked) => wire.send(message('GET', '/api/v1/users?limit=1', { key: asked }));
+    const send = (credential) => wire.send(message('GET', '/api/v1/users?limit=1', { key: credential }));
     for (let i = 0; i < 330; i += 1) send(bad);
     send(key);
     let others = false;
-    const answered = server.client(key).get('/users?limit=1').then((answer) => {
+    const reply = server.client(key).get('/users?limit=1').then((answer) => {
       others = true;
       return answer;
     });
@@ -455,14 +455,14 @@ describe('too many failures', () => {
     assertStatus(await wire.response({ method: 'GET' }), 200);
     const milliseconds = Number((process.hrtime.bigint() - began) / 1_000_000n);
     assert.ok(milliseconds >= 200, `300 refusals within ${milliseconds} ms`);
-    assert.ok(others, 'nobody else had to wait');
-    assertStatus(await answered, 200);
+    assert.ok(others, 'other clients did not wait');
+    assertStatus(await reply, 200);
     wire.close();
   });
 
   test('a missing key does not count', async () => {
-    const from = '127.0.0.79';
-    const client = server.client(null, { from });
+    const address = '127.0.0.79';
+    const client = server.client(null, { from: address });
     for (let i = 0; i < 40; i += 1) missing(await client.get('/users'));
     invalid(await client.get('/users', { key: bad }));
     client.close();

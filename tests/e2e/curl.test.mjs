@@ -13,9 +13,9 @@ after(() => server.stop());
 const { key } = await server.makeKey();
 const folder = temporaryFolder();
 const file = (name, text) => {
-  const made = path.join(folder, name);
-  fs.writeFileSync(made, text, { mode: 0o600 });
-  return made;
+  const filePath = path.join(folder, name);
+  fs.writeFileSync(filePath, text, { mode: 0o600 });
+  return filePath;
 };
 const config = file('curlrc', `header = "Authorization: Bearer ${key}"\n`);
 const header = file('header', `X-API-Key: ${key}\n`);
@@ -48,11 +48,11 @@ const withKey = (...words) => curl('--config', config, ...words);
 const send = (method, url, body, type = 'application/json') => withKey('-X', method, '-H', `Content-Type: ${type}`, '--data-binary', JSON.stringify(body), url);
 
 test('a user and a post live their lives', async () => {
-  const made = await send('POST', `${base}/users`, { name: 'Curl Müller', email: 'curl@example.org' });
-  assert.equal(made.status, 201, made.text);
-  assertUser(made.json);
-  const user = made.json;
-  assert.match(made.head, new RegExp(`^location: /api/v1/users/${user.id}\r$`, 'im'));
+  const response = await send('POST', `${base}/users`, { name: 'Curl Müller', email: 'curl@example.org' });
+  assert.equal(response.status, 201, response.text);
+  assertUser(response.json);
+  const user = response.json;
+  assert.match(response.head, new RegExp(`^location: /api/v1/users/${user.id}\r$`, 'im'));
 
   const read = await withKey(`${base}/users/${user.id}`);
   assert.equal(read.status, 200);
@@ -80,17 +80,17 @@ test('a user and a post live their lives', async () => {
   assert.equal(renamed.status, 200);
   assert.equal(renamed.json.name, 'Curl Meier');
 
-  const refused = await send('POST', `${base}/users`, { name: 'Second', email: 'CURL@example.org' });
-  assert.equal(refused.status, 409);
-  assert.equal(refused.json.code, 'email_taken');
+  const refusal = await send('POST', `${base}/users`, { name: 'Second', email: 'CURL@example.org' });
+  assert.equal(refusal.status, 409);
+  assert.equal(refusal.json.code, 'email_taken');
 
   const deleted = await withKey('-X', 'DELETE', `${base}/users/${user.id}`);
   assert.equal(deleted.status, 204);
   assert.equal(deleted.text, '');
   assert.equal((await withKey(`${base}/users/${user.id}`)).status, 404);
-  const gone = await withKey(`${base}/posts/${post.id}`);
-  assert.equal(gone.status, 404);
-  assert.match(gone.head, /^content-type: application\/problem\+json/im);
+  const missing = await withKey(`${base}/posts/${post.id}`);
+  assert.equal(missing.status, 404);
+  assert.match(missing.head, /^content-type: application\/problem\+json/im);
 });
 
 test('the key comes by header file, by configuration, by query and by body', async () => {
@@ -99,17 +99,17 @@ test('the key comes by header file, by configuration, by query and by body', asy
   assert.equal((await curl('-G', '--data-urlencode', `api_key@${bareKey}`, `${base}/users`)).status, 200);
   const body = file('body.json', JSON.stringify({ name: 'Body', email: 'body@example.org', api_key: key }));
   assert.equal((await curl('-H', 'Content-Type: application/json', '--data-binary', `@${body}`, `${base}/users`)).status, 201);
-  const without = await curl(`${base}/users`);
-  assert.equal(without.status, 401);
-  assert.match(without.head, /^www-authenticate: Bearer realm="api"\r$/im);
+  const anonymous = await curl(`${base}/users`);
+  assert.equal(anonymous.status, 401);
+  assert.match(anonymous.head, /^www-authenticate: Bearer realm="api"\r$/im);
 });
 
 test('curl --json, where it exists, and a form, which is none', async () => {
   const { stdout } = await run('curl', ['--version']);
   const [major, minor] = /^curl ([0-9]+)\.([0-9]+)/.exec(stdout).slice(1).map(Number);
   if (major > 7 || minor >= 82) {
-    const made = await withKey('--json', '{"name":"Json","email":"json@example.org"}', `${base}/users`);
-    assert.equal(made.status, 201, made.text);
+    const creation = await withKey('--json', '{"name":"Json","email":"json@example.org"}', `${base}/users`);
+    assert.equal(creation.status, 201, creation.text);
   }
   const form = await withKey('-d', 'name=x&email=form@example.org', `${base}/users`);
   assert.equal(form.status, 415);
@@ -121,14 +121,16 @@ test('two transfers share a connection', async () => {
   assert.deepEqual(stdout.trim().split('\n'), ['200 1', '200 0', '404 0']);
 });
 
-test('HEAD, h2 offered, a chunked upload', async () => {
+test('HEAD, HTTP/2 and HTTP/1.1, a chunked upload', async () => {
   assert.equal((await withKey('-I', `${base}/users`)).status, 200);
-  const offered = await withKey('--http2', `${base}/users`);
-  assert.equal(offered.status, 200);
-  assert.equal(offered.version, 1.1);
+  for (const [word, version] of [['--http2', 2], ['--http1.1', 1.1]]) {
+    const answer = await withKey(word, `${base}/users`);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.version, version);
+  }
   const body = file('chunked.json', JSON.stringify({ name: 'Chunked', email: 'chunked@example.org' }));
-  const made = await withKey('-X', 'POST', '-H', 'Content-Type: application/json', '-H', 'Transfer-Encoding: chunked', '--data-binary', `@${body}`, `${base}/users`);
-  assert.equal(made.status, 201, made.text);
+  const response = await withKey('--http1.1', '-X', 'POST', '-H', 'Content-Type: application/json', '-H', 'Transfer-Encoding: chunked', '--data-binary', `@${body}`, `${base}/users`);
+  assert.equal(response.status, 201, response.text);
 });
 
 test('HTTP/1.0 over TLS, where curl offers http/1.0 as its only protocol', async () => {
@@ -137,18 +139,18 @@ test('HTTP/1.0 over TLS, where curl offers http/1.0 as its only protocol', async
 
 test('a large upload that is refused is not sent, because curl asks first', async () => {
   const body = file('large.json', ' '.repeat(3 * 1024 * 1024));
-  const refused = await withKey('-H', 'Content-Type: application/json', '-H', 'Expect: 100-continue', '--expect100-timeout', '10', '--data-binary', `@${body}`, `${base}/users`);
-  assert.equal(refused.status, 413);
-  assert.equal(refused.json.code, 'body_too_large');
-  assert.equal(refused.uploaded, 0, 'no byte of the body was sent');
+  const rejection = await withKey('-H', 'Content-Type: application/json', '-H', 'Expect: 100-continue', '--expect100-timeout', '10', '--data-binary', `@${body}`, `${base}/users`);
+  assert.equal(rejection.status, 413);
+  assert.equal(rejection.json.code, 'body_too_large');
+  assert.equal(rejection.uploaded, 0, 'no byte of the body was sent');
 });
 
 test('an upload of 1 MiB that curl asks for first is taken', async () => {
   const text = JSON.stringify({ name: 'Large', email: 'large@example.org' });
   const body = file('one.json', text + ' '.repeat(1024 * 1024 - text.length));
-  const made = await withKey('-H', 'Content-Type: application/json', '-H', 'Expect: 100-continue', '--expect100-timeout', '10', '--data-binary', `@${body}`, `${base}/users`);
-  assert.equal(made.status, 201, made.text);
-  assert.match(made.head, /^HTTP\/1\.1 100 /);
+  const response = await withKey('-H', 'Content-Type: application/json', '-H', 'Expect: 100-continue', '--expect100-timeout', '10', '--data-binary', `@${body}`, `${base}/users`);
+  assert.equal(response.status, 201, response.text);
+  assert.match(response.head, /^HTTP\/(1\.1|2) 100 /);
 });
 
 test('a certificate that curl does not know is not trusted', async () => {

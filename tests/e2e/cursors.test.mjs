@@ -1,4 +1,4 @@
-// Lists by cursor (API.md, "Lists").
+// Lists by cursor (docs/api.md §7).
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -20,7 +20,7 @@ for (let i = 0; i < 150; i += 1) {
 const withCursor = (target, cursor) => `${target}${target.includes('?') ? '&' : '?'}cursor=${cursor}`;
 
 // All elements that a list gives, page by page, by next_cursor.
-async function walk(client, target, between = async () => {}) {
+async function walk(client, target, betweenPages = async () => {}) {
   const all = [];
   let pages = 0;
   for (let cursor = null; ;) {
@@ -36,7 +36,7 @@ async function walk(client, target, between = async () => {}) {
     cursor = pagination.next_cursor;
     if (cursor === null) return { all, pages };
     assert.match(cursor, /^[A-Za-z0-9_-]{1,256}$/);
-    await between();
+    await betweenPages();
   }
 }
 
@@ -93,11 +93,11 @@ test('a cursor is good for its list alone', async () => {
   const lists = ['/users?limit=2', '/users?limit=2&sort=-id', '/posts?limit=2', '/posts?limit=2&sort=-id',
     '/posts?limit=2&status=draft', '/posts?limit=2&status=published', `/posts?limit=2&author=${users[0].id}`,
     `/posts?limit=2&author=${users[1].id}`, `/users/${users[0].id}/posts?limit=2`, `/users/${users[1].id}/posts?limit=2`];
-  for (const from of lists) {
-    const { pagination } = await api.read(from);
-    for (const to of lists) {
-      const answer = await api.get(withCursor(to, pagination.next_cursor));
-      if (from === to) assertStatus(answer, 200);
+  for (const sourceList of lists) {
+    const { pagination } = await api.read(sourceList);
+    for (const targetList of lists) {
+      const answer = await api.get(withCursor(targetList, pagination.next_cursor));
+      if (sourceList === targetList) assertStatus(answer, 200);
       else assertStatus(answer, 400, 'invalid_cursor');
     }
   }
@@ -142,8 +142,8 @@ test('keys and the audit log have cursors', async () => {
 
 test('every worker takes the cursors of the others; another service does not', async () => {
   const readers = Array.from({ length: 8 }, () => server.client(key));
-  let at = 0;
-  const turns = { read: (target) => readers[at++ % readers.length].read(target) };
+  let offset = 0;
+  const turns = { read: (target) => readers[offset++ % readers.length].read(target) };
   assert.deepEqual((await walk(turns, '/posts?limit=5')).all, posts);
   readers.forEach((r) => r.close());
   const { pagination } = await api.read('/posts?limit=50');
@@ -173,18 +173,18 @@ test('a cursor outlives the server', async () => {
   await second.stop();
 });
 
-// Four clients insert and delete while others walk: nobody who was there throughout is missed or comes twice.
+// Four clients insert and delete while others walk: no record that existed throughout is missed or listed twice.
 test('walks while others come and go', { timeout: 120_000 }, async () => {
   const lasting = new Set(posts.map((p) => p.id));
   let stop = false;
-  let written = 0;
+  let writeCount = 0;
   const disturb = async (turn) => {
     const client = server.client(key);
     const own = [];
     while (!stop) {
       own.push((await client.create('/posts', { user_id: users[turn].id, title: 'passing', status: statuses[turn % 3] })).id);
       if (own.length > 3) assertStatus(await client.delete(`/posts/${own.shift()}`), 204);
-      written += 1;
+      writeCount += 1;
     }
     client.close();
   };
@@ -194,12 +194,12 @@ test('walks while others come and go', { timeout: 120_000 }, async () => {
     const { all } = await walk(client, target);
     client.close();
     const ids = all.map((p) => p.id);
-    assert.equal(new Set(ids).size, ids.length, 'nobody comes twice');
+    assert.equal(new Set(ids).size, ids.length, 'no record is listed twice');
     const sign = target.includes('sort=-id') ? -1 : 1;
     assert.ok(ids.every((id, i) => i === 0 || sign * (id - ids[i - 1]) > 0), 'in order');
     const expected = posts.filter((p) => !target.includes('status=') || target.includes(p.status)).map((p) => p.id);
-    const seen = new Set(ids);
-    assert.deepEqual(expected.filter((id) => lasting.has(id) && !seen.has(id)), [], `nobody is missed in ${target}`);
+    const uniqueIds = new Set(ids);
+    assert.deepEqual(expected.filter((id) => lasting.has(id) && !uniqueIds.has(id)), [], `no record is missing in ${target}`);
   };
   try {
     for (let round = 0; round < 3; round += 1) {
@@ -209,5 +209,5 @@ test('walks while others come and go', { timeout: 120_000 }, async () => {
     stop = true;
     await others;
   }
-  assert.ok(written > 20, `only ${written} writes came in between`);
+  assert.ok(writeCount > 20, `only ${writeCount} writes came in between`);
 });

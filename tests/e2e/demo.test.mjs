@@ -1,4 +1,4 @@
-// The users and posts of the npm package jsonplaceholder go through the service and come back: created, listed,
+// The users and posts of the npm package jsonplaceholder make a round trip through the service: created, listed,
 // filtered, changed and deleted by Node's own fetch over HTTPS; then the server is killed and started again, and
 // everything that was acknowledged is there, member by member.
 
@@ -39,18 +39,18 @@ async function must(status, method, path, body) {
 }
 
 async function all(path) {
-  const found = [];
+  const items = [];
   for (let page = 1; ; page += 1) {
     const { data, pagination } = await must(200, 'GET', `${path}${path.includes('?') ? '&' : '?'}limit=30&page=${page}`);
-    found.push(...data);
+    items.push(...data);
     if (!pagination.has_more) {
-      assert.equal(found.length, pagination.total);
-      return found;
+      assert.equal(items.length, pagination.total);
+      return items;
     }
   }
 }
 
-// What the service must hold now: our ids to documents; and the package's ids to ours.
+// What the service must contain: its ids to documents, and the package's ids to its ids.
 const users = new Map();
 const posts = new Map();
 const userOf = new Map();
@@ -146,10 +146,10 @@ describe('jsonplaceholder', () => {
   test('posts are changed by PUT and PATCH', async () => {
     for (const post of [...posts.values()].filter((p) => p.status === 'draft').slice(0, 10)) {
       const { user_id, title, body } = post;
-      const to = { user_id, title: title.toUpperCase(), body: `${body}\nP. S.`, status: 'published' };
-      const put = await must(200, 'PUT', `/posts/${post.id}`, to);
+      const replacement = { user_id, title: title.toUpperCase(), body: `${body}\nP. S.`, status: 'published' };
+      const put = await must(200, 'PUT', `/posts/${post.id}`, replacement);
       assertPost(put);
-      assert.deepEqual(put, { ...post, ...to, updated_at: put.updated_at, published_at: put.published_at });
+      assert.deepEqual(put, { ...post, ...replacement, updated_at: put.updated_at, published_at: put.published_at });
       assert.notEqual(put.published_at, null);
       posts.set(put.id, put);
     }

@@ -1,7 +1,7 @@
-// Disks that are full or fail, and maps that are full: no 2xx for what is not stored, reads go on, what frees goes on,
-// and writing is resumed when there is room again. A failed sync ends the process without an acknowledgement.
+// Full and failing disks, and full maps: no 2xx for what is not stored, reads and deletions continue, and writes resume when
+// there is space again. A failed sync ends the process without an acknowledgement.
 //
-// The faults are made below the program, by faults.c (ninja -C BUILD tests/e2e/faults.so), which needs no privilege; one
+// The faults are injected below the program, by faults.c (ninja -C BUILD tests/e2e/faults.so), which needs no privilege; one
 // test fills a real ext4 where it may mount one.
 
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ const library = path.join(path.dirname(binary), '../tests/e2e/faults.so');
 const skip = fs.existsSync(library) ? false : `there is no ${library}`;
 const mib = 1 << 20;
 
-// See `struct faults` of faults.c. Of what the store's file has of the disk already nothing is denied.
+// See `struct faults` of faults.c. Blocks that the store's file has already are not denied.
 class Disk {
   constructor(data) {
     this.data = data;
@@ -35,32 +35,38 @@ class Disk {
     const number = (name) => (name === undefined ? 0 : os.constants.errno[name]);
     const words = Int32Array.of(number(fallocate), Math.floor(this.given()), number(write), number(sync), number(through), free);
     if (!fs.existsSync(this.file)) fs.writeFileSync(this.file, words);
-    const to = fs.openSync(this.file, 'r+');
-    fs.writeSync(to, words);
-    fs.closeSync(to);
+    const fd = fs.openSync(this.file, 'r+');
+    fs.writeSync(fd, words);
+    fs.closeSync(fd);
   }
 }
 
 const bigPost = (user) => ({ user_id: user, title: 'fills', body: 'b'.repeat(60_000), status: 'draft' });
 
-// Posts over several connections until there is no room; the ids of those that were stored.
+// Creates posts over several connections until the disk is full, then short ones, which may fit where long ones do not;
+// returns the ids of the stored ones.
 async function fill(server, key, user, body = () => bigPost(user)) {
-  const stored = [];
+  const records = await fillWith(server, key, body);
+  return records.concat(await fillWith(server, key, () => ({ ...body(), body: '' })));
+}
+
+async function fillWith(server, key, body) {
+  const documents = [];
   await Promise.all(Array.from({ length: 8 }, async () => {
     const api = server.client(key);
-    // What one commit has freed another may use: it is full when that is over.
-    for (let refused = 0; refused < 5;) {
+    // A commit may use what another one freed: the disk is full when that is over.
+    for (let refusals = 0; refusals < 5;) {
       const answer = await api.post('/posts', body());
-      refused = answer.status === 507 ? refused + 1 : 0;
-      if (!refused) stored.push((assertStatus(answer, 201), answer.json.id));
-      assert.ok(stored.length < 20_000, 'it is never full');
+      refusals = answer.status === 507 ? refusals + 1 : 0;
+      if (!refusals) documents.push((assertStatus(answer, 201), answer.json.id));
+      assert.ok(documents.length < 20_000, 'it is never full');
     }
     api.close();
   }));
-  return stored;
+  return documents;
 }
 
-// What is refused and what goes on where there is no room. `posts` may be deleted.
+// What a full disk refuses and what still works. `posts` may be deleted.
 async function expectFull(api, { user, post, turnedOff, posts }) {
   const once = { headers: { 'Idempotency-Key': `full-${posts.length}-${post}` } };
   const body = newUser();
@@ -70,7 +76,7 @@ async function expectFull(api, { user, post, turnedOff, posts }) {
   assertStatus(await api.put(`/users/${user}`, newUser()), 507, 'storage_full');
   assertStatus(await api.post('/keys', { name: 'one more', scopes: ['users:read'] }), 507, 'storage_full');
   assertStatus(await api.post('/events/shop', { any: 1 }), 507, 'storage_full');
-  // What is wrong with a request is told before.
+  // Faults of the request itself are reported first.
   assertStatus(await api.post('/users', { name: 1 }), 422);
   assertStatus(await api.delete('/posts/99999999'), 404);
 
@@ -103,24 +109,24 @@ describe('a full disk', { skip }, () => {
       for (let i = 0; i < 3; i += 1) keys.push(await api.create('/keys', { name: `off ${i}`, scopes: ['users:read'] }));
 
       disk.set({ fallocate: error });
-      const stored = await fill(server, key, user);
-      assert.ok(stored.length > 20, 'what the file has of the disk is used');
-      const { body, once } = await expectFull(api, { user, post, turnedOff: keys[0], posts: stored.splice(0, 2) });
+      const records = await fill(server, key, user);
+      assert.ok(records.length > 20, 'what the file has of the disk is used');
+      const { body, once } = await expectFull(api, { user, post, turnedOff: keys[0], posts: records.splice(0, 2) });
       // The same after a kill: another process finds the disk full.
       await server.kill();
       server = await server.again();
       api = server.client(key);
-      await fill(server, key, user).then((more) => stored.push(...more));
-      await expectFull(api, { user, post, turnedOff: keys[1], posts: stored.splice(0, 2) });
+      await fill(server, key, user).then((more) => records.push(...more));
+      await expectFull(api, { user, post, turnedOff: keys[1], posts: records.splice(0, 2) });
       const tool = await command('keys', 'create', '--data', data, '--name', 'cli', '--json');
       assert.equal(tool.code, 0, 'this process has another disk');
 
-      // What deletions free is room, however full the disk is.
-      for (const id of stored.splice(0, 200)) assertStatus(await api.delete(`/posts/${id}`), 204);
+      // Deletions free space, however full the disk is.
+      for (const id of records.splice(0, 200)) assertStatus(await api.delete(`/posts/${id}`), 204);
       assertStatus(await api.post('/users', newUser()), 201);
-      stored.push(...await fill(server, key, user));
+      records.push(...await fill(server, key, user));
       await expectFull(api, { user, post, turnedOff: keys[2], posts: [] });
-      // And then the disk has room again; what was refused was not kept under its Idempotency-Key.
+      // The disk has space again; the refusal was not recorded under its Idempotency-Key.
       disk.set();
       const answer = await api.post('/users', body, once);
       assertStatus(answer, 201);
@@ -130,8 +136,8 @@ describe('a full disk', { skip }, () => {
       await whole(data);
       server = await server.again();
       api = server.client(key);
-      assert.equal((await api.read('/posts?limit=1')).pagination.total, stored.length + 21);
-      t.diagnostic(`${stored.length} posts at the end`);
+      assert.equal((await api.read('/posts?limit=1')).pagination.total, records.length + 21);
+      t.diagnostic(`${records.length} posts at the end`);
       api.close();
       await server.stop();
     });
@@ -143,30 +149,30 @@ describe('a full disk', { skip }, () => {
     const server = await startServer({ data, env: disk.env });
     const { key } = await server.makeKey();
     const { id: user } = await server.client(key).create('/users', newUser());
-    const given = disk.given();
+    const fallocated = disk.given();
     disk.set({ free: 0 });
     await fill(server, key, user);
-    assert.equal(disk.given(), given, 'what is left was not taken');
+    assert.equal(disk.given(), fallocated, 'what is left was not taken');
     disk.set();
     await server.client(key).create('/users', newUser());
-    assert.ok(disk.given() > given);
+    assert.ok(disk.given() > fallocated);
     await server.stop();
   });
 
-  test('keeps a command from claiming what is not stored', async () => {
+  test('makes a command fail that could not store its key', async () => {
     const data = path.join(temporaryFolder(), 'data');
     await makeKey(data);
     const keys = async () => JSON.parse((await command('keys', 'list', '--data', data, '--json')).stdout);
-    const before = await keys();
+    const baseline = await keys();
     const disk = new Disk(data);
     for (const fault of [{ sync: 'EIO' }, { through: 'EIO' }, { write: 'ENOSPC' }]) {
       disk.set(fault);
-      const made = spawnSync(binary, ['keys', 'create', '--data', data, '--name', 'never', '--json'],
+      const attempt = spawnSync(binary, ['keys', 'create', '--data', data, '--name', 'never', '--json'],
         { env: { ...process.env, ...disk.env }, encoding: 'utf8' });
-      assert.equal(made.status, 1, made.stderr);
-      assert.equal(made.stdout, '', 'no key is shown');
-      assert.match(made.stderr, /cannot be written|cannot write/);
-      assert.deepEqual(await keys(), before);
+      assert.equal(attempt.status, 1, attempt.stderr);
+      assert.equal(attempt.stdout, '', 'no key is shown');
+      assert.match(attempt.stderr, /cannot be written|cannot write/);
+      assert.deepEqual(await keys(), baseline);
     }
     await whole(data);
   });
@@ -185,8 +191,8 @@ describe('a full disk', { skip }, () => {
   });
 });
 
-// One connection that makes users, one after the other; a user that was answered must be there for ever after.
-async function makeUsers(server, key, answered, number) {
+// Creates users one after the other on one connection; an acknowledged user must stay.
+async function makeUsers(server, key, acknowledgedUsers, number) {
   const wire = await server.connect({ scheme: number % 2 ? 'https' : 'http' });
   for (;;) {
     wire.send(message('POST', '/api/v1/users', { key, body: newUser() }));
@@ -199,7 +205,7 @@ async function makeUsers(server, key, answered, number) {
       return;
     }
     assertStatus(answer, 201);
-    answered.push(answer.json);
+    acknowledgedUsers.push(answer.json);
   }
 }
 
@@ -212,9 +218,9 @@ describe('a disk that fails', { skip }, () => {
       const disk = new Disk(data);
       let server = await startServer({ data, env: disk.env });
       const { key } = await server.makeKey();
-      const answered = [];
-      const clients = Promise.all(Array.from({ length: 8 }, (_, i) => makeUsers(server, key, answered, i)));
-      while (answered.length < 40) await sleep(5);
+      const userIds = [];
+      const clients = Promise.all(Array.from({ length: 8 }, (_, i) => makeUsers(server, key, userIds, i)));
+      while (userIds.length < 40) await sleep(5);
       disk.set(fault);
       const end = await Promise.race([server.exited, sleep(5000)]);
       assert.deepEqual(end, { code: 1, signal: null }, 'it ends by itself');
@@ -225,12 +231,12 @@ describe('a disk that fails', { skip }, () => {
       await whole(data);
       server = await server.again();
       const api = server.client(key);
-      for (const user of answered) assert.deepEqual(await api.read(`/users/${user.id}`), user);
+      for (const user of userIds) assert.deepEqual(await api.read(`/users/${user.id}`), user);
       const { total } = (await api.read('/users?limit=1')).pagination;
-      assert.ok(total >= answered.length && total <= answered.length + 8, `${total} users, ${answered.length} answered`);
-      const ids = new Set(answered.map(({ id }) => id));
+      assert.ok(total >= userIds.length && total <= userIds.length + 8, `${total} users, ${userIds.length} answered`);
+      const ids = new Set(userIds.map(({ id }) => id));
       assert.ok(!ids.has((await api.create('/users', newUser())).id), 'no id is given again');
-      t.diagnostic(`${answered.length} users answered, ${total} there`);
+      t.diagnostic(`${userIds.length} users answered, ${total} there`);
       api.close();
       await server.stop();
     });
@@ -238,43 +244,43 @@ describe('a disk that fails', { skip }, () => {
 });
 
 describe('a full map', () => {
-  for (const [what, size, seeded] of [['large', 60_000, 10], ['small', 100, 3300]]) {
-    test(`of ${what} posts refuses creations early enough for every deletion`, async (t) => {
+  for (const [sizeName, size, seeded] of [['large', 60_000, 10], ['small', 100, 3300]]) {
+    test(`of ${sizeName} posts refuses creations early enough for every deletion`, async (t) => {
       const server = await startServer({ args: ['--store-map-mib', '16'] });
       const { key } = await server.makeKey();
       const api = server.client(key);
       const seed = await command('seed', '--data', server.data, '--users', String(seeded), '--posts', String(seeded * 10));
       assert.equal(seed.code, 0, seed.stderr);
       const owners = Array.from({ length: seeded }, (_, i) => i + 1);
-      const off = await api.create('/keys', { name: 'off', scopes: ['users:read'] });
+      const disabled = await api.create('/keys', { name: 'off', scopes: ['users:read'] });
       let turn = 0;
       const body = () => ({ ...bigPost(owners[turn++ % owners.length]), body: 'b'.repeat(size) });
       const { id: post } = await api.create('/posts', body());
-      const stored = await fill(server, key, 1, body);
-      await expectFull(api, { user: 1, post, turnedOff: off, posts: stored.splice(0, 3) });
-      stored.push(...await fill(server, key, 1, body));
-      const filled = stored.length;
+      const records = await fill(server, key, 1, body);
+      await expectFull(api, { user: 1, post, turnedOff: disabled, posts: records.splice(0, 3) });
+      records.push(...await fill(server, key, 1, body));
+      const filled = records.length;
 
-      // Everybody deletes at once, first posts and then users with all of theirs, while others go on creating.
-      let gone = false;
+      // Many clients delete at once, first posts and then users with their posts, while others continue to create.
+      let diskFree = false;
       const met = { 202: 0, 507: 0 };
       const creators = Promise.all([0, 1, 2].map(async () => {
         const mine = server.client(key);
-        while (!gone) {
+        while (!diskFree) {
           const { status } = await mine.post('/events/shop', { text: 'e'.repeat(size) });
           assert.ok(status in met, `${status}`);
           met[status] += 1;
         }
         mine.close();
       }));
-      for (const targets of [stored.slice(0, 500).map((id) => `/posts/${id}`), owners.map((id) => `/users/${id}`)]) {
+      for (const targets of [records.slice(0, 500).map((id) => `/posts/${id}`), owners.map((id) => `/users/${id}`)]) {
         await Promise.all(Array.from({ length: 8 }, async () => {
           const mine = server.client(key);
           for (let next = targets.shift(); next !== undefined; next = targets.shift()) assertStatus(await mine.delete(next), 204);
           mine.close();
         }));
       }
-      gone = true;
+      diskFree = true;
       await creators;
       assert.ok(met[202] > 0, 'what the deletions free is used again');
       assert.equal((await api.read('/posts?limit=1')).pagination.total, 0);
@@ -287,12 +293,12 @@ describe('a full map', () => {
   }
 });
 
-// An ext4 of its own at the server's data directory, in a mount namespace that ends with the process.
+// A separate ext4 for the server's data directory, in a mount namespace that ends with the process.
 function mounted(image, data, ...words) {
   return ['unshare', '--mount', 'sh', '-c', 'mount -o loop "$1" "$2" && shift 2 && exec "$@"', 'sh', image, data, ...words];
 }
 
-function made(image, data) {
+function makeFilesystem(image, data) {
   const ran = (program, ...words) => spawnSync(program, words, { encoding: 'utf8' });
   fs.closeSync(fs.openSync(image, 'wx'));
   fs.truncateSync(image, 112 * mib);
@@ -307,7 +313,7 @@ function made(image, data) {
 describe('an ext4', () => {
   const data = path.join(temporaryFolder(), 'data');
   const image = path.join(path.dirname(data), 'image');
-  const unable = made(image, data);
+  const unable = makeFilesystem(image, data);
 
   test('that is full refuses what grows, until it has room again', { skip: unable }, async (t) => {
     const inside = async (...words) => {
@@ -315,40 +321,40 @@ describe('an ext4', () => {
       return JSON.parse((await run(program, rest)).stdout);
     };
     const { key } = await inside('keys', 'create', '--name', 'e2e', '--scope', '*', '--unlimited');
-    // What is in the data directory is seen by the server alone, the certificate too.
-    const there = { data, listen: ['http://127.0.0.1:0'], under: mounted(image, data) };
-    let server = await startServer(there);
+    // Only the server sees the data directory, with the certificate.
+    const placement = { data, listen: ['http://127.0.0.1:0'], under: mounted(image, data) };
+    let server = await startServer(placement);
     let api = server.client(key, { scheme: 'http' });
     const client = server.client;
-    server.client = (who, options) => client.call(server, who, { scheme: 'http', ...options });
+    server.client = (credential, options) => client.call(server, credential, { scheme: 'http', ...options });
     const { id: user } = await api.create('/users', newUser());
     const { id: post } = await api.create('/posts', bigPost(user));
-    const off = await api.create('/keys', { name: 'off', scopes: ['users:read'] });
-    const stored = await fill(server, key, user);
-    const { body, once } = await expectFull(api, { user, post, turnedOff: off, posts: stored.splice(0, 2) });
-    stored.push(...await fill(server, key, user));
-    const filled = stored.length;
+    const inactiveKey = await api.create('/keys', { name: 'off', scopes: ['users:read'] });
+    const records = await fill(server, key, user);
+    const { body, once } = await expectFull(api, { user, post, turnedOff: inactiveKey, posts: records.splice(0, 2) });
+    records.push(...await fill(server, key, user));
+    const filled = records.length;
     const { bavail, bsize } = fs.statfsSync(`/proc/${server.pid}/root${data}`);
     assert.ok(bavail * bsize > 6 * mib, 'the last of it is left to others');
     fs.unlinkSync(`/proc/${server.pid}/root${data}/ballast`);
     assertStatus(await api.post('/users', body, once), 201);
-    stored.push(...await fill(server, key, user));
-    assert.ok(stored.length > filled + 50, `${filled}, then ${stored.length}`);
-    // Others take the rest: the next server finds no block to write its process id into.
+    records.push(...await fill(server, key, user));
+    assert.ok(records.length > filled + 50, `${filled}, then ${records.length}`);
+    // Other files take the rest: the next server finds no block for its process id.
     spawnSync('dd', ['if=/dev/zero', `of=/proc/${server.pid}/root${data}/eaten`, 'bs=4k']);
     fs.rmSync(`/proc/${server.pid}/root${data}/server.lock`);
     api.close();
     await server.kill();
 
     assert.deepEqual((await inside('check')).store.wrong, []);
-    server = await startServer(there);
+    server = await startServer(placement);
     api = server.client(key, { scheme: 'http' });
-    assert.equal((await api.read('/posts?limit=1')).pagination.total, stored.length + 1);
+    assert.equal((await api.read('/posts?limit=1')).pagination.total, records.length + 1);
     assertStatus(await api.post('/posts', bigPost(user)), 507, 'storage_full');
-    // What deletions free is room, however full the disk is.
-    for (const id of stored.slice(0, 50)) assertStatus(await api.delete(`/posts/${id}`), 204);
+    // Deletions free space, however full the disk is.
+    for (const id of records.slice(0, 50)) assertStatus(await api.delete(`/posts/${id}`), 204);
     await api.create('/posts', bigPost(user));
-    t.diagnostic(`${filled} posts filled it, ${stored.length} without the ballast`);
+    t.diagnostic(`${filled} posts filled it, ${records.length} without the ballast`);
     api.close();
     await server.stop();
   });

@@ -1,5 +1,4 @@
-// Errors (API.md, "Errors" and "Conventions"): what is refused, how it is said, and that it is said in one form. The
-// form itself is judged by wire.mjs on every error of every test.
+// Errors (docs/api.md §11, §1): what is refused and with which problem. wire.mjs checks the form of every error of every test.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -83,8 +82,8 @@ describe('JSON', () => {
     'UTF-16': Buffer.from(`{"name":"x","email":"${email}"}`, 'utf16le'),
     'a deep nest': `${'['.repeat(100_000)}`,
   };
-  for (const [what, body] of Object.entries(invalid)) {
-    test(`${what} is invalid_json`, async () => {
+  for (const [label, body] of Object.entries(invalid)) {
+    test(`${label} is invalid_json`, async () => {
       assertStatus(await api.post('/users', body), 400, 'invalid_json');
       assertStatus(await api.put(`/users/${user.id}`, body), 400, 'invalid_json');
     });

@@ -1,4 +1,4 @@
-// Conditional requests (API.md, "Conditional requests"; RFC 9110 §13).
+// Conditional requests (docs/api.md §8; RFC 9110 §13).
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -6,8 +6,8 @@ import { assertStatus, newUser, startServer } from './harness.mjs';
 
 const server = await startServer();
 after(() => server.stop());
-const made = await server.makeKey();
-const { key } = made;
+const keyDocument = await server.makeKey();
+const { key } = keyDocument;
 const api = server.client(key);
 const user = await api.create('/users', newUser());
 const post = await api.create('/posts', { user_id: user.id, title: 'a post' });
@@ -20,7 +20,7 @@ const tagOf = async (target) => {
 };
 
 test('users, posts and keys have strong tags, which HEAD and the other path have too', async () => {
-  for (const target of [`/users/${user.id}`, `/posts/${post.id}`, `/keys/${made.id}`]) {
+  for (const target of [`/users/${user.id}`, `/posts/${post.id}`, `/keys/${keyDocument.id}`]) {
     const tag = await tagOf(target);
     assert.match(tag, strong);
     assert.equal((await api.head(target)).headers.get('etag'), tag);
@@ -36,7 +36,7 @@ test('lists have weak tags; the caller\'s own record and included posts have non
 });
 
 test('304 has no content and what RFC 9110 §15.4.5 asks for', async () => {
-  for (const target of [`/users/${user.id}`, `/posts/${post.id}`, `/keys/${made.id}`, '/users', '/posts']) {
+  for (const target of [`/users/${user.id}`, `/posts/${post.id}`, `/keys/${keyDocument.id}`, '/users', '/posts']) {
     const whole = await api.get(target);
     const tag = whole.headers.get('etag');
     for (const method of ['get', 'head']) {
@@ -100,28 +100,28 @@ test('a created resource is answered with its tag', async () => {
 
 test('the tag of a key does not move when the key is used', async () => {
   const other = await server.makeKey({ scopes: ['users:read'] });
-  const before = await api.get(`/keys/${other.id}`);
+  const baseline = await api.get(`/keys/${other.id}`);
   const client = server.client(other);
   await client.read('/users');
   client.close();
-  // Until the use is written down, only the worker that saw it shows it.
+  // Until the use is stored, only the worker that counted it shows it.
   for (let i = 0; i < 200; i += 1) {
     const now = await api.get(`/keys/${other.id}`);
-    assert.equal(now.headers.get('etag'), before.headers.get('etag'));
+    assert.equal(now.headers.get('etag'), baseline.headers.get('etag'));
     if (now.json.last_used_at !== null) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   assert.fail('the use was never shown');
 });
 
-// Over connections to both workers, and through the writer's groups.
+// Over connections to both workers, and through the writer's group commits.
 describe('many writers with one tag', () => {
-  for (const [what, target, change] of [
+  for (const [label, target, change] of [
     ['a user', `/users/${user.id}`, (i) => ({ name: `Writer ${i}` })],
     ['a post', `/posts/${post.id}`, (i) => ({ title: `Writer ${i}` })],
-    ['a key', `/keys/${made.id}`, (i) => ({ name: `Writer ${i}` })],
+    ['a key', `/keys/${keyDocument.id}`, (i) => ({ name: `Writer ${i}` })],
   ]) {
-    test(`of ${what}: exactly one wins each time`, { timeout: 120_000 }, async () => {
+    test(`of ${label}: exactly one wins each time`, { timeout: 120_000 }, async () => {
       const writers = Array.from({ length: 24 }, () => server.client(key));
       await Promise.all(writers.map((w) => w.get(target)));
       for (let round = 0; round < 15; round += 1) {

@@ -1,6 +1,6 @@
-// Events from outside (API.md §12): the npm package standardwebhooks signs and Node's own fetch sends them over HTTPS;
-// GitHub and Stripe are played by node:crypto, as their documents describe it. Every way of getting it wrong has its
-// status and code. The service is killed between receipt and answer, and a delivery that is tried again is stored once.
+// Events from outside (docs/api.md §12): the npm package standardwebhooks signs and Node's own fetch sends them over HTTPS;
+// node:crypto signs like GitHub and Stripe, by their documentation. Every mistake has its status and code. The service is
+// killed between receipt and response, and a repeated delivery is stored once.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -33,12 +33,12 @@ const hex = (secret, text) => crypto.createHmac('sha256', secret).update(text).d
 let count = 0;
 const fresh = (prefix) => `${prefix}_${crypto.randomUUID()}_${count += 1}`;
 
-// What a sender of Standard Webhooks sends; `change` alters the fields after they were signed.
-function standard(secret, body, { id = fresh('msg'), at = now(), ...change } = {}) {
+// The header fields of a Standard Webhooks sender; `change` alters them after signing.
+function standard(secret, body, { id = fresh('msg'), at: timestamp = now(), ...change } = {}) {
   const fields = {
     'webhook-id': id,
-    'webhook-timestamp': String(at),
-    'webhook-signature': new Webhook(secret).sign(id, new Date(at * 1000), body),
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': new Webhook(secret).sign(id, new Date(timestamp * 1000), body),
     ...change,
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
@@ -51,19 +51,19 @@ async function send(source, body, headers = {}, key = hook.key) {
   return answer;
 }
 
-async function kept(answer) {
+async function assertStored(answer) {
   assert.equal(answer.status, 202, answer.text);
   assert.deepEqual(Object.keys(answer.json), ['id']);
   return admin.read(`/events/${answer.json.id}`);
 }
 
-async function refused(answer, detail = /./) {
-  const seen = await answer;
-  assert.equal(seen.status, 401, seen.text);
-  assert.equal(seen.json.code, 'signature_invalid');
-  assert.match(seen.json.detail, detail);
-  assert.equal(seen.headers.get('www-authenticate'), 'Bearer realm="api"');
-  assert.equal(seen.headers.get('cache-control'), 'no-store');
+async function assertRefused(answer, detail = /./) {
+  const response = await answer;
+  assert.equal(response.status, 401, response.text);
+  assert.equal(response.json.code, 'signature_invalid');
+  assert.match(response.json.detail, detail);
+  assert.equal(response.headers.get('www-authenticate'), 'Bearer realm="api"');
+  assert.equal(response.headers.get('cache-control'), 'no-store');
 }
 
 const total = async (source) => (await admin.read(`/events?source=${source}&limit=1`)).pagination.total;
@@ -82,7 +82,7 @@ describe('Standard Webhooks', async () => {
 
   test('what was signed here is kept, verified, byte for byte', async () => {
     assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
-    const event = await kept(await send('shop', body, standard(secret, body, { id: 'msg_1' })));
+    const event = await assertStored(await send('shop', body, standard(secret, body, { id: 'msg_1' })));
     assert.deepEqual({ ...event, id: 0, received_at: '' }, {
       id: 0, source: 'shop', delivery_id: 'msg_1', key_id: hook.id, verified: true, received_at: '', payload: JSON.parse(body),
     });
@@ -94,21 +94,21 @@ describe('Standard Webhooks', async () => {
   test('one delivery is one event, and its repeat gets the same answer', async () => {
     const fields = standard(secret, body);
     const first = await send('shop', body, fields);
-    const before = await total('shop');
+    const baseline = await total('shop');
     for (let i = 0; i < 3; i += 1) {
       const again = await send('shop', body, fields);
       assert.equal(again.status, 202);
       assert.deepEqual(again.json, first.json);
     }
-    // Retried later it has another time and signature, and is still the same delivery.
+    // A later retry has another time and signature, but is the same delivery.
     const later = await send('shop', body, standard(secret, body, { id: fields['webhook-id'], at: now() + 5 }));
     assert.deepEqual(later.json, first.json);
-    assert.equal(await total('shop'), before);
+    assert.equal(await total('shop'), baseline);
   });
 
   test('what is wrong is refused, and nothing of it is kept', async () => {
-    const before = await total('shop');
-    const wrong = (change, detail, sent = body) => refused(send('shop', sent, standard(secret, body, change)), detail);
+    const previous = await total('shop');
+    const wrong = (change, detail, sentBody = body) => assertRefused(send('shop', sentBody, standard(secret, body, change)), detail);
     await wrong({ at: now() - 305 }, /300 seconds in the past/);
     await wrong({ at: now() + 305 }, /300 seconds in the future/);
     await wrong({}, /does not fit/, body.slice(0, -1));
@@ -127,8 +127,8 @@ describe('Standard Webhooks', async () => {
     await wrong({ 'webhook-signature': good.replace('v1,', 'v1a,') }, /no signature of version v1/);
     await wrong({ 'webhook-signature': good.slice(0, -1) }, /does not fit/);
     await wrong({ 'webhook-signature': `${new Webhook(`whsec_${'A'.repeat(32)}`).sign('msg', new Date(), body)} `.repeat(150) }, /does not fit/);
-    await refused(send('shop', '{', standard(secret, body)), /does not fit/);
-    assert.equal(await total('shop'), before);
+    await assertRefused(send('shop', '{', standard(secret, body)), /does not fit/);
+    assert.equal(await total('shop'), previous);
   });
 
   test('fields that no fetch would send', async () => {
@@ -144,14 +144,14 @@ describe('Standard Webhooks', async () => {
 
   test('the signature comes before what is wrong with the body, and after it that counts', async () => {
     for (const [text, status, code] of [['[]', 422, 'validation_failed'], ['{"a":1,"a":2}', 400, 'invalid_json'], ['{}x', 400, 'invalid_json']]) {
-      await refused(send('shop', text, {}));
+      await assertRefused(send('shop', text, {}));
       const signed = await send('shop', text, standard(secret, text));
       assert.equal(signed.status, status, signed.text);
       assert.equal(signed.json.code, code);
     }
     const big = JSON.stringify({ a: 'x'.repeat(256 * 1024 - 8) });
     assert.equal(big.length, 256 * 1024);
-    assert.equal((await kept(await send('shop', big, standard(secret, big)))).payload.a.length, 256 * 1024 - 8);
+    assert.equal((await assertStored(await send('shop', big, standard(secret, big)))).payload.a.length, 256 * 1024 - 8);
     const bigger = JSON.stringify({ a: 'x'.repeat(256 * 1024 - 7) });
     const answer = await send('shop', bigger, standard(secret, bigger));
     assert.equal(answer.status, 413);
@@ -161,20 +161,20 @@ describe('Standard Webhooks', async () => {
   test('in a rotation both secrets sign, and then only the new one', async () => {
     const old = await setSecret('rota', {});
     const next = await setSecret('rota', { overlap_seconds: 3 });
-    for (const each of [old, next]) assert.equal((await kept(await send('rota', '{}', standard(each, '{}')))).verified, true);
-    const shown = await admin.read('/events/rota/secret');
-    assert.deepEqual(Object.keys(shown).sort(), ['created_at', 'format', 'rotation_ends_at', 'source']);
-    await sleep(Date.parse(shown.rotation_ends_at) - Date.now() + 50);
-    await refused(send('rota', '{}', standard(old, '{}')), /does not fit/);
-    await kept(await send('rota', '{}', standard(next, '{}')));
+    for (const each of [old, next]) assert.equal((await assertStored(await send('rota', '{}', standard(each, '{}')))).verified, true);
+    const secretRecord = await admin.read('/events/rota/secret');
+    assert.deepEqual(Object.keys(secretRecord).sort(), ['created_at', 'format', 'rotation_ends_at', 'source']);
+    await sleep(Date.parse(secretRecord.rotation_ends_at) - Date.now() + 50);
+    await assertRefused(send('rota', '{}', standard(old, '{}')), /does not fit/);
+    await assertStored(await send('rota', '{}', standard(next, '{}')));
     assert.equal((await admin.read('/events/rota/secret')).rotation_ends_at, null);
     const last = await setSecret('rota', {});
-    await refused(send('rota', '{}', standard(next, '{}')), /does not fit/);
-    await kept(await send('rota', '{}', standard(last, '{}')));
+    await assertRefused(send('rota', '{}', standard(next, '{}')), /does not fit/);
+    await assertStored(await send('rota', '{}', standard(last, '{}')));
     assertStatus(await admin.delete('/events/rota/secret'), 204);
     assertStatus(await admin.delete('/events/rota/secret'), 404, 'not_found');
     assertStatus(await admin.get('/events/rota/secret'), 404, 'not_found');
-    assert.equal((await kept(await send('rota', '{}'))).verified, false);
+    assert.equal((await assertStored(await send('rota', '{}'))).verified, false);
   });
 });
 
@@ -186,24 +186,24 @@ describe('GitHub', async () => {
 
   test('is known by its delivery, or by an equal signature', async () => {
     const delivery = crypto.randomUUID();
-    const event = await kept(await send('github', '{"zen":"1"}', signed('{"zen":"1"}', { 'X-GitHub-Delivery': delivery })));
+    const event = await assertStored(await send('github', '{"zen":"1"}', signed('{"zen":"1"}', { 'X-GitHub-Delivery': delivery })));
     assert.equal(event.delivery_id, delivery);
     assert.equal(event.verified, true);
     for (const more of [{ 'X-GitHub-Delivery': delivery }, { 'X-GitHub-Delivery': crypto.randomUUID() }, {}]) {
       assert.equal((await send('github', '{"zen":"1"}', signed('{"zen":"1"}', more))).json.id, event.id);
     }
     assert.equal((await send('github', '{"zen":"2"}', signed('{"zen":"2"}', { 'X-GitHub-Delivery': delivery }))).json.id, event.id);
-    assert.equal((await kept(await send('github', '{"zen":"3"}', signed('{"zen":"3"}')))).delivery_id, null);
+    assert.equal((await assertStored(await send('github', '{"zen":"3"}', signed('{"zen":"3"}')))).delivery_id, null);
   });
 
   test('is refused when it is wrong', async () => {
     const digest = hex(secret, '{}');
     for (const value of [undefined, '', digest, `sha1=${digest}`, `sha256=${digest.slice(1)}`, `sha256=${digest}0`, `sha256=${digest.toUpperCase()}`,
       `sha256=${hex('another secret', '{}')}`]) {
-      await refused(send('github', '{}', value === undefined ? { 'X-Hub-Signature': 'sha1=00' } : { 'X-Hub-Signature-256': value }));
+      await assertRefused(send('github', '{}', value === undefined ? { 'X-Hub-Signature': 'sha1=00' } : { 'X-Hub-Signature-256': value }));
     }
-    await refused(send('github', '{ }', signed('{}')));
-    await refused(send('github', '{}', standard(`whsec_${'A'.repeat(32)}`, '{}')), /X-Hub-Signature-256/);
+    await assertRefused(send('github', '{ }', signed('{}')));
+    await assertRefused(send('github', '{}', standard(`whsec_${'A'.repeat(32)}`, '{}')), /X-Hub-Signature-256/);
   });
 });
 
@@ -211,34 +211,34 @@ describe('Stripe', async () => {
   const secret = 'whsec_6HkF3cQ0aVtWqT1mB2nXyZ';
   assert.equal(hex('secret', '123.hello'), 'f89c0a0e96fa6304a7ebd5ecaf13bc1beb859577cd7cafb7bdbc43c3bc2f6afa');
   assert.equal(await setSecret('stripe', { format: 'stripe', secret }), null);
-  const signed = (body, at = now(), more = '') => ({ 'Stripe-Signature': `t=${at},v1=${hex(secret, `${at}.${body}`)}${more}` });
+  const signed = (body, timestamp = now(), more = '') => ({ 'Stripe-Signature': `t=${timestamp},v1=${hex(secret, `${timestamp}.${body}`)}${more}` });
 
   test('is known by the id in its payload, whenever it is retried', async () => {
     const body = JSON.stringify({ id: 'evt_1MqqbKLt4dXK03v5qaIbiNCC', object: 'event', type: 'charge.succeeded' }, null, 2);
-    const event = await kept(await send('stripe', body, signed(body)));
+    const event = await assertStored(await send('stripe', body, signed(body)));
     assert.equal(event.delivery_id, 'evt_1MqqbKLt4dXK03v5qaIbiNCC');
     assert.equal((await send('stripe', body, signed(body, now() - 200))).json.id, event.id);
     assert.equal((await send('stripe', body, signed(body, now(), `,v1=${'0'.repeat(64)},v0=${'1'.repeat(64)}`))).json.id, event.id);
   });
 
   test('is refused when it is wrong', async () => {
-    const at = now();
-    const digest = hex(secret, `${at}.{}`);
-    for (const value of ['', `t=${at}`, `v1=${digest}`, `t=${at},v0=${digest}`, `t=${at},v1=${digest.slice(1)}`, `t=${at},t=${at},v1=${digest}`,
-      `t=${at + 1},v1=${digest}`, `t=,v1=${digest}`, `t=${at},v1=${hex('whsec_another', `${at}.{}`)}`]) {
-      await refused(send('stripe', '{}', { 'Stripe-Signature': value }));
+    const timestamp = now();
+    const digest = hex(secret, `${timestamp}.{}`);
+    for (const value of ['', `t=${timestamp}`, `v1=${digest}`, `t=${timestamp},v0=${digest}`, `t=${timestamp},v1=${digest.slice(1)}`, `t=${timestamp},t=${timestamp},v1=${digest}`,
+      `t=${timestamp + 1},v1=${digest}`, `t=,v1=${digest}`, `t=${timestamp},v1=${hex('whsec_another', `${timestamp}.{}`)}`]) {
+      await assertRefused(send('stripe', '{}', { 'Stripe-Signature': value }));
     }
-    await refused(send('stripe', '{}', signed('{}', now() - 305)), /in the past/);
-    await refused(send('stripe', '{}', signed('{}', now() + 305)), /in the future/);
-    await refused(send('stripe', '{ }', signed('{}')));
-    await refused(send('stripe', '{}', {}));
+    await assertRefused(send('stripe', '{}', signed('{}', now() - 305)), /in the past/);
+    await assertRefused(send('stripe', '{}', signed('{}', now() + 305)), /in the future/);
+    await assertRefused(send('stripe', '{ }', signed('{}')));
+    await assertRefused(send('stripe', '{}', {}));
   });
 });
 
-describe('who may send', () => {
+describe('senders', () => {
   test('a scope of one source is enough for it, and such a key may come by query', async () => {
     const { key } = await server.makeKey({ scopes: ['events:write:till'] });
-    await kept(await send('till', '{}', {}, key));
+    await assertStored(await send('till', '{}', {}, key));
     assert.equal((await send('shop', '{}', {}, key)).json.code, 'insufficient_scope');
     const byQuery = (source, text) => server.ask('POST', `/api/v1/events/${source}?api_key=${text}`, { body: {} });
     assertStatus(await byQuery('till', key), 202);
@@ -250,7 +250,7 @@ describe('who may send', () => {
   });
 
   test('a member api_key of the payload is the sender\'s own', async () => {
-    assert.deepEqual((await kept(await send('till', '{"api_key":"theirs"}'))).payload, { api_key: 'theirs' });
+    assert.deepEqual((await assertStored(await send('till', '{"api_key":"theirs"}'))).payload, { api_key: 'theirs' });
   });
 
   test('sources that cannot be are not there', async () => {
@@ -258,7 +258,7 @@ describe('who may send', () => {
   });
 
   test('lists have the events of a source, with their total', async () => {
-    for (let i = 0; i < 5; i += 1) await kept(await send('lists', JSON.stringify({ i })));
+    for (let i = 0; i < 5; i += 1) await assertStored(await send('lists', JSON.stringify({ i })));
     const list = await admin.read('/events?source=lists&limit=2&sort=-id');
     assert.deepEqual(list.data.map((event) => event.payload.i), [4, 3]);
     assert.equal(list.pagination.total, 5);
@@ -273,45 +273,63 @@ describe('secrets', () => {
       assertFields(await admin.put('/events/bad/secret', body), { '/secret': 'invalid_format' });
     }
     assertStatus(await admin.get('/events/bad/secret'), 404);
-    const keys = server.client(await server.makeKey({ scopes: ['keys:read'] }));
-    assertStatus(await keys.get('/events/shop/secret'), 200);
-    assertStatus(await keys.put('/events/shop/secret', {}), 403, 'insufficient_scope');
-    keys.close();
+  });
+
+  test('are out of reach of a key that manages keys, and their changes are visible to a key that reads events', async () => {
+    const { secret } = (await admin.put('/events/guarded/secret', {})).json;
+    for (const scopes of [['keys:*'], ['keys:write', 'events:write'], ['*:write'], ['*:read'], ['events:read', 'events:write']]) {
+      const key = server.client(await server.makeKey({ scopes, args: ['--project', 'theirs'] }));
+      assertStatus(await key.put('/events/guarded/secret', { secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }), 403, 'insufficient_scope');
+      assertStatus(await key.get('/events/guarded/secret'), 403, 'insufficient_scope');
+      assertStatus(await key.delete('/events/guarded/secret'), 403, 'insufficient_scope');
+      key.close();
+    }
+    await assertRefused(send('guarded', '{}', standard('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', '{}')));
+    await assertStored(await send('guarded', '{}', standard(secret, '{}')));
+
+    const manager = await server.makeKey({ scopes: ['events:manage'], args: ['--project', 'theirs'] });
+    const theirs = server.client(manager);
+    assertStatus(await theirs.get('/events/guarded/secret'), 200);
+    assertStatus(await theirs.delete('/events/guarded/secret'), 204);
+    const ours = server.client(await server.makeKey({ scopes: ['audit:read', 'events:read'], args: ['--project', 'ours'] }));
+    const [last] = (await ours.read('/audit?sort=-id&limit=2')).data.filter((entry) => entry.source === 'guarded');
+    assert.deepEqual([last?.action, last?.actor_key_id, last?.project], ['secret.delete', manager.id, null]);
+    for (const each of [theirs, ours]) each.close();
   });
 
   const data = ['--data', server.data];
   test('are set, shown and removed by a command beside the running server', async () => {
-    const made = await command('events', 'secret', 'set', 'cli', ...data, '--json');
-    assert.equal(made.code, 0, made.stderr);
-    const { secret, ...rest } = JSON.parse(made.stdout);
+    const result = await command('events', 'secret', 'set', 'cli', ...data, '--json');
+    assert.equal(result.code, 0, result.stderr);
+    const { secret, ...rest } = JSON.parse(result.stdout);
     assert.deepEqual(rest, { source: 'cli', format: 'standard' });
-    await kept(await send('cli', '{}', standard(secret, '{}')));
-    await refused(send('cli', '{}'));
+    await assertStored(await send('cli', '{}', standard(secret, '{}')));
+    await assertRefused(send('cli', '{}'));
     const file = path.join(temporaryFolder(), 'secret');
     fs.writeFileSync(file, 'from-a-file-9d1f\n');
     const supplied = await command('events', 'secret', 'set', 'cli', ...data, '--format', 'github', '--secret-file', file, '--overlap', '1h');
     assert.equal(supplied.code, 0, supplied.stderr);
     assert.equal(supplied.stdout, '');
-    await kept(await send('cli', '{"n":1}', { 'X-Hub-Signature-256': `sha256=${hex('from-a-file-9d1f', '{"n":1}')}` }));
-    await kept(await send('cli', '{"n":2}', standard(secret, '{"n":2}')));
-    const shown = await command('events', 'secret', 'show', 'cli', ...data, '--json');
-    assert.deepEqual(JSON.parse(shown.stdout), await admin.read('/events/cli/secret'));
+    await assertStored(await send('cli', '{"n":1}', { 'X-Hub-Signature-256': `sha256=${hex('from-a-file-9d1f', '{"n":1}')}` }));
+    await assertStored(await send('cli', '{"n":2}', standard(secret, '{"n":2}')));
+    const output = await command('events', 'secret', 'show', 'cli', ...data, '--json');
+    assert.deepEqual(JSON.parse(output.stdout), await admin.read('/events/cli/secret'));
     assert.equal((await command('events', 'secret', 'delete', 'cli', ...data)).code, 0);
     assert.equal((await command('events', 'secret', 'delete', 'cli', ...data)).code, 1);
     assert.equal((await command('events', 'secret', 'show', 'cli', ...data)).code, 1);
-    assert.equal((await kept(await send('cli', '{"n":3}'))).verified, false);
+    assert.equal((await assertStored(await send('cli', '{"n":3}'))).verified, false);
   });
 
   test('come from standard input, and never as an argument', async () => {
-    const made = await new Promise((resolve) => {
+    const output = await new Promise((resolve) => {
       const child = execFile(binary, ['events', 'secret', 'set', 'stdin', ...data, '--format', 'stripe', '--secret-file', '-', '--json'],
         (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }));
       child.stdin.end('whsec_from-standard-input\n');
     });
-    assert.equal(made.code, 0, made.stderr);
-    assert.deepEqual(JSON.parse(made.stdout), { source: 'stdin', format: 'stripe', secret: null });
-    const at = now();
-    await kept(await send('stdin', '{}', { 'Stripe-Signature': `t=${at},v1=${hex('whsec_from-standard-input', `${at}.{}`)}` }));
+    assert.equal(output.code, 0, output.stderr);
+    assert.deepEqual(JSON.parse(output.stdout), { source: 'stdin', format: 'stripe', secret: null });
+    const timestamp = now();
+    await assertStored(await send('stdin', '{}', { 'Stripe-Signature': `t=${timestamp},v1=${hex('whsec_from-standard-input', `${timestamp}.{}`)}` }));
     for (const args of [['--secret', 'whsec_x'], ['--format', 'svix'], ['--overlap', '49h'], ['--secret-file', '/dev/null']]) {
       assert.equal((await command('events', 'secret', 'set', 'stdin', ...data, ...args)).code, 2, args[0]);
     }
@@ -321,7 +339,7 @@ describe('secrets', () => {
   test('are in no file, no log and no audit entry', async () => {
     const secret = await setSecret('hidden', {});
     await setSecret('hidden', { format: 'github', secret: 'supplied-secret-31415' });
-    await refused(send('hidden', '{}', { 'X-Hub-Signature-256': 'sha256=00' }));
+    await assertRefused(send('hidden', '{}', { 'X-Hub-Signature-256': 'sha256=00' }));
     await sleep(400);
     for (const name of fs.readdirSync(server.data, { recursive: true })) {
       const file = path.join(server.data, name);
@@ -329,7 +347,7 @@ describe('secrets', () => {
       const bytes = fs.readFileSync(file);
       for (const text of [secret, secret.slice(6), 'supplied-secret-31415', 'from-a-file-9d1f']) assert.ok(!bytes.includes(text), name);
     }
-    const log = server.logLines().filter((line) => line.route === '/api/v1/events/{id_or_source}');
+    const log = server.logLines().filter((line) => line.route === '/api/v1/events/{event_source}');
     assert.ok(log.some((line) => line.status === 401 && line.code === 'signature_invalid' && line.key_id === hook.id));
     assert.ok(!fs.readFileSync(server.log).includes('supplied-secret'));
     const audit = (await admin.read('/audit?sort=-id&limit=2')).data;
@@ -345,11 +363,11 @@ test('kill -9 between receipt and answer: a delivery that is tried again is stor
   const key = (await one.makeKey()).key;
   let api = one.client(key);
   const secret = (await api.put('/events/shop/secret', {})).json.secret;
-  const answered = new Map(); // delivery to id
+  const answers = new Map(); // delivery to id
   const tally = { acknowledged: 0, again: 0, lost: 0 };
   let last = 0;
 
-  // Sends one delivery after the other until the connection ends; gives the one that had no answer.
+  // Sends one delivery after the other until the connection ends; returns the unanswered one.
   async function deliver(number, deliveries) {
     const wire = await one.connect({ scheme: number % 2 ? 'https' : 'http' }).catch(() => null);
     for (;;) {
@@ -365,9 +383,9 @@ test('kill -9 between receipt and answer: a delivery that is tried again is stor
         return delivery;
       }
       assertStatus(answer, 202);
-      const before = answered.get(delivery);
-      assert.ok(before === undefined || before === answer.json.id, `${delivery} was ${before} and is ${answer.json.id}`);
-      answered.set(delivery, answer.json.id);
+      const baseline = answers.get(delivery);
+      assert.ok(baseline === undefined || baseline === answer.json.id, `${delivery} was ${baseline} and is ${answer.json.id}`);
+      answers.set(delivery, answer.json.id);
       tally.acknowledged += 1;
     }
   }
@@ -387,11 +405,11 @@ test('kill -9 between receipt and answer: a delivery that is tried again is stor
       if (!list.pagination.has_more || page * 100 > 2000) break;
     }
     for (const delivery of pending) already.has(delivery) ? tally.again += 1 : tally.lost += 1;
-    // All that had no answer are tried again, and one that had.
-    await deliver(round, [...pending, ...pending, [...answered.keys()].at(-1)]);
+    // All unanswered ones are repeated, and one answered one.
+    await deliver(round, [...pending, ...pending, [...answers.keys()].at(-1)]);
     const { pagination } = await api.read('/events?source=shop&limit=1');
-    assert.equal(pagination.total, answered.size, `round ${round}: each delivery is one event`);
-    assert.equal(new Set(answered.values()).size, answered.size);
+    assert.equal(pagination.total, answers.size, `round ${round}: each delivery is one event`);
+    assert.equal(new Set(answers.values()).size, answers.size);
   }
   assert.ok(tally.acknowledged > rounds * 8, JSON.stringify(tally));
   assert.ok(tally.again + tally.lost > rounds, JSON.stringify(tally));

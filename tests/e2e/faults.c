@@ -1,9 +1,10 @@
-// Makes the disk below the store full or broken, for the program that it is preloaded into:
+// Fault injection below the program that it is preloaded into: a full or failing disk for the store, and a wrong clock:
 //
 //     LD_PRELOAD=…/faults.so LATCHKEY_DISK_FAULTS=FILE latchkey serve …
 //
-// FILE has the words of `struct faults`, 32 bits each, and may be written at any time. It needs no privilege and no
-// file system of its own, and hits nothing but store.mdb (and what that is made of at first, store.mdb.new).
+// FILE contains the words of `struct faults`, 32 bits each, and may be written at any time; words at its end may be missing.
+// It needs no privilege and no separate file system, and affects only store.mdb (and store.mdb.new, from which a new store is
+// renamed).
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -13,11 +14,12 @@
 #include <sys/mman.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-// What a call fails with; 0: it does not.
+// The errno with which a call fails; 0: none.
 struct faults {
   int32_t fallocate;      // beyond `fallocate_mib`: what the file has already, it keeps
   int32_t fallocate_mib;
@@ -25,6 +27,7 @@ struct faults {
   int32_t sync;
   int32_t write_through;  // of the page that makes a commit count, through its O_DSYNC descriptor
   int32_t free_mib;       // what the disk says that it has left; -1: the truth
+  int32_t clock_s;        // by how much the wall clock is ahead; the monotonic one is right
 };
 
 enum { other, data, through };
@@ -63,7 +66,7 @@ static int write_fault(int descriptor) {
   return kind == data ? faults->write : kind == through ? faults->write_through : 0;
 }
 
-// By their names in the library: what this file would call pwrite is another where offsets have 64 bits by a macro.
+// By their names in the library: with 64-bit offsets a macro renames pwrite to another function.
 int open_any(char const *path, int flags, ...) __asm__("open");
 ssize_t pwrite_any(int descriptor, void const *bytes, size_t size, off_t offset) __asm__("pwrite");
 ssize_t writev_any(int descriptor, struct iovec const *parts, int count) __asm__("writev");
@@ -120,7 +123,28 @@ int fstatfs64_any(int descriptor, struct statfs *to) {
   return fstatfs_any(descriptor, to);
 }
 
-// Between a fault and the end of the process that it causes, its other threads have time to go wrong.
+int clock_gettime(clockid_t which, struct timespec *to) {
+  int const result = (int)syscall(SYS_clock_gettime, which, to);
+  if (result == 0 && (which == CLOCK_REALTIME || which == CLOCK_REALTIME_COARSE)) to->tv_sec += faults->clock_s;
+  return result;
+}
+
+int gettimeofday(struct timeval *to, void *zone) {
+  (void)zone;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  *to = (struct timeval){.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
+  return 0;
+}
+
+time_t time(time_t *to) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (to != NULL) *to = now.tv_sec;
+  return now.tv_sec;
+}
+
+// Gives the other threads time between a fault and the end of the process, in which they might misbehave.
 void _exit(int status) {
   if (has_failed) nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
   for (;;) syscall(SYS_exit_group, status);

@@ -1,4 +1,4 @@
-// Runs Node's fetch for its parent, which could not set NODE_EXTRA_CA_CERTS for itself any more.
+// Runs Node's fetch for its parent process: Node reads NODE_EXTRA_CA_CERTS only at its start.
 
 process.on('message', async ({ id, url, init }) => {
   try {

@@ -1,5 +1,5 @@
-// nginx and Caddy, Debian's own, with the recipes of tools/recipes as they are but for ports and the certificate: they
-// ask /auth of each request before a toy service sees it (API.md, "Keys").
+// Debian's nginx and Caddy with the recipes of tools/recipes, of which only ports and the certificate are changed: they ask
+// /auth about each request before a toy service receives it (docs/api.md §4).
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -11,6 +11,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { rawRequest } from './raw_client.mjs';
 import { sleep, startServer, temporaryFolder } from './harness.mjs';
 
 const top = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
@@ -24,15 +25,21 @@ const server = await startServer({
 const make = (scopes, more = {}) => server.makeKey({ name: 'gateway', scopes, ...more });
 const [writer, reader, stranger] = [await make(['posts:*']), await make(['posts:read']), await make(['users:read'])];
 
-// The service behind the gateway answers with what it was sent.
+// The service behind the gateway echoes the request and records it as received.
+const arrived = [];
 const service = http.createServer({ maxHeaderSize: 1 << 16 }, async (request, response) => {
   const parts = [];
   for await (const part of request) parts.push(part);
   const { method, url, headers } = request;
+  arrived.push({ method, url, fields: request.rawHeaders, trailers: request.rawTrailers });
   response.setHeader('Content-Type', 'application/json');
   response.end(JSON.stringify({ method, url, headers, body: Buffer.concat(parts).toString() }));
 });
-// Between gateway and latchkey, to count the connections and to cut them.
+service.on('upgrade', ({ method, url, rawHeaders }, socket) => {
+  arrived.push({ method, url, fields: rawHeaders, trailers: [], upgraded: true });
+  socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
+});
+// A relay between gateway and latchkey, to count connections and to cut them.
 let connections = 0;
 const relayed = new Set();
 const relay = net.createServer((socket) => {
@@ -44,8 +51,8 @@ const relay = net.createServer((socket) => {
   socket.pipe(onward).pipe(socket);
   for (const each of [socket, onward]) each.on('error', () => { socket.destroy(); onward.destroy(); });
 });
-const listening = (what) => new Promise((resolve) => {
-  what.listen(0, '127.0.0.1', () => resolve(what.address().port));
+const listening = (listener) => new Promise((resolve) => {
+  listener.listen(0, '127.0.0.1', () => resolve(listener.address().port));
 });
 const servicePort = await listening(service);
 const relayPort = await listening(relay);
@@ -65,17 +72,17 @@ after(async () => {
 
 function program(name) {
   const places = [path.join(top, 'build/gateways/usr/sbin'), path.join(top, 'build/gateways/usr/bin'), '/usr/sbin', '/usr/bin'];
-  const found = places.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file));
-  assert.ok(found, `there is no ${name}; tools/test unpacks it into build/gateways`);
-  return found;
+  const programFile = places.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file));
+  assert.ok(programFile, `there is no ${name}; tools/test unpacks it into build/gateways`);
+  return programFile;
 }
 
-// The recipe with other words for these, each of which must be there.
+// The recipe with these words replaced, each of which must occur.
 function recipe(name, words) {
   let text = fs.readFileSync(path.join(top, 'tools/recipes', name), 'utf8');
-  for (const [from, to] of Object.entries(words)) {
-    assert.ok(text.includes(from), `${name} has ${from}`);
-    text = text.replaceAll(from, to);
+  for (const [placeholder, value] of Object.entries(words)) {
+    assert.ok(text.includes(placeholder), `${name} has ${placeholder}`);
+    text = text.replaceAll(placeholder, value);
   }
   return text;
 }
@@ -100,7 +107,7 @@ async function startNginx() {
     '/etc/ssl/certs/gateway.pem': server.certificateFile,
     '/etc/ssl/private/gateway.key': path.join(tls, 'key.pem'),
   }));
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((what) => `${what}_temp_path ${folder}/${what};`);
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`);
   fs.writeFileSync(path.join(folder, 'nginx.conf'), `daemon off; master_process off; pid ${folder}/pid; error_log stderr;
 user ${os.userInfo().username};
 events {}
@@ -126,10 +133,44 @@ async function startCaddy() {
   return { child, port, ca: () => fs.existsSync(root) && fs.readFileSync(root) };
 }
 
+// The variables that CGI and similar interfaces derive from a request's field lines, with all their values. lighttpd takes any character but
+// letters and digits for `_`, most others only the hyphen.
+function variablesOf({ fields, trailers }) {
+  const variables = {};
+  const lines = [...fields, ...trailers];
+  for (let i = 0; i < lines.length; i += 2) {
+    const name = `HTTP_${lines[i].toUpperCase().replace(/[^A-Z0-9]/g, '_')}`;
+    (variables[name] ??= []).push(lines[i + 1]);
+  }
+  return variables;
+}
+
+const identity = ['X-Auth-Key-Id', 'X-Auth-Project', 'X-Auth-Scopes'];
+const believed = [...identity, 'X-Auth-Status', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Forwarded-Port',
+  'X-Forwarded-Server', 'X-Forwarded-Prefix', 'X-Forwarded-User', 'X-Forwarded-Ssl', 'X-Forwarded-Uri', 'X-Real-IP', 'Forwarded',
+  'X-HTTP-Method-Override', 'Proxy'];
+// Every character of a token (RFC 9110 §5.6.2) that is neither letter nor digit, some mixed, and cases.
+const spellings = {
+  'as it is': (text) => text,
+  'in capitals': (text) => text.toUpperCase(),
+  'in small letters': (text) => text.toLowerCase(),
+  'in mixed case': (text) => text.replace(/[a-z]/gi, (letter, i) => (i % 2 ? letter.toUpperCase() : letter.toLowerCase())),
+  'with one underscore': (text) => text.replace('-', '_'),
+  'with the last one an underscore': (text) => text.replace(/-(?=[^-]*$)/, '_'),
+  ...Object.fromEntries(Array.from('_.!#$%&\'*+^`|~', (other) => [`with ${other}`, (text) => text.replaceAll('-', other)])),
+};
+const nominations = {
+  'not nominated': () => [],
+  'nominated with close': (names) => [['Connection', `close, ${names.join(', ')}`]],
+  'nominated with keep-alive': (names) => [['Connection', `keep-alive,${names.join(',').toLowerCase()}`]],
+  'nominated line by line': (names) => names.map((each) => ['Connection', each]),
+  'nominated in spite of Proxy-Connection': (names) => [['Proxy-Connection', 'keep-alive'], ['Connection', names.join(' , ')]],
+};
+
 for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCaddy })) {
   describe(name, () => {
     let gateway;
-    // A client of the gateway; from another address than the gateway's, which is a trusted proxy.
+    // A client of the gateway, with another address than the gateway, which is a trusted proxy.
     const ask = (method, target, { key, headers = {}, body, from = '127.0.0.5' } = {}) => new Promise((resolve, reject) => {
       const request = https.request({ method, host: '127.0.0.1', servername: 'localhost', port: gateway.port, path: target,
         ca: gateway.ca(), localAddress: from,
@@ -160,12 +201,80 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
           'X-Auth-Project': 'theirs', RateLimit: 'mine' } });
         assert.equal(answer.status, 200, answer.text);
         assert.equal(answer.json.url, '/things?page=2');
-        const { headers: seen } = answer.json;
-        assert.deepEqual([seen['x-auth-key-id'], seen['x-auth-project'], seen['x-auth-scopes']],
+        const { headers: forwarded } = answer.json;
+        assert.deepEqual([forwarded['x-auth-key-id'], forwarded['x-auth-project'], forwarded['x-auth-scopes']],
           [String(writer.id), 'default', 'posts:*']);
         assert.ok(!answer.text.includes(writer.key), 'the service sees no key');
         assert.equal(answer.headers.ratelimit, undefined, 'a key without limits');
       }
+    });
+
+    // Sends these lines with the writer's key; returns what the service received, if anything.
+    let count = 0;
+    const send = async (version, method, fields, body) => {
+      const url = `/${name}/${count += 1}`;
+      const target = { port: gateway.port, ca: gateway.ca(), from: '127.0.0.5' };
+      const status = await rawRequest(version, target, method, url, [['Authorization', `Bearer ${writer.key}`], ...fields], body);
+      const requests = arrived.filter((each) => each.url === url);
+      assert.ok(requests.length <= 1, 'one request is passed on once');
+      return { status, request: requests[0] };
+    };
+    const expectTruth = (request, label) => {
+      const variables = variablesOf(request);
+      assert.deepEqual(identity.map((each) => variables[`HTTP_${each.toUpperCase().replaceAll('-', '_')}`]),
+        [[String(writer.id)], ['default'], ['posts:*']], label);
+      assert.deepEqual([variables.HTTP_X_FORWARDED_FOR, variables.HTTP_X_FORWARDED_PROTO, variables.HTTP_X_FORWARDED_HOST, variables.HTTP_X_REAL_IP],
+        [['127.0.0.5'], ['https'], ['localhost'], ['127.0.0.5']], label);
+      for (const [variable, values] of Object.entries(variables)) assert.ok(!values.join().includes('forged'), `${label}: ${variable}`);
+      for (const absentVariable of ['HTTP_FORWARDED', 'HTTP_AUTHORIZATION', 'HTTP_X_API_KEY', 'HTTP_PROXY', 'HTTP_UPGRADE', 'HTTP_KEEP_ALIVE',
+        'HTTP_PROXY_CONNECTION', 'HTTP_PROXY_AUTHORIZATION']) assert.equal(variables[absentVariable], undefined, `${label}: ${absentVariable}`);
+      // Caddy itself announces that it accepts trailers.
+      assert.ok(['trailers', undefined].includes(variables.HTTP_TE?.join()), `${label}: ${variables.HTTP_TE}`);
+    };
+
+    for (const version of ['1.1', '2']) {
+      test(`lets no client claim an identity, in any spelling, over HTTP/${version}`, async () => {
+        for (const [spelling, spell] of Object.entries(spellings)) {
+          for (const [nomination, nominate] of Object.entries(nominations)) {
+            const title = `${spelling}, ${nomination}`;
+            const names = believed.map(spell);
+            // Twice each, so that taking the first or last line is not enough.
+            const forged = names.flatMap((each) => [[each, 'forged'], [each, 'forged, too']]);
+            const { status, request } = await send(version, 'GET', [...forged, ...nominate([...identity, ...names])]);
+            // HTTP/2 has no field `connection` (RFC 9113 §8.2.2), so a gateway may refuse the request for it.
+            if (version === '1.1' || nomination === 'not nominated') assert.equal(status, 200, title);
+            assert.equal(request !== undefined, status === 200, title);
+            if (request) expectTruth(request, title);
+          }
+        }
+      });
+
+      test(`passes on no fields of a single connection and upgrades none, over HTTP/${version}`, async () => {
+        const settings = ['HTTP2-Settings', 'AAMAAABkAAQAAP__'];
+        const cases = {
+          'fields of a connection': [['TE', 'trailers, forged;q=0.5'], ['Keep-Alive', 'timeout=5'], ['Proxy-Connection', 'keep-alive'],
+            ['Proxy-Authorization', 'Basic Zm9yZ2Vk']],
+          'TE, nominated': [['TE', 'trailers'], ['Connection', 'TE, X-Auth-Key-Id']],
+          'an upgrade to HTTP/2': [['Upgrade', 'h2c'], settings, ['Connection', 'Upgrade, HTTP2-Settings']],
+          'an upgrade to HTTP/2 that nominates': [['Upgrade', 'h2c'], settings, ['Connection', 'Upgrade, HTTP2-Settings, X-Auth-Key-Id']],
+          'a WebSocket': [['Upgrade', 'websocket'], ['Connection', 'Upgrade'], ['Sec-WebSocket-Version', '13'],
+            ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ==']],
+        };
+        for (const [description, fields] of Object.entries(cases)) {
+          const { status, request } = await send(version, 'GET', fields);
+          if (version === '1.1') assert.equal(status, 200, description);
+          if (request) expectTruth(request, description);
+          assert.ok(!request?.upgraded, description);
+        }
+      });
+    }
+
+    test('passes on no identity behind a body', async () => {
+      const trailers = identity.map((each) => `${each}: forged\r\n`).join('');
+      const { status, request } = await send('1.1', 'POST', [['Transfer-Encoding', 'chunked'], ['Trailer', identity.join(', ')]],
+        `3\r\nabc\r\n0\r\n${trailers}\r\n`);
+      assert.equal(status, 200);
+      expectTruth(request, 'trailers');
     });
 
     test('passes bodies on, asks OPTIONS and HEAD like GET, and other methods for another scope', async () => {
@@ -185,8 +294,8 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
     });
 
     test('answers 401 with the challenge', async () => {
-      const without = await ask('GET', '/things');
-      assert.deepEqual([without.status, without.headers['www-authenticate']], [401, 'Bearer realm="api"']);
+      const anonymous = await ask('GET', '/things');
+      assert.deepEqual([anonymous.status, anonymous.headers['www-authenticate']], [401, 'Bearer realm="api"']);
       for (const key of ['x', `${writer.key.slice(1)}x`]) {
         const wrong = await ask('POST', '/things', { key, body: 'x' });
         assert.deepEqual([wrong.status, wrong.headers['www-authenticate']],
@@ -195,7 +304,7 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
     });
 
     test('asks with what latchkey needs, however much the client sends', async () => {
-      // More than latchkey takes; nginx takes no line beyond 8 KiB.
+      // More than latchkey accepts; nginx accepts no line beyond 8 KiB.
       const bulk = name === 'nginx' ? Object.fromEntries(['Cookie', 'X-One', 'X-Two'].map((field) => [field, 'x'.repeat(6000)]))
         : { Cookie: 'x'.repeat(20_000) };
       const id = `gateway-${name}-0001`;
@@ -222,11 +331,11 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
       assert.deepEqual([lacks.status, lacks.headers['www-authenticate']],
         [403, 'Bearer realm="api", error="insufficient_scope", scope="posts:read"']);
       const admin = server.client((await server.makeKey()).key);
-      const made = await admin.post('/keys', { name: 'off', scopes: ['posts:read'] }, { headers: { 'X-Forwarded-Proto': 'https' } });
-      assert.equal(made.status, 201);
-      assert.equal((await ask('GET', '/things', { key: made.json.key })).status, 200);
-      await admin.post(`/keys/${made.json.id}/deactivate`, undefined, { headers: { 'X-Forwarded-Proto': 'https' } });
-      assert.equal((await ask('GET', '/things', { key: made.json.key })).status, 403);
+      const creation = await admin.post('/keys', { name: 'off', scopes: ['posts:read'] }, { headers: { 'X-Forwarded-Proto': 'https' } });
+      assert.equal(creation.status, 201);
+      assert.equal((await ask('GET', '/things', { key: creation.json.key })).status, 200);
+      await admin.post(`/keys/${creation.json.id}/deactivate`, undefined, { headers: { 'X-Forwarded-Proto': 'https' } });
+      assert.equal((await ask('GET', '/things', { key: creation.json.key })).status, 403);
       admin.close();
     });
 
@@ -237,23 +346,23 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
         [200, '"few";q=2;w=3600', '"few";r=1;t=1800']);
       assert.equal((await ask('GET', '/things', { key })).status, 200);
       for (const method of ['GET', 'HEAD', 'OPTIONS']) {
-        const refused = await ask(method, '/things', { key });
-        assert.equal(refused.status, 429, refused.text);
-        assert.equal(refused.headers['ratelimit-policy'], '"few";q=2;w=3600');
-        assert.match(refused.headers.ratelimit, /^"few";r=0;t=3[56]\d\d$/);
-        assert.ok(Number(refused.headers['retry-after']) > 1000);
+        const refusal = await ask(method, '/things', { key });
+        assert.equal(refusal.status, 429, refusal.text);
+        assert.equal(refusal.headers['ratelimit-policy'], '"few";q=2;w=3600');
+        assert.match(refusal.headers.ratelimit, /^"few";r=0;t=3[56]\d\d$/);
+        assert.ok(Number(refusal.headers['retry-after']) > 1000);
       }
     });
 
     test('answers 429 to an address that tries keys, and not to others', async () => {
-      const from = name === 'nginx' ? '127.0.0.6' : '127.0.0.7';
+      const clientAddress = name === 'nginx' ? '127.0.0.6' : '127.0.0.7';
       const statuses = [];
-      for (let i = 0; i < 32; i++) statuses.push((await ask('GET', '/things', { key: 'x', from })).status);
+      for (let i = 0; i < 32; i++) statuses.push((await ask('GET', '/things', { key: 'x', from: clientAddress })).status);
       assert.deepEqual([...new Set(statuses.slice(0, 30))], [401]);
       assert.deepEqual(statuses.slice(30), [429, 429]);
-      const refused = await ask('GET', '/things', { key: 'x', from });
-      assert.ok(Number(refused.headers['retry-after']) > 30);
-      assert.equal((await ask('GET', '/things', { key: reader.key, from })).status, 200);
+      const rejection = await ask('GET', '/things', { key: 'x', from: clientAddress });
+      assert.ok(Number(rejection.headers['retry-after']) > 30);
+      assert.equal((await ask('GET', '/things', { key: reader.key, from: clientAddress })).status, 200);
       assert.equal((await ask('GET', '/things', { key: 'x' })).status, 401);
     });
 
@@ -268,13 +377,13 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
     });
 
     test('keeps its connections to latchkey', async () => {
-      const before = connections;
+      const connectionCount = connections;
       for (let i = 0; i < 50; i++) assert.equal((await ask('GET', '/things', { key: reader.key })).status, 200);
       for (let i = 0; i < 10; i++) assert.equal((await ask('POST', '/things', { key: writer.key, body: 'x' })).status, 200);
-      assert.ok(connections - before <= 3, `${connections - before} connections for 60 requests`);
+      assert.ok(connections - connectionCount <= 3, `${connections - connectionCount} connections for 60 requests`);
     });
 
-    test('lets nobody through when latchkey is not there', async () => {
+    test('lets no request through when latchkey is not running', async () => {
       const { port } = relay.address();
       relay.close();
       for (const socket of relayed) socket.destroy();

@@ -1,11 +1,11 @@
-// Starts the binary under test in a temporary folder, makes keys, speaks to it and stops it again.
+// Starts the binary under test in a temporary folder, creates keys, sends requests and stops it.
 //
 //   const server = await startServer();
 //   const api = server.client(await server.makeKey());
 //   const answer = await api.post('/users', { name: 'Ada', email: 'ada@example.org' });
 //   await server.stop();                            // SIGTERM; fails unless the exit code is 0
 //
-// Processes are ended through their own handle only.
+// Processes are ended only through their own handle.
 
 import assert from 'node:assert/strict';
 import { execFile, fork, spawn } from 'node:child_process';
@@ -16,19 +16,23 @@ import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Contract } from './contract.mjs';
+import { canSend, connectHttp2 } from './http2_wire.mjs';
 import { Headers, connectWire, utf8 } from './wire.mjs';
 
 export const run = promisify(execFile);
 export const binary = path.resolve(process.env.LATCHKEY ?? process.argv[2] ?? '');
 if (!fs.statSync(binary, { throwIfNoEntry: false })?.isFile()) {
-  throw new Error('say which binary to test: LATCHKEY=/path/to/latchkey');
+  throw new Error('name the binary to test: LATCHKEY=/path/to/latchkey');
 }
+
+// The protocol of `client` and `ask`; `connect` always speaks HTTP/1.1, byte by byte.
+export const overHttp2 = process.env.E2E_PROTOCOL === 'h2';
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 export const keyForm = /^[0-9A-Za-z]{48}$/;
 export const timeForm = /^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z$/;
 
-const here = path.dirname(fileURLToPath(import.meta.url));
+const testFolder = path.dirname(fileURLToPath(import.meta.url));
 const children = new Set();
 const folders = new Set();
 const contracts = new Map(); // by the text of the document
@@ -39,8 +43,8 @@ process.on('exit', () => {
   if (process.env.LATCHKEY_KEEP) return;
   for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true });
 });
-// A test that failed may have left its server running, and a running child would keep this process from its end.
-// What the file's own hooks are just stopping is left to them.
+// A failed test may leave its server running, and a running child would keep this process alive. Servers that the file's own
+// hooks are stopping are left to them.
 after(() => {
   setTimeout(() => {
     for (const child of children) if (!child.stopping) child.kill('SIGKILL');
@@ -54,7 +58,7 @@ export function temporaryFolder() {
   return folder;
 }
 
-// One run of a command of the binary: {code, stdout, stderr}, never an exception for the exit code.
+// Runs a command of the binary: {code, stdout, stderr}, without an exception for the exit code.
 export function command(...args) {
   return new Promise((resolve) => {
     execFile(binary, args, { timeout: 20_000, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
@@ -63,13 +67,13 @@ export function command(...args) {
   });
 }
 
-// The JSON document of a new key. Without limits of its own it is unlimited, so that no test runs into the default.
+// Creates a key and returns its JSON document. It is unlimited by default, so that no test hits the default limits.
 export async function makeKey(data, { name = 'e2e', scopes = ['*'], limits = [], args = [], defaults = false } = {}) {
   const limit = limits.length ? limits.flatMap((l) => ['--limit', l]) : defaults ? [] : ['--unlimited'];
-  const made = await command('keys', 'create', '--data', data, '--name', name,
+  const creation = await command('keys', 'create', '--data', data, '--name', name,
     ...scopes.flatMap((s) => ['--scope', s]), ...limit, ...args, '--json');
-  assert.equal(made.code, 0, `keys create failed: ${made.stderr}`);
-  const key = JSON.parse(made.stdout);
+  assert.equal(creation.code, 0, `keys create failed: ${creation.stderr}`);
+  const key = JSON.parse(creation.stdout);
   assert.match(key.key, keyForm);
   return key;
 }
@@ -81,12 +85,12 @@ export async function startServer({
   config = null,
   workers = 2,
   management = 'off',
-  log = path.join(path.dirname(data), 'access.log'),
-  under = [], // a program that starts it, and its words
+  log = path.join(path.dirname(data), 'access.log'), // null: as the configuration says
+  under = [], // a program that starts it, with its arguments
   env = {},
 } = {}) {
   const options = { data, listen, args, config, workers, management, log, under, env };
-  const words = ['serve', '--data', data, '--workers', String(workers), '--access-log', log,
+  const words = ['serve', '--data', data, '--workers', String(workers), ...(log === null ? [] : ['--access-log', log]),
     ...(management === null ? [] : ['--management', management]),
     ...listen.flatMap((url) => ['--listen', url]), ...args];
   if (config !== null) {
@@ -94,20 +98,20 @@ export async function startServer({
     fs.writeFileSync(file, config);
     words.push('--config', file);
   }
-  const [program, ...before] = [...under, binary];
-  const begun = performance.now();
-  const child = spawn(program, [...before, ...words], { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
+  const [program, ...programArguments] = [...under, binary];
+  const startTime = performance.now();
+  const child = spawn(program, [...programArguments, ...words], { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
   children.add(child);
-  const server = new Server(child, options, begun);
+  const server = new Server(child, options, startTime);
   await server.accepting();
   return server;
 }
 
 class Server {
-  constructor(child, options, begun) {
+  constructor(child, options, beginTime) {
     this.child = child;
-    this.begun = begun;
-    this.readyAfter = null; // from its start to its first answer, in milliseconds
+    this.begun = beginTime;
+    this.readyAfter = null; // from its start to its first response, in milliseconds
     this.pid = child.pid;
     this.options = options;
     this.data = options.data;
@@ -145,7 +149,7 @@ class Server {
     this.contract = await this.described();
   }
 
-  // What the server says of itself. Behind a PROXY header there is nobody to ask.
+  // The server's OpenAPI document; null if every listener expects a PROXY header.
   async described() {
     const url = this.urls.find(({ scheme }) => scheme === 'http') ?? this.urls[0];
     if (!url || this.options.listen.some((listen) => listen.includes('proxy='))) return null;
@@ -160,7 +164,7 @@ class Server {
     return contracts.get(text);
   }
 
-  // Where a listener is: {scheme, host, port, ca}.
+  // The address of a listener: {scheme, host, port, ca}.
   at(scheme = 'https') {
     const url = this.urls.find((u) => u.scheme === scheme);
     assert.ok(url, `there is an ${scheme} listener`);
@@ -176,9 +180,13 @@ class Server {
     return makeKey(this.data, options);
   }
 
-  async connect({ scheme = 'https', ...more } = {}) {
+  connect(options) {
+    return this.connectBy(connectWire, options);
+  }
+
+  async connectBy(connector, { scheme = 'https', ...more } = {}) {
     try {
-      const wire = await connectWire({ ...this.at(scheme), ...more });
+      const wire = await connector({ ...this.at(scheme), ...more });
       wire.contract = this.contract;
       return wire;
     } catch (error) {
@@ -190,16 +198,18 @@ class Server {
     }
   }
 
-  // A client that keeps one connection. `key` is the text, or the document of makeKey.
+  // A client with one persistent connection. `key` is the text, or the document of makeKey.
   client(key, options = {}) {
     return new Client(this, typeof key === 'object' && key !== null ? key.key : key, options);
   }
 
-  // One request on a connection of its own, the answer, and nothing beside it.
+  // One request on a new connection: returns the response, after which the connection must end.
   async ask(method, target, { key, headers = {}, body, type, scheme, from, version = '1.1', timeout } = {}) {
-    const wire = await this.connect({ scheme, from });
+    const bytes = message(method, target, { key, headers: { Connection: 'close', ...headers }, body, type, version });
+    const connector = overHttp2 && version === '1.1' && canSend(bytes) ? connectHttp2 : connectWire;
+    const wire = await this.connectBy(connector, { scheme, from });
     try {
-      await wire.send(message(method, target, { key, headers: { Connection: 'close', ...headers }, body, type, version }));
+      await wire.send(bytes);
       const answer = await wire.response({ method, timeout });
       await wire.ending();
       return answer;
@@ -215,7 +225,7 @@ class Server {
     const end = await this.exited;
     clearTimeout(timer);
     assert.deepEqual(end, { code: 0, signal: null }, `SIGTERM ends the server with 0: ${this.stderr}`);
-    assert.doesNotMatch(this.stderr, /Sanitizer|runtime error:/, 'no sanitizer has anything to say');
+    assert.doesNotMatch(this.stderr, /Sanitizer|runtime error:/, 'no sanitizer reports an error');
   }
 
   async kill() {
@@ -228,9 +238,9 @@ class Server {
     return startServer({ ...this.options, ...changes });
   }
 
-  // The access log's lines, once the server has stopped or the log has been quiet.
+  // The access log's entries, without a last one that is being written.
   logLines() {
-    return fs.readFileSync(this.log, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line))
+    return fs.readFileSync(this.log, 'utf8').split('\n').slice(0, -1).map((line) => JSON.parse(line))
       .filter((line) => line.request_id !== contractId);
   }
 }
@@ -274,7 +284,7 @@ class Client {
 
   async exchange(method, bytes) {
     if (this.wire !== null && this.wire.ended) this.close();
-    this.wire ??= await this.server.connect({ scheme: this.scheme, from: this.from });
+    this.wire ??= await this.server.connectBy(overHttp2 ? connectHttp2 : connectWire, { scheme: this.scheme, from: this.from });
     const wire = this.wire;
     try {
       wire.send(bytes);
@@ -298,14 +308,14 @@ class Client {
   patch(target, body, options) { return this.call('PATCH', target, { body, type: 'application/merge-patch+json', ...options }); }
   delete(target, options) { return this.call('DELETE', target, options); }
 
-  // As get, but the answer must be 200; gives its document.
+  // Like get, but the status must be 200; returns the document.
   async read(target) {
     const answer = await this.get(target);
     assert.equal(answer.status, 200, `GET ${target}: ${utf8(answer.body)}`);
     return answer.json;
   }
 
-  // As post, but the answer must be 201; gives its document.
+  // Like post, but the status must be 201; returns the document.
   async create(target, body) {
     const answer = await this.post(target, body);
     assert.equal(answer.status, 201, `POST ${target}: ${utf8(answer.body)}`);
@@ -318,10 +328,9 @@ class Client {
   }
 }
 
-// Node's own fetch, in a process of its own: NODE_EXTRA_CA_CERTS, which is how a Node program is told to
-// trust a certificate, is read at start only.
+// Node's fetch in a separate process: Node reads NODE_EXTRA_CA_CERTS, which makes it trust a certificate, only at its start.
 export async function startFetch({ certificateFile, contract = null }) {
-  const child = fork(path.join(here, 'fetch_process.mjs'), [], {
+  const child = fork(path.join(testFolder, 'fetch_process.mjs'), [], {
     env: { ...process.env, NODE_EXTRA_CA_CERTS: certificateFile },
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -374,19 +383,19 @@ export function assertStatus(answer, status, code) {
 // A 422 with exactly these field errors, {pointer: code}, in any order.
 export function assertFields(answer, expected) {
   assertStatus(answer, 422, 'validation_failed');
-  const found = Object.fromEntries((answer.json.errors ?? []).map((e) => [e.pointer, e.code]));
-  assert.deepEqual(found, expected, utf8(answer.body));
+  const codes = Object.fromEntries((answer.json.errors ?? []).map((e) => [e.pointer, e.code]));
+  assert.deepEqual(codes, expected, utf8(answer.body));
   assert.equal(answer.json.errors.length, Object.keys(expected).length, 'one error for each field');
 }
 
-export function assertTime(text, what = 'a time') {
-  assert.match(text, timeForm, `${what} is RFC 3339 UTC with milliseconds: ${text}`);
-  assert.equal(new Date(text).toISOString(), text, `${what} exists`);
+export function assertTime(text, label = 'a time') {
+  assert.match(text, timeForm, `${label} is RFC 3339 UTC with milliseconds: ${text}`);
+  assert.equal(new Date(text).toISOString(), text, `${label} exists`);
 }
 
-export function assertNow(text, what) {
-  assertTime(text, what);
-  assert.ok(Math.abs(Date.now() - Date.parse(text)) < 10_000, `${what} is now: ${text}`);
+export function assertNow(text, title) {
+  assertTime(text, title);
+  assert.ok(Math.abs(Date.now() - Date.parse(text)) < 10_000, `${title} is now: ${text}`);
 }
 
 export function assertUser(user) {
@@ -408,16 +417,16 @@ export function assertPost(post) {
 
 // RFC 8288: {rel: target} of the Link header.
 export function links(answer) {
-  const found = {};
+  const relations = {};
   const text = answer.headers.get('link') ?? '';
   for (const [, target, parameters] of text.matchAll(/<([^>]*)>((?:\s*;\s*[^,;<]+(?:="[^"]*")?)*)/g)) {
     const rel = /;\s*rel="?([^";,\s]+)"?/.exec(parameters);
     assert.ok(rel, `a link without rel: ${text}`);
-    assert.equal(found[rel[1]], undefined, `rel ${rel[1]} stands once: ${text}`);
-    found[rel[1]] = target;
+    assert.equal(relations[rel[1]], undefined, `rel ${rel[1]} stands once: ${text}`);
+    relations[rel[1]] = target;
   }
-  return found;
+  return relations;
 }
 
-let made = 0;
-export const newUser = (more = {}) => ({ name: `User ${++made}`, email: `user${made}@example.org`, ...more });
+let userCount = 0;
+export const newUser = (more = {}) => ({ name: `User ${++userCount}`, email: `user${userCount}@example.org`, ...more });

@@ -1,15 +1,15 @@
-// Clients that mean harm: slow ones, endless ones, those that are not there. Each is closed within its limit and a second
-// (API.md, "Conventions"), costs no more memory than it may, and takes no request from a client that behaves beside them.
+// Hostile clients: slow, endless and absent ones. Each connection is closed within its limit and a second (docs/api.md §1),
+// costs bounded memory, and a well-behaved client beside them loses no request.
 //
-//     node run.mjs --binary FILE --rounds 4000 hostile      crowds of 4,000 instead of 200; then p99 is judged too
+//     node run.mjs --binary FILE --rounds 4000 hostile      crowds of 4,000 instead of 200; then p99 is checked too
 
 import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
 import { after, describe, test } from 'node:test';
 import tls from 'node:tls';
 import { message, newUser, sleep, startServer } from './harness.mjs';
-import { besieged, beyond, connections, cpuSeconds, crowd, descriptors, drip, endWithin, hostiles, kept, resident }
-  from './siege.mjs';
+import { withNeighbour, graceMs, connections, cpuSeconds, crowd, descriptors, drip, endWithin, hostiles, openSockets, resident }
+  from './load_clients.mjs';
 
 const seconds = { header: 1, body: 2, idle: 3, handshake: 2, send: 2 };
 const server = await startServer({
@@ -20,84 +20,84 @@ after(() => server.stop());
 const { key } = await server.makeKey();
 const client = server.client(key, { scheme: 'http' });
 const { id } = await client.create('/users', newUser());
-assert.equal(id, 1, 'whom the client beside them reads');
+assert.equal(id, 1, 'the user that the client beside them reads');
 client.close();
 const plain = server.at('http');
 const secure = server.at('https');
 const lines = (...all) => `${all.join('\r\n')}\r\n`;
 
-// Bytes that a connection may cost, over the process: the kernel's are not among them.
-async function within(bytesEach, count, act) {
-  const before = resident(server.pid);
-  const most = { bytes: before };
+// Checks the bytes of process memory per connection; kernel memory is not counted.
+async function assertMemory(bytesEach, count, act) {
+  const baseline = resident(server.pid);
+  const most = { bytes: baseline };
   const timer = setInterval(() => { most.bytes = Math.max(most.bytes, resident(server.pid)); }, 20);
   try {
     await act();
   } finally {
     clearInterval(timer);
   }
-  const each = Math.round((most.bytes - before) / count);
-  // The allocator's own share, whatever comes.
-  assert.ok(most.bytes - before <= bytesEach * count + (16 << 20), `${each} bytes of memory for each connection, and it may have ${bytesEach}`);
+  const each = Math.round((most.bytes - baseline) / count);
+  // The allocator's own overhead.
+  assert.ok(most.bytes - baseline <= bytesEach * count + (16 << 20), `${each} bytes of memory for each connection, and it may have ${bytesEach}`);
   return each;
 }
 
-// One attack with a crowd: `where`, what each does, and the seconds after which it must be gone.
-function attack(what, { where = plain, act, limit, expected, each = 32 << 10, count = crowd, judged = true }) {
-  test(what, async (t) => {
+// An attack by a crowd: the listener (`where`), what each connection does, and the seconds after which it must be closed.
+function attack(label, { where = plain, act, limit, expected, each = 32 << 10, count = crowd, judged = true }) {
+  test(label, async (t) => {
     let longest;
     let cost;
-    const beside = await besieged(server, key, async () => {
-      cost = await within(each, count, async () => {
+    const report = await withNeighbour(server, key, async () => {
+      cost = await assertMemory(each, count, async () => {
         const all = await hostiles(count, where, act);
-        longest = await endWithin(all, limit, what);
+        longest = await endWithin(all, limit, label);
         for (const one of all) if (expected) assert.match(one.text, expected);
       });
     }, { judged });
-    t.diagnostic(`${count} connections, the last gone after ${longest} ms, ${cost} bytes each; ${beside}`);
+    t.diagnostic(`${count} connections, the last gone after ${longest} ms, ${cost} bytes each; ${report}`);
     assert.equal(await connections(server, 0), 0, 'connections that are still there');
   });
 }
 
 describe('slow clients', () => {
-  attack('nothing is ever sent', { limit: seconds.idle });
+  attack('nothing is ever sent', { limit: seconds.header });
   attack('a head drips in', { limit: seconds.header, expected: /^HTTP\/1\.1 408 /,
-    act: (socket, seen) => {
+    act: (socket, state) => {
       socket.write(lines('GET /api/v1/users HTTP/1.1', 'Host: x'));
-      drip(socket, seen, 'X-A: b\r\n', 100);
+      drip(socket, state, 'X-A: b\r\n', 100);
     } });
   attack('a head drips in by single bytes', { limit: seconds.header, expected: /^HTTP\/1\.1 408 /,
-    act: (socket, seen) => {
+    act: (socket, client) => {
       socket.write('GET /api/v1/users HTTP/1.1\r\nX-A: ');
-      drip(socket, seen, 'a', 50);
+      drip(socket, client, 'a', 50);
     } });
   attack('a head drips in by single bytes after a request on the same connection', { limit: seconds.header, expected: /HTTP\/1\.1 408 /,
-    act: (socket, seen) => {
+    act: (socket, client) => {
       socket.write(message('GET', '/healthz'));
-      drip(socket, seen, 'G', 100);
+      drip(socket, client, 'G', 100);
       socket.write('G');
     } });
   for (const [form, field, piece] of [['sized', 'Content-Length: 100000', ' '], ['chunked', 'Transfer-Encoding: chunked', '1\r\n \r\n']]) {
     attack(`a ${form} body drips in`, { limit: seconds.body, expected: /^HTTP\/1\.1 408 /,
-      act: (socket, seen) => {
+      act: (socket, client) => {
         socket.write(lines('POST /api/v1/users HTTP/1.1', 'Host: x', `X-API-Key: ${key}`, 'Content-Type: application/json', field, ''));
-        drip(socket, seen, piece, 100);
+        drip(socket, client, piece, 100);
       } });
     attack(`a ${form} body that may have the key drips in`, { limit: seconds.body, expected: /^HTTP\/1\.1 (408|503) /,
-      act: (socket, seen) => {
+      act: (socket, client) => {
         socket.write(lines('POST /api/v1/users HTTP/1.1', 'Host: x', 'Content-Type: application/json', field, ''));
-        drip(socket, seen, piece, 100);
+        drip(socket, client, piece, 100);
       } });
-    attack(`a ${form} body that nobody wants drips in`, { limit: seconds.body, expected: /^HTTP\/1\.1 401 /,
-      act: (socket, seen) => {
+    attack(`a ${form} body of a refused request drips in`, { limit: seconds.body, expected: /^HTTP\/1\.1 401 /,
+      act: (socket, client) => {
         socket.write(lines('POST /api/v1/users HTTP/1.1', 'Host: x', `X-API-Key: ${key.slice(1)}x`, 'Content-Type: application/json', field, ''));
-        drip(socket, seen, piece, 100);
+        drip(socket, client, piece, 100);
       } });
   }
 });
 
 describe('endless clients', () => {
-  // As much as the server takes.
+  // As much as the server accepts.
   const endless = (head, piece) => (socket) => {
     socket.write(head);
     const all = Buffer.from(piece.repeat(Math.ceil(65536 / piece.length)));
@@ -106,7 +106,7 @@ describe('endless clients', () => {
     more();
   };
   const post = lines('POST /api/v1/users HTTP/1.1', 'Host: x', `X-API-Key: ${key}`, 'Content-Type: application/json', 'Transfer-Encoding: chunked', '');
-  // After its last answer the server reads on for two seconds, so that the client finds it.
+  // Lingering close: after its last response the server reads for two seconds, so that the client can read it.
   const lingering = 2;
   const few = { count: Math.min(crowd, 50), limit: lingering, each: 128 << 10, judged: false };
   attack('fields without end', { ...few, act: endless(lines('GET / HTTP/1.1', 'Host: x'), 'X-A: b\r\n') });
@@ -124,62 +124,62 @@ describe('endless clients', () => {
 describe('clients that do not read', () => {
   // The largest answer that takes no key, again and again: 64 KiB of it must be read in time.
   const flood = Buffer.concat(Array.from({ length: 64 }, () => message('GET', '/openapi.json')));
-  // Whoever does not read does not see the end either, so the other side is asked: the server, and the kernel under it.
-  function unread(what, limit, each, asked) {
-    test(what, async (t) => {
+  // A client that does not read does not see the end, so the test asks the server and its kernel.
+  function unread(title, limit, each, target) {
+    test(title, async (t) => {
       let took;
       let cost;
-      const beside = await besieged(server, key, async () => {
-        cost = await within(each, crowd, async () => {
+      const clientReport = await withNeighbour(server, key, async () => {
+        cost = await assertMemory(each, crowd, async () => {
           const all = await hostiles(crowd, plain, (socket) => {
             socket.pause();
-            socket.write(asked);
+            socket.write(target);
           });
-          const begun = Date.now();
-          while (kept(plain.port) > 0 && Date.now() < begun + 1000 * limit + 10_000) await sleep(50);
-          took = Date.now() - begun;
+          const startTime = Date.now();
+          while (openSockets(plain.port) > 0 && Date.now() < startTime + 1000 * limit + 10_000) await sleep(50);
+          took = Date.now() - startTime;
           for (const each of all) each.socket.destroy();
         });
       });
-      assert.ok(took <= 1000 * limit + beyond, `they were kept for ${took} ms, and may be for ${limit} s and a second`);
-      t.diagnostic(`${crowd} connections, the last gone after ${took} ms, ${cost} bytes each; ${beside}`);
+      assert.ok(took <= 1000 * limit + graceMs, `they were kept for ${took} ms, and may be for ${limit} s and a second`);
+      t.diagnostic(`${crowd} connections, the last gone after ${took} ms, ${cost} bytes each; ${clientReport}`);
       assert.equal(await connections(server, 0), 0, 'connections that are still there');
     });
   }
-  unread('answers that nobody reads', seconds.send, 768 << 10, flood);
-  // All of it fits into what the client's system takes, so it is idle, and then given two seconds to end too.
-  unread('a small answer that nobody reads', seconds.idle + 2, 64 << 10, message('GET', '/healthz'));
-  unread('a last answer that nobody reads', 2, 64 << 10, message('GET', '/healthz', { headers: { Connection: 'close' } }));
+  unread('responses that the client does not read', seconds.send, 768 << 10, flood);
+  // All of it fits into the client's receive buffer, so the connection is idle; closing lingers for two seconds.
+  unread('a small response that the client does not read', seconds.idle + 2, 64 << 10, message('GET', '/healthz'));
+  unread('a last response that the client does not read', 2, 64 << 10, message('GET', '/healthz', { headers: { Connection: 'close' } }));
 
-  test('a pipeline without end is answered in turns, and whoever reads gets all of it', async (t) => {
+  test('an endless pipeline is answered in turns, and a client that reads gets all of it', async (t) => {
     const request = message('GET', '/api/v1/users/1', { key });
     const batch = Buffer.concat(Array.from({ length: 500 }, () => request));
-    const beside = await besieged(server, key, async () => {
-      const all = await hostiles(20, plain, (socket, seen) => {
-        seen.bytes = 0;
-        socket.on('data', (part) => { seen.bytes += part.length; });
-        const more = () => { while (!seen.stop && socket.write(batch)); };
+    const report = await withNeighbour(server, key, async () => {
+      const all = await hostiles(20, plain, (socket, client) => {
+        client.bytes = 0;
+        socket.on('data', (part) => { client.bytes += part.length; });
+        const more = () => { while (!client.stop && socket.write(batch)); };
         socket.on('drain', more);
         more();
       });
       await sleep(3000);
       for (const each of all) {
-        assert.equal(each.ended, 0, 'nobody was cut off');
+        assert.equal(each.ended, 0, 'no connection was cut off');
         assert.ok(each.bytes > 100_000, `${each.bytes} bytes of answers`);
         each.stop = true;
         each.socket.destroy();
       }
     }, { judged: false });
-    t.diagnostic(beside);
+    t.diagnostic(report);
   });
 });
 
 describe('clients that go away', () => {
   const half = lines('POST /api/v1/users HTTP/1.1', 'Host: x', `X-API-Key: ${key}`, 'Content-Type: application/json', 'Content-Length: 100', '');
-  for (const [what, leave] of [['end', (socket) => socket.end()], ['reset', (socket) => socket.resetAndDestroy()]]) {
-    test(`in the middle of anything, by ${what}`, async (t) => {
-      const before = { descriptors: descriptors(server.pid), resident: resident(server.pid) };
-      const beside = await besieged(server, key, async () => {
+  for (const [description, leave] of [['end', (socket) => socket.end()], ['reset', (socket) => socket.resetAndDestroy()]]) {
+    test(`in the middle of anything, by ${description}`, async (t) => {
+      const previous = { descriptors: descriptors(server.pid), resident: resident(server.pid) };
+      const report = await withNeighbour(server, key, async () => {
         for (let round = 0; round < 5; round += 1) {
           for (const [where, text] of [[plain, ''], [plain, 'GET /api'], [plain, half], [plain, `${half}{"name"`], [secure, ''],
             [secure, Buffer.from('160301020001', 'hex')], [plain, message('GET', '/openapi.json')],
@@ -189,24 +189,24 @@ describe('clients that go away', () => {
           }
         }
       });
-      t.diagnostic(beside);
-      // A client that ended its half still gets its answers; then all are gone.
+      t.diagnostic(report);
+      // A half-closed client still gets its responses; then all connections are closed.
       await sleep(500);
       assert.equal(await connections(server, 0), 0, 'connections that are still there');
-      assert.ok(descriptors(server.pid) <= before.descriptors + 2, 'descriptors that are still open');
-      assert.ok(resident(server.pid) < before.resident + (32 << 20), 'memory that is still held');
+      assert.ok(descriptors(server.pid) <= previous.descriptors + 2, 'descriptors that are still open');
+      assert.ok(resident(server.pid) < previous.resident + (32 << 20), 'memory that is still held');
     });
   }
 });
 
 describe('TLS', () => {
-  attack('a handshake that does not begin', { where: secure, limit: seconds.handshake });
+  attack('a handshake that does not begin', { where: secure, limit: seconds.header });
   attack('a handshake that stops in the middle of its first message', { where: secure, limit: seconds.handshake, act: (socket) => {
     socket.write(Buffer.from('16030102000100', 'hex'));
   } });
-  attack('a handshake that drips in', { where: secure, limit: seconds.handshake, act: (socket, seen) => {
+  attack('a handshake that drips in', { where: secure, limit: seconds.handshake, act: (socket, client) => {
     socket.write(Buffer.from('160301020001', 'hex'));
-    drip(socket, seen, '\0', 100);
+    drip(socket, client, '\0', 100);
   } });
   attack('a first message of which every record is empty', { where: secure, limit: seconds.handshake, count: Math.min(crowd, 50), judged: false, act: (socket) => {
     const all = Buffer.from('1603010000'.repeat(10_000), 'hex');
@@ -214,8 +214,20 @@ describe('TLS', () => {
     socket.on('drain', more);
     more();
   } });
+  test('a handshake, and then nothing', async () => {
+    const all = await hostiles(crowd, secure);
+    await Promise.all(all.map((each) => new Promise((resolve) => {
+      const inner = tls.connect({ socket: each.socket, rejectUnauthorized: false });
+      inner.on('error', () => {}).once('secureConnect', () => {
+        each.begun = Date.now();
+        resolve();
+      }).resume();
+    })));
+    await endWithin(all, seconds.header, 'a connection that sends nothing');
+    assert.equal(await connections(server, 0), 0, 'connections that are still there');
+  });
   test('a handshake that stops after the server has spoken', async () => {
-    // What the client has to say last is held back.
+    // The client's last message is held back.
     const all = await hostiles(Math.min(crowd, 400), secure);
     for (const each of all) {
       const inner = tls.connect({ socket: new HeldBack(each.socket, 1), rejectUnauthorized: false });
@@ -223,22 +235,22 @@ describe('TLS', () => {
     }
     await endWithin(all, seconds.handshake, 'a handshake that stops');
   });
-  for (const [version, what] of [['TLSv1.2', 'is refused'], ['TLSv1.3', 'does not exist']]) {
-    test(`renegotiation ${what} in ${version}, and costs nobody anything`, async () => {
-      const beside = besieged(server, key, async () => {
+  for (const [version, label] of [['TLSv1.2', 'is refused'], ['TLSv1.3', 'does not exist']]) {
+    test(`renegotiation ${label} in ${version}, and costs other clients nothing`, async () => {
+      const report = withNeighbour(server, key, async () => {
         for (let i = 0; i < 20; i += 1) {
           const socket = tls.connect({ ...secure, minVersion: version, maxVersion: version });
           await new Promise((resolve) => { socket.once('secureConnect', resolve); });
-          const refused = await new Promise((resolve) => {
+          const refusal = await new Promise((resolve) => {
             socket.on('error', resolve);
             socket.on('close', () => resolve(new Error('closed')));
             if (!socket.renegotiate({}, (error) => resolve(error))) resolve(new Error('not even begun'));
           });
-          assert.ok(refused instanceof Error, 'the server renegotiated');
+          assert.ok(refusal instanceof Error, 'the server renegotiated');
           socket.destroy();
         }
       });
-      await beside;
+      await report;
     });
   }
 });
@@ -253,13 +265,13 @@ describe('out of descriptors', () => {
       await client.create('/users', newUser());
       const all = await hostiles(300, few.at('http'));
       await sleep(300);
-      const before = cpuSeconds(few.pid);
+      const baseline = cpuSeconds(few.pid);
       await sleep(3000);
-      const used = cpuSeconds(few.pid) - before;
+      const used = cpuSeconds(few.pid) - baseline;
       assert.ok(used < 0.3, `${used} s of CPU in 3 s without anything to do`);
       const open = descriptors(few.pid);
       assert.ok(Math.abs(open - most) <= 2, `${open} of ${most} descriptors`);
-      assert.equal((await client.get('/users/1')).status, 200, 'who is there is served');
+      assert.equal((await client.get('/users/1')).status, 200, 'an existing connection is served');
       assert.equal((await client.post('/users', newUser())).status, 201, 'writes too');
       for (const each of all) each.socket.destroy();
       for (let i = 0; i < 20; i += 1) {
@@ -273,7 +285,7 @@ describe('out of descriptors', () => {
   });
 });
 
-// A stream over a socket that lets only so many writes through.
+// A stream over a socket that passes only a number of writes.
 class HeldBack extends Duplex {
   constructor(socket, writes) {
     super();

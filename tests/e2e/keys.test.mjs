@@ -1,5 +1,5 @@
-// The life of keys against the real program (API.md, "Keys", "Operations"): over HTTP and over the command line
-// beside it, whose effect the next request must see.
+// The life of keys against the real program (docs/api.md §4, §13): over HTTP and over the command line
+// beside it, which takes effect with the next request.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -22,16 +22,16 @@ const cli = async (...args) => {
 
 describe('over HTTP', () => {
   test('a key is made, used, narrowed, turned off, and never shown again', async () => {
-    const made = await api.create('/keys', { name: 'a', scopes: ['users:read', 'posts:read'] });
-    assert.match(made.key, keyForm);
-    assert.equal(await status(made.key), 200);
-    assertStatus(await api.patch(`/keys/${made.id}`, { scopes: ['posts:read'] }), 200);
-    assert.equal(await status(made.key), 403);
-    assertStatus(await api.post(`/keys/${made.id}/deactivate`), 200);
-    assertStatus(await server.ask('GET', users, { key: made.key }), 403, 'key_deactivated');
-    const seen = await api.read(`/keys/${made.id}`);
-    assert.equal(seen.state, 'deactivated');
-    assert.ok(!JSON.stringify(seen).includes(made.key));
+    const record = await api.create('/keys', { name: 'a', scopes: ['users:read', 'posts:read'] });
+    assert.match(record.key, keyForm);
+    assert.equal(await status(record.key), 200);
+    assertStatus(await api.patch(`/keys/${record.id}`, { scopes: ['posts:read'] }), 200);
+    assert.equal(await status(record.key), 403);
+    assertStatus(await api.post(`/keys/${record.id}/deactivate`), 200);
+    assertStatus(await server.ask('GET', users, { key: record.key }), 403, 'key_deactivated');
+    const current = await api.read(`/keys/${record.id}`);
+    assert.equal(current.state, 'deactivated');
+    assert.ok(!JSON.stringify(current).includes(record.key));
     assertStatus(await api.delete('/keys/1'), 409, 'last_admin_key');
   });
 
@@ -41,30 +41,30 @@ describe('over HTTP', () => {
     assert.deepEqual([await status(old.key), await status(next.key)], [200, 200]);
     await sleep(1100);
     assert.deepEqual([await status(old.key), await status(next.key)], [403, 200]);
-    const seen = await api.read(`/keys/${old.id}`);
-    assert.deepEqual([seen.state, seen.deactivation_reason, seen.replaced_by], ['deactivated', 'rotated', next.id]);
+    const oldRecord = await api.read(`/keys/${old.id}`);
+    assert.deepEqual([oldRecord.state, oldRecord.deactivation_reason, oldRecord.replaced_by], ['deactivated', 'rotated', next.id]);
   });
 
   test('/auth and /keys/verify tell others about a key', async () => {
-    const made = await api.create('/keys', { name: 'v', scopes: ['posts:read'], project: 'shop' });
-    const passed = await server.ask('PROPFIND', '/auth?scope=posts:read', { key: made.key, body: 'x', type: 'text/plain' });
+    const newKey = await api.create('/keys', { name: 'v', scopes: ['posts:read'], project: 'shop' });
+    const passed = await server.ask('PROPFIND', '/auth?scope=posts:read', { key: newKey.key, body: 'x', type: 'text/plain' });
     assertStatus(passed, 200);
     assert.equal(passed.headers.get('x-auth-project'), 'shop');
-    assert.equal(passed.headers.get('x-auth-key-id'), String(made.id));
-    assertStatus(await server.ask('GET', '/auth?scope=users:read', { key: made.key }), 403, 'insufficient_scope');
-    const verified = await api.post('/keys/verify', { key: made.key, scopes: ['posts:read'] });
-    assert.deepEqual([verified.json.valid, verified.json.code, verified.json.key_id], [true, 'VALID', made.id]);
+    assert.equal(passed.headers.get('x-auth-key-id'), String(newKey.id));
+    assertStatus(await server.ask('GET', '/auth?scope=users:read', { key: newKey.key }), 403, 'insufficient_scope');
+    const verified = await api.post('/keys/verify', { key: newKey.key, scopes: ['posts:read'] });
+    assert.deepEqual([verified.json.valid, verified.json.code, verified.json.key_id], [true, 'VALID', newKey.id]);
     assert.equal((await api.post('/keys/verify', { key: 'x' })).json.code, 'NOT_FOUND');
   });
 });
 
-// Each row is an attempt to get more than one has.
+// Each row is an attempt to gain more than the caller has.
 describe('a key that manages keys gives no more than its own', () => {
   const limits = [{ name: 'minute', limit: 60, window_seconds: 60 }];
   const soon = (seconds) => new Date(Date.now() + seconds * 1000).toISOString();
   const own = { scopes: ['keys:*', 'users:read', 'audit:read'], project: 'bounded', rate_limits: [{ ...limits[0], limit: 100_000, burst: 1000 }],
     ip_allowlist: ['127.0.0.0/8'], expires_in: 86_400 };
-  const within = { name: 'w', scopes: ['users:read'], rate_limits: limits, ip_allowlist: ['127.0.0.1'], expires_in: 3600 };
+  const allowed = { name: 'w', scopes: ['users:read'], rate_limits: limits, ip_allowlist: ['127.0.0.1'], expires_in: 3600 };
   let bounded; // a client with such a key
   let me;
   let child; // a key that it made
@@ -72,10 +72,10 @@ describe('a key that manages keys gives no more than its own', () => {
   let foreign; // a key of another project
   before(async () => {
     me = await api.create('/keys', { name: 'bounded', ...own });
-    strong = await api.create('/keys', { ...within, name: 'strong', project: 'bounded', scopes: ['posts:read'] });
-    foreign = await api.create('/keys', { ...within, name: 'foreign', project: 'other' });
+    strong = await api.create('/keys', { ...allowed, name: 'strong', project: 'bounded', scopes: ['posts:read'] });
+    foreign = await api.create('/keys', { ...allowed, name: 'foreign', project: 'other' });
     bounded = server.client(me.key);
-    child = await bounded.create('/keys', within);
+    child = await bounded.create('/keys', allowed);
   });
   after(() => bounded.close());
 
@@ -98,9 +98,9 @@ describe('a key that manages keys gives no more than its own', () => {
     'no end': { expires_in: undefined },
     'a later end': { expires_in: 86_500 },
   };
-  for (const [what, change] of Object.entries(creations)) {
-    test(`POST: ${what}`, async () => {
-      assertStatus(await bounded.post('/keys', { ...within, ...change }), 403, 'insufficient_scope');
+  for (const [label, change] of Object.entries(creations)) {
+    test(`POST: ${label}`, async () => {
+      assertStatus(await bounded.post('/keys', { ...allowed, ...change }), 403, 'insufficient_scope');
     });
   }
 
@@ -114,8 +114,8 @@ describe('a key that manages keys gives no more than its own', () => {
     'no end': () => ({ expires_at: null }),
     'a later end': () => ({ expires_at: soon(100_000) }),
   };
-  for (const [what, change] of Object.entries(patches)) {
-    test(`PATCH: ${what}`, async () => {
+  for (const [title, change] of Object.entries(patches)) {
+    test(`PATCH: ${title}`, async () => {
       for (const id of [child.id, me.id]) assertStatus(await bounded.patch(`/keys/${id}`, change()), 403, 'insufficient_scope');
     });
   }
@@ -125,9 +125,9 @@ describe('a key that manages keys gives no more than its own', () => {
     }
   });
 
-  for (const [what, key, expected] of [['a key that it does not cover', () => strong, [403, 'insufficient_scope']],
+  for (const [description, key, expected] of [['a key that it does not cover', () => strong, [403, 'insufficient_scope']],
     ['a key of another project', () => foreign, [404, 'not_found']]]) {
-    test(`${what} is not its own to change, rotate, turn off or on`, async () => {
+    test(`${description} is not its own to change, rotate, turn off or on`, async () => {
       const { id } = key();
       assertStatus(await bounded.patch(`/keys/${id}`, { name: 'mine' }), ...expected);
       for (const action of ['rotate', 'deactivate', 'reactivate']) {
@@ -148,15 +148,15 @@ describe('a key that manages keys gives no more than its own', () => {
 
 describe('over the command line, beside the server', () => {
   test('what it does holds for the next request', async () => {
-    const made = (await cli('keys', 'create', '--name', 'c', '--scope', 'users:read', '--json')).json;
-    assert.equal(await status(made.key), 200);
-    assert.equal((await cli('keys', 'deactivate', String(made.id), '--json')).json.state, 'deactivated');
-    assert.equal(await status(made.key), 403);
-    assert.equal((await cli('keys', 'reactivate', String(made.id), '--json')).json.state, 'active');
-    assert.equal(await status(made.key), 200);
-    const next = (await cli('keys', 'rotate', String(made.id), '--overlap', '0', '--json')).json;
-    assert.deepEqual([await status(made.key), await status(next.key)], [403, 200]);
-    const again = await cli('keys', 'rotate', String(made.id));
+    const record = (await cli('keys', 'create', '--name', 'c', '--scope', 'users:read', '--json')).json;
+    assert.equal(await status(record.key), 200);
+    assert.equal((await cli('keys', 'deactivate', String(record.id), '--json')).json.state, 'deactivated');
+    assert.equal(await status(record.key), 403);
+    assert.equal((await cli('keys', 'reactivate', String(record.id), '--json')).json.state, 'active');
+    assert.equal(await status(record.key), 200);
+    const next = (await cli('keys', 'rotate', String(record.id), '--overlap', '0', '--json')).json;
+    assert.deepEqual([await status(record.key), await status(next.key)], [403, 200]);
+    const again = await cli('keys', 'rotate', String(record.id));
     assert.equal(again.code, 1);
     assert.match(again.stderr, /not active/);
   });
@@ -175,12 +175,28 @@ describe('over the command line, beside the server', () => {
     assert.ok(!table.stdout.includes(key) && !JSON.stringify(list).includes(key));
   });
 
+  test('a terminal gets nothing to obey from a name', async () => {
+    const name = 'a\u202eb\u2066', metadata = { note: '\u001b[2J\n\u009b' };
+    const record = await api.create('/keys', { name, metadata, project: 'hidden' });
+    assert.deepEqual([record.name, record.metadata], [name, metadata]);
+    const texts = [(await cli('keys', 'list', '--project', 'hidden')).stdout, (await cli('keys', 'show', String(record.id))).stdout,
+      (await cli('keys', 'deactivate', String(record.id))).stderr];
+    for (const text of texts) {
+      assert.match(text, /a\\u202eb\\u2066/);
+      assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/);
+    }
+    assert.match(texts[1], /^metadata note +\\u001b\[2J\\u000a\\u009b$/m);
+    const read = await cli('keys', 'show', String(record.id), '--json');
+    assert.deepEqual([read.json.name, read.json.metadata], [name, metadata]);
+    assert.doesNotMatch(read.stdout, /[\u0080-\u009f\u202a-\u202e\u2066-\u2069]/);
+  });
+
   test('a project is turned off as a whole', async () => {
-    const made = [];
-    for (let i = 0; i < 70; i++) made.push(await api.create('/keys', { name: `l${i}`, project: 'leaked' }));
+    const records = [];
+    for (let i = 0; i < 70; i++) records.push(await api.create('/keys', { name: `l${i}`, project: 'leaked' }));
     assert.equal((await cli('keys', 'deactivate', '--project', 'leaked', '--reason', 'compromised', '--json')).json.deactivated, 70);
-    for (const each of made) assert.equal(await status(each.key), 403);
-    assertStatus(await api.post(`/keys/${made[0].id}/reactivate`), 409, 'key_not_reactivatable');
+    for (const each of records) assert.equal(await status(each.key), 403);
+    assertStatus(await api.post(`/keys/${records[0].id}/reactivate`), 409, 'key_not_reactivatable');
     assert.equal((await cli('keys', 'deactivate', '--project', 'leaked', '--json')).json.deactivated, 0);
   });
 
@@ -197,8 +213,8 @@ describe('over the command line, beside the server', () => {
     for (const number of [4, 5, 7]) assert.match(ran.stderr, new RegExp(`line ${number}: `));
     for (const text of [texts[0], texts[99]]) assert.equal(await status(text), 200);
     assert.equal(await status(`${texts[0]}x`), 401);
-    const seen = (await api.read('/keys?project=moved&limit=1')).data[0];
-    assert.deepEqual([seen.start, seen.last4], [null, null]);
+    const moved = (await api.read('/keys?project=moved&limit=1')).data[0];
+    assert.deepEqual([moved.start, moved.last4], [null, null]);
   });
 });
 
@@ -206,50 +222,50 @@ describe('a key that is turned off', () => {
   const connectionsEach = 8;
   const rounds = (usual) => Number(process.env.E2E_ROUNDS ?? usual);
 
-  // On eight connections, so on all workers: no request that starts after the answer is accepted. Each of them has
-  // been let through before, and each asks again afterwards.
-  async function round(clients, text, turnOff, seen) {
-    let off = Infinity;
+  // On eight connections, so on all workers: no request that starts after the response is accepted. Each connection was
+  // accepted before and tries again afterwards.
+  async function round(clients, text, turnOff, counts) {
+    let revokedAt = Infinity;
     let warm = 0;
     let allWarm;
     const working = new Promise((resolve) => { allWarm = resolve; });
     const loops = clients.map(async (client) => {
       client.key = text;
-      for (let before = 0, late = 0; late < 2;) {
-        const begun = performance.now();
-        const { status: answered } = await client.get('/users?limit=1');
-        seen.requests += 1;
-        if (begun > off) {
+      for (let earlyCount = 0, late = 0; late < 2;) {
+        const startTime = performance.now();
+        const { status: replyStatus } = await client.get('/users?limit=1');
+        counts.requests += 1;
+        if (startTime > revokedAt) {
           late += 1;
-          seen.late += 1;
-          if (answered !== 403) seen.accepted.push(answered);
-        } else if (answered === 200 && before++ === 0 && ++warm === clients.length) {
+          counts.late += 1;
+          if (replyStatus !== 403) counts.accepted.push(replyStatus);
+        } else if (replyStatus === 200 && earlyCount++ === 0 && ++warm === clients.length) {
           allWarm();
         }
       }
     });
     await working;
     await turnOff();
-    off = performance.now();
+    revokedAt = performance.now();
     await Promise.all(loops);
   }
 
   async function hammer(t, count, turnOff) {
-    const seen = { requests: 0, late: 0, accepted: [] };
+    const tally = { requests: 0, late: 0, accepted: [] };
     let clients = [];
     for (let n = 0; n < count; n++) {
       if (n % 50 === 0) { // the kernel deals them out to the workers anew
         for (const client of clients) client.close();
         clients = Array.from({ length: connectionsEach }, () => server.client(null, { scheme: 'http' }));
       }
-      const made = await api.create('/keys', { name: 'h', scopes: ['users:read'], rate_limits: [] });
-      await round(clients, made.key, () => turnOff(made), seen);
+      const record = await api.create('/keys', { name: 'h', scopes: ['users:read'], rate_limits: [] });
+      await round(clients, record.key, () => turnOff(record), tally);
     }
     for (const client of clients) client.close();
-    t.diagnostic(`${count} rounds, ${seen.requests} requests, ${seen.late} of them begun after the answer, `
-      + `${seen.accepted.length} of these accepted`);
-    assert.ok(seen.late >= count * connectionsEach * 2);
-    assert.deepEqual(seen.accepted, []);
+    t.diagnostic(`${count} rounds, ${tally.requests} requests, ${tally.late} of them begun after the answer, `
+      + `${tally.accepted.length} of these accepted`);
+    assert.ok(tally.late >= count * connectionsEach * 2);
+    assert.deepEqual(tally.accepted, []);
   }
 
   test('over HTTP', (t) => hammer(t, rounds(50), async ({ id }) => {
@@ -266,11 +282,11 @@ describe('a key that is turned off', () => {
 });
 
 describe('the audit log', () => {
-  test('tells who did what, and holds together', async () => {
-    const made = await api.create('/keys', { name: 'audited' });
+  test('names actor and action, and its hash chain is intact', async () => {
+    const record = await api.create('/keys', { name: 'audited' });
     const { data: [entry] } = await api.read('/audit?sort=-id&limit=1');
     assert.deepEqual([entry.action, entry.key_id, entry.actor_key_id, entry.address],
-      ['key.create', made.id, 1, '127.0.0.1']);
+      ['key.create', record.id, 1, '127.0.0.1']);
     assertNow(entry.created_at);
     const verified = (await cli('audit', '--verify', '--json')).json;
     assert.deepEqual([verified.valid, verified.entries, verified.last_hash], [true, entry.id, entry.hash]);
@@ -307,16 +323,16 @@ describe('across a restart', () => {
   test('states stay what they were', async () => {
     const scheduled = await api.create('/keys', { name: 's', not_before: new Date(Date.now() + 3000).toISOString() });
     const expiring = await api.create('/keys', { name: 'e', expires_at: new Date(Date.now() + 3000).toISOString() });
-    const off = await api.create('/keys', { name: 'o' });
-    assertStatus(await api.delete(`/keys/${off.id}`), 204);
+    const disabled = await api.create('/keys', { name: 'o' });
+    assertStatus(await api.delete(`/keys/${disabled.id}`), 204);
     await again();
-    assertStatus(await server.ask('GET', users, { key: off.key }), 403, 'key_deactivated');
-    const begun = Date.parse(expiring.expires_at) - Date.now();
-    if (begun > 200) {
+    assertStatus(await server.ask('GET', users, { key: disabled.key }), 403, 'key_deactivated');
+    const remainingMs = Date.parse(expiring.expires_at) - Date.now();
+    if (remainingMs > 200) {
       assertStatus(await server.ask('GET', users, { key: scheduled.key }), 403, 'key_not_yet_active');
       assert.equal(await status(expiring.key), 200);
     }
-    await sleep(Math.max(0, begun) + 50);
+    await sleep(Math.max(0, remainingMs) + 50);
     assert.equal(await status(scheduled.key), 200);
     assertStatus(await server.ask('GET', users, { key: expiring.key }), 403, 'key_expired');
     assertStatus(await api.patch(`/keys/${expiring.id}`, { expires_at: new Date(Date.now() + 60_000).toISOString() }), 200);
@@ -326,13 +342,13 @@ describe('across a restart', () => {
 
 describe('the last use of a key', () => {
   test('is on disk when the server has stopped', async () => {
-    const made = await api.create('/keys', { name: 'used' });
-    assert.equal((await cli('keys', 'show', String(made.id), '--json')).json.last_used_at, null);
-    assert.equal(await status(made.key), 200);
+    const record = await api.create('/keys', { name: 'used' });
+    assert.equal((await cli('keys', 'show', String(record.id), '--json')).json.last_used_at, null);
+    assert.equal(await status(record.key), 200);
     api.close();
     await server.stop();
-    assertNow((await cli('keys', 'show', String(made.id), '--json')).json.last_used_at);
+    assertNow((await cli('keys', 'show', String(record.id), '--json')).json.last_used_at);
     server = await server.again();
-    assert.equal(await status(made.key), 200);
+    assert.equal(await status(record.key), 200);
   });
 });

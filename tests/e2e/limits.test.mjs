@@ -1,4 +1,4 @@
-// Rate limits (API.md, "Rate limits").
+// Rate limits (docs/api.md §10).
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -11,9 +11,9 @@ const free = server.client(await server.makeKey());
 
 // {name: {r, t}} of the RateLimit header.
 const state = (answer) => Object.fromEntries(answer.headers.list('ratelimit').map((item) => {
-  const found = /^"([^"]+)";r=([0-9]+);t=([0-9]+)$/.exec(item);
-  assert.ok(found, `not an item of RateLimit: ${item}`);
-  return [found[1], { r: Number(found[2]), t: Number(found[3]) }];
+  const result = /^"([^"]+)";r=([0-9]+);t=([0-9]+)$/.exec(item);
+  assert.ok(result, `not an item of RateLimit: ${item}`);
+  return [result[1], { r: Number(result[2]), t: Number(result[3]) }];
 }));
 
 test('a key made without limits of its own has the default ones', async () => {
@@ -26,6 +26,29 @@ test('a key made without limits of its own has the default ones', async () => {
   assert.equal(now.minute.r, 599);
   assert.equal(now.minute.t, 1);
   assert.equal(now.hour.r, 19999);
+  client.close();
+});
+
+test('a new limit owes nothing of one that was removed, a kept one keeps its bucket', async () => {
+  const hour = (name) => ({ name, limit: 2, window_seconds: 3600 });
+  const keyDocument = await free.create('/keys', { name: 'patched', rate_limits: [hour('a'), hour('kept')] });
+  const client = server.client(keyDocument.key);
+  const change = async (...names) => assertStatus(await free.patch(`/keys/${keyDocument.id}`, { rate_limits: names.map(hour) }), 200);
+  assertStatus(await client.get('/users'), 200);
+  assertStatus(await client.get('/users'), 200);
+  assertStatus(await client.get('/users'), 429);
+  await change('kept');
+  await change('b', 'kept');
+  let answer = await client.get('/users');
+  assertStatus(answer, 429);
+  assert.deepEqual(answer.json.violated_policies, ['kept']);
+  assert.equal(state(answer).b.r, 2);
+  await change('b');
+  assertStatus(await client.get('/users'), 200);
+  await change('a'); // and neither does one that was here before
+  answer = await client.get('/users');
+  assertStatus(answer, 200);
+  assert.equal(state(answer).a.r, 1);
   client.close();
 });
 
@@ -109,8 +132,8 @@ test('Retry-After is never too early', async () => {
   client.close();
 });
 
-// A client that is its key's only one: it uses what it has, on more connections than there are workers, and then
-// comes back at the very moment that Retry-After names.
+// The only client of its key: it uses all tokens, on more connections than there are workers, and then returns exactly
+// when Retry-After says.
 async function obey(limits, rounds) {
   const { key } = await server.makeKey({ name: 'obedient', limits });
   const clients = Array.from({ length: 5 }, () => server.client(key));
@@ -119,17 +142,17 @@ async function obey(limits, rounds) {
   for (let round = 0; round < rounds; round += 1) {
     let answer;
     do answer = await ask(); while (answer.status === 200);
-    const refused = performance.now();
+    const refusalTime = performance.now();
     assertStatus(answer, 429, 'rate_limited');
-    const until = refused + Number(answer.headers.get('retry-after')) * 1000;
+    const retryTime = refusalTime + Number(answer.headers.get('retry-after')) * 1000;
     // Timers may fire a millisecond early.
-    while (performance.now() < until) await sleep(Math.max(until - performance.now() - 2, 0));
+    while (performance.now() < retryTime) await sleep(Math.max(retryTime - performance.now() - 2, 0));
     assertStatus(await ask(), 200);
   }
   clients.forEach((client) => client.close());
 }
 
-test('who obeys Retry-After to the second is not refused again at that moment', () => Promise.all([
+test('a client that obeys Retry-After to the second is not refused again at that moment', () => Promise.all([
   obey(['second=5/1'], 16),
   obey(['fraction=7/3'], 16),
   obey(['slow=1/2'], 8),

@@ -1,4 +1,4 @@
-// Lists by page (API.md, "Lists").
+// Lists by page (docs/api.md §7).
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -30,9 +30,9 @@ test('an empty list is a list', () => {
 });
 
 test('57 users are 3 pages of 20', async () => {
-  for (const [page, from, to] of [[1, 0, 20], [2, 20, 40], [3, 40, 57]]) {
+  for (const [page, firstIndex, endIndex] of [[1, 0, 20], [2, 20, 40], [3, 40, 57]]) {
     const { data, pagination } = await api.read(page === 1 ? '/users' : `/users?page=${page}`);
-    assert.deepEqual(data, users.slice(from, to));
+    assert.deepEqual(data, users.slice(firstIndex, endIndex));
     const { next_cursor, ...rest } = pagination;
     assert.deepEqual(rest, { page, limit: 20, total: 57, total_pages: 3, has_more: page < 3 });
     assert.notEqual(next_cursor, undefined, 'a member without a value is null, not absent');
@@ -134,16 +134,16 @@ test('a repeated query parameter is refused', async () => {
 
 describe('Link', () => {
   test('a page in the middle has first, prev, next and last', async () => {
-    const found = links(await api.get('/users?page=2&limit=10'));
-    assert.deepEqual(Object.keys(found).sort(), ['first', 'last', 'next', 'prev']);
-    for (const href of Object.values(found)) {
+    const pageLinks = links(await api.get('/users?page=2&limit=10'));
+    assert.deepEqual(Object.keys(pageLinks).sort(), ['first', 'last', 'next', 'prev']);
+    for (const href of Object.values(pageLinks)) {
       assert.match(href, /^\/api\/v1\/users\?/, 'a relative reference under the prefix');
       assert.equal(query(href).limit, '10');
     }
-    assert.equal(query(found.first).page ?? '1', '1');
-    assert.equal(query(found.prev).page ?? '1', '1');
-    assert.equal(query(found.next).page, '3');
-    assert.equal(query(found.last).page, '6');
+    assert.equal(query(pageLinks.first).page ?? '1', '1');
+    assert.equal(query(pageLinks.prev).page ?? '1', '1');
+    assert.equal(query(pageLinks.next).page, '3');
+    assert.equal(query(pageLinks.last).page, '6');
   });
 
   test('the first page has no prev, the last no next', async () => {
@@ -201,13 +201,13 @@ describe('Link', () => {
 });
 
 test('total follows every write at once', async () => {
-  const before = (await api.read('/users?limit=1')).pagination.total;
+  const baseline = (await api.read('/users?limit=1')).pagination.total;
   const user = await api.create('/users', newUser());
-  assert.equal((await api.read('/users?limit=1')).pagination.total, before + 1);
+  assert.equal((await api.read('/users?limit=1')).pagination.total, baseline + 1);
   await api.post('/users', { name: 'again', email: user.email });
-  assert.equal((await api.read('/users?limit=1')).pagination.total, before + 1, 'a refused write does not count');
+  assert.equal((await api.read('/users?limit=1')).pagination.total, baseline + 1, 'a refused write does not count');
   await api.delete(`/users/${user.id}`);
-  assert.equal((await api.read('/users?limit=1')).pagination.total, before);
+  assert.equal((await api.read('/users?limit=1')).pagination.total, baseline);
 });
 
 test('every connection sees an answered write', async () => {
@@ -215,8 +215,8 @@ test('every connection sees an answered write', async () => {
   await Promise.all(readers.map((r) => r.get('/users?limit=1'))); // so that all are connected, to every worker
   for (let i = 0; i < 25; i += 1) {
     const user = await api.create('/users', newUser());
-    const seen = await Promise.all(readers.map((r) => r.get(`/users/${user.id}`)));
-    for (const answer of seen) assert.deepEqual(answer.json, user);
+    const answers = await Promise.all(readers.map((r) => r.get(`/users/${user.id}`)));
+    for (const answer of answers) assert.deepEqual(answer.json, user);
   }
   readers.forEach((r) => r.close());
 });

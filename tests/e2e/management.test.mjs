@@ -1,4 +1,4 @@
-// The management listener: liveness, readiness and metrics (API §13), and what the access log does when its disk is full.
+// The management listener: liveness, readiness and metrics (docs/api.md §13), and what the access log does when its disk is full.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -16,12 +16,12 @@ const promtool = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../
 const managed = (options = {}) => startServer({ management: '127.0.0.1:0', ...options });
 
 function managementOf(server) {
-  const found = /management on ([0-9.]+):([0-9]+)/.exec(server.stderr);
-  assert.ok(found, `it says where: ${server.stderr}`);
-  return { scheme: 'http', host: found[1], port: Number(found[2]) };
+  const matches = /management on ([0-9.]+):([0-9]+)/.exec(server.stderr);
+  assert.ok(matches, `it says where: ${server.stderr}`);
+  return { scheme: 'http', host: matches[1], port: Number(matches[2]) };
 }
 
-// Not through the wire of the others: what the API promises of its answers is not promised here.
+// Not through wire.mjs: the API's rules for responses do not apply to the management listener.
 async function look(server, target, { method = 'GET' } = {}) {
   const { host, port } = managementOf(server);
   const request = http.request({ host, port, path: target, method, agent: false });
@@ -46,12 +46,12 @@ describe('the management listener', () => {
     const server = await managed();
     const { key } = await server.makeKey();
     const client = server.client(key);
-    const before = (await metrics(server)).latchkey_commits_total;
-    const until = Date.now() + 7000;
-    let asked = 0;
-    for (; Date.now() < until; asked += 1) assertStatus(await client.get('/users?limit=1'), 200);
-    const commits = (await metrics(server)).latchkey_commits_total - before;
-    assert.ok(asked > 100 && commits >= 1 && commits <= 8, `${commits} commits for ${asked} requests`);
+    const baseline = (await metrics(server)).latchkey_commits_total;
+    const deadline = Date.now() + 7000;
+    let requestCount = 0;
+    for (; Date.now() < deadline; requestCount += 1) assertStatus(await client.get('/users?limit=1'), 200);
+    const commits = (await metrics(server)).latchkey_commits_total - baseline;
+    assert.ok(requestCount > 100 && commits >= 1 && commits <= 8, `${commits} commits for ${requestCount} requests`);
     client.close();
     await server.stop();
   });
@@ -94,43 +94,43 @@ describe('the management listener', () => {
 
   test('does not hold up a signal, whatever its callers do', async () => {
     const server = await managed();
-    const at = managementOf(server);
+    const address = managementOf(server);
     const callers = await Promise.all(Array.from({ length: 40 }, async () => {
-      const wire = net.connect(at.port, at.host);
+      const wire = net.connect(address.port, address.host);
       wire.on('error', () => {});
       await new Promise((done) => { wire.once('connect', done); });
       wire.write('GET /metrics HTTP/1.1\r\nHost: x\r\n');
       return wire;
     }));
-    const deaf = net.connect(at.port, at.host);
+    const deaf = net.connect(address.port, address.host);
     deaf.on('error', () => {});
     deaf.pause();
     for (let i = 0; i < 200; i += 1) deaf.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
     await sleep(100);
     assertStatus(await look(server, '/livez'), 200);
-    const begun = Date.now();
+    const startTime = Date.now();
     await server.stop();
-    assert.ok(Date.now() - begun < 3000, 'SIGTERM was obeyed at once');
+    assert.ok(Date.now() - startTime < 3000, 'SIGTERM was obeyed at once');
     for (const wire of [...callers, deaf]) wire.destroy();
   });
 
   test('is off where that is wanted, and an address that is taken is an error only if it was chosen', async () => {
-    const off = await startServer({ management: 'off' });
-    assert.doesNotMatch(off.stderr, /management/);
-    await off.stop();
+    const unmanaged = await startServer({ management: 'off' });
+    assert.doesNotMatch(unmanaged.stderr, /management/);
+    await unmanaged.stop();
     const first = await managed();
     const { port } = managementOf(first);
     const serve = (address) => command('serve', '--data', path.join(temporaryFolder(), 'data'), '--listen', 'http://127.0.0.1:0', '--management', address);
-    const taken = await serve(`127.0.0.1:${port}`);
-    assert.equal(taken.code, 1, taken.stderr);
-    assert.match(taken.stderr, new RegExp(`127\\.0\\.0\\.1:${port}`));
+    const secondServer = await serve(`127.0.0.1:${port}`);
+    assert.equal(secondServer.code, 1, secondServer.stderr);
+    assert.match(secondServer.stderr, new RegExp(`127\\.0\\.0\\.1:${port}`));
     for (const wrong of ['9464', 'localhost', '127.0.0.1:x', 'off:1']) assert.equal((await serve(wrong)).code, 78, wrong);
     await first.stop();
     const blocker = net.createServer().listen(9464, '127.0.0.1');
     await new Promise((done) => { blocker.once('listening', done).once('error', done); });
-    const without = await startServer({ management: null });
-    assert.match(without.stderr, /warning: there is no management listener/);
-    await without.stop();
+    const fallback = await startServer({ management: null });
+    assert.match(fallback.stderr, /warning: there is no management listener/);
+    await fallback.stop();
     await new Promise((done) => { blocker.close(done); });
   });
 });
@@ -140,7 +140,7 @@ describe('/metrics', () => {
     const server = await managed();
     const { key } = await server.makeKey();
     const { key: limited } = await server.makeKey({ limits: ['one=1/3600'] });
-    const before = await metrics(server);
+    const previous = await metrics(server);
     const api = server.client(key);
     for (let i = 0; i < 20; i += 1) await api.create('/users', newUser());
     for (let i = 0; i < 30; i += 1) await api.read('/users/1');
@@ -160,8 +160,8 @@ describe('/metrics', () => {
     assertStatus(await server.ask('GET', '/api/v1/users', { key: limited }), 429);
     const answer = await look(server, '/metrics');
     assert.equal(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
-    const after = await metrics(server);
-    const grew = (name) => (after[name] ?? 0) - (before[name] ?? 0);
+    const latest = await metrics(server);
+    const grew = (name) => (latest[name] ?? 0) - (previous[name] ?? 0);
 
     const requests = (route, method, status) => grew(`latchkey_requests_total{route="${route}",method="${method}",status="${status}"}`);
     assert.equal(requests('/api/v1/users', 'POST', '2xx'), 21);
@@ -172,7 +172,7 @@ describe('/metrics', () => {
     assert.equal(requests('/api/v1/users', 'PUT', '4xx'), 1);
     assert.equal(requests('none', 'OTHER', '5xx'), 1);
     assert.equal(requests('/api/v1/users', 'GET', '4xx'), 3);
-    const duration = (what, more = '') => grew(`latchkey_request_duration_seconds_${what}{route="/api/v1/users/{id}",method="GET"${more}}`);
+    const duration = (suffix, more = '') => grew(`latchkey_request_duration_seconds_${suffix}{route="/api/v1/users/{id}",method="GET"${more}}`);
     assert.equal(duration('count'), 33); // GET, HEAD and the 404
     assert.equal(duration('bucket', ',le="+Inf"'), 33);
     assert.equal(duration('bucket', ',le="10"'), 33);
@@ -193,15 +193,15 @@ describe('/metrics', () => {
     assert.ok(grew('latchkey_tls_handshakes_total{result="full"}') >= 1);
     assert.ok(grew('latchkey_connections_accepted_total') >= 10);
     for (const name of ['latchkey_connections_passed_on_total', 'latchkey_requests_foreseen_total'])
-      assert.ok(Number.isInteger(after[name]), name);
+      assert.ok(Number.isInteger(latest[name]), name);
     assert.ok(grew('latchkey_received_bytes_total') > 5000 && grew('latchkey_sent_bytes_total') > 10_000);
-    assert.ok(after.latchkey_store_used_bytes > 0 && after.latchkey_store_map_bytes === 64 * 2 ** 30);
-    assert.ok(after.latchkey_receive_buffers_free > 1000);
-    assert.equal(after.latchkey_log_entries_dropped_total, 0);
-    assert.ok(Math.abs(after.process_start_time_seconds - Date.now() / 1000) < 60);
-    assert.ok(after.latchkey_uptime_seconds > 0 && after.latchkey_uptime_seconds < 60);
+    assert.ok(latest.latchkey_store_used_bytes > 0 && latest.latchkey_store_map_bytes === 64 * 2 ** 30);
+    assert.ok(latest.latchkey_receive_buffers_free > 1000);
+    assert.equal(latest.latchkey_log_entries_dropped_total, 0);
+    assert.ok(Math.abs(latest.process_start_time_seconds - Date.now() / 1000) < 60);
+    assert.ok(latest.latchkey_uptime_seconds > 0 && latest.latchkey_uptime_seconds < 60);
     const text = utf8(answer.body);
-    for (const chosen of ['client-chosen', 'secret-looking', 'BREW', key, 'nobody']) assert.equal(text.includes(chosen), false, chosen);
+    for (const needle of ['client-chosen', 'secret-looking', 'BREW', key, 'nobody']) assert.equal(text.includes(needle), false, needle);
 
     assert.ok(fs.existsSync(promtool), `tests/e2e/install puts promtool at ${promtool}`);
     execFileSync(promtool, ['check', 'metrics'], { input: answer.body, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -210,7 +210,7 @@ describe('/metrics', () => {
 
   test('counts sessions that are resumed, and handshakes that fail', async () => {
     const server = await managed({ workers: 1 });
-    const before = await metrics(server);
+    const baseline = await metrics(server);
     const first = await server.connect();
     let session = null;
     first.socket.on('session', (ticket) => { session = ticket; });
@@ -225,8 +225,8 @@ describe('/metrics', () => {
     const plain = await connectWire({ ...server.at(), scheme: 'http' });
     await plain.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     await plain.ending();
-    const after = await metrics(server);
-    const grew = (result) => after[`latchkey_tls_handshakes_total{result="${result}"}`] - before[`latchkey_tls_handshakes_total{result="${result}"}`];
+    const finalMetrics = await metrics(server);
+    const grew = (result) => finalMetrics[`latchkey_tls_handshakes_total{result="${result}"}`] - baseline[`latchkey_tls_handshakes_total{result="${result}"}`];
     assert.deepEqual(['full', 'resumed', 'failed'].map(grew), [1, 1, 1]);
     await server.stop();
   });
@@ -235,14 +235,14 @@ describe('/metrics', () => {
     const server = await managed({ log: '/dev/full' });
     const dropped = async () => (await metrics(server)).latchkey_log_entries_dropped_total;
     await sleep(500); // a worker hands its lines over after 250 ms
-    const before = await dropped();
+    const baseline = await dropped();
     for (let i = 0; i < 5; i += 1) assertStatus(await server.ask('GET', '/healthz'), 200);
-    let found = before;
-    for (let i = 0; i < 200 && found < before + 5; i += 1) {
+    let droppedCount = baseline;
+    for (let i = 0; i < 200 && droppedCount < baseline + 5; i += 1) {
       await sleep(20);
-      found = await dropped();
+      droppedCount = await dropped();
     }
-    assert.equal(found, before + 5);
+    assert.equal(droppedCount, baseline + 5);
     await server.stop();
   });
 });

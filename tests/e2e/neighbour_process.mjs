@@ -1,47 +1,47 @@
-// A client that behaves: one request after the other on a connection that it keeps, most of them reads, every tenth a
-// write. A process of its own, so that what it measures is the server and not its parent's event loop. It reads and writes
-// the sockets' bytes itself: whatever else a client library does would be measured too.
+// A well-behaved client: one request after the other on a persistent connection, every tenth a write. A separate process,
+// so that it measures the server and not its parent's event loop. It reads and writes the socket's bytes itself: the work of
+// a client library would be measured too.
 //
 //   const child = fork('neighbour_process.mjs');  child.send({ host, port, ca, key })   // ca: null without TLS
 //   'ready' comes after the first answer
-//   child.send('stop') → it answers { asked, failed: [text…], p50, p99, worst } in milliseconds, and ends
+//   child.send('stop') → it answers { requests, failed: [text…], p50, p99, worst } in milliseconds, and ends
 
 import net from 'node:net';
 import tls from 'node:tls';
 
-const begun = Date.now();
+const startTime = Date.now();
 const took = [];
 const failed = [];
-let asked = 0;
+let requestCount = 0;
 let stopping = false;
 
-process.on('message', (told) => {
-  if (told === 'stop') stopping = true;
-  else run(told);
+process.on('message', (message) => {
+  if (message === 'stop') stopping = true;
+  else run(message);
 });
 process.on('disconnect', () => process.exit(1));
 
-async function run(where) {
-  const read = `GET /api/v1/users/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${where.key}\r\n\r\n`;
+async function run(address) {
+  const read = `GET /api/v1/users/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${address.key}\r\n\r\n`;
   let socket = null;
   while (!stopping) {
-    const at = process.hrtime.bigint();
-    asked += 1;
+    const requestStart = process.hrtime.bigint();
+    requestCount += 1;
     try {
-      socket ??= await connect(where);
-      const text = asked % 10 === 0 ? write(where.key) : read;
+      socket ??= await connect(address);
+      const text = requestCount % 10 === 0 ? write(address.key) : read;
       const answer = await exchange(socket, text);
       if (!/^HTTP\/1\.1 20[01] /.test(answer)) throw new Error(answer.split('\r\n\r\n').join(' ').slice(0, 300));
     } catch (error) {
-      failed.push(`${Date.now() - begun} ms: ${error.message}`);
+      failed.push(`${Date.now() - startTime} ms: ${error.message}`);
       socket?.destroy();
       socket = null;
       if (failed.length > 20) break;
     }
-    if (asked === 1) process.send('ready');
-    took.push(Number(process.hrtime.bigint() - at) / 1e6);
-    // Every hundredth on a new connection, since those are what hostile clients take away.
-    if (asked % 100 === 0) {
+    if (requestCount === 1) process.send('ready');
+    took.push(Number(process.hrtime.bigint() - requestStart) / 1e6);
+    // Every hundredth on a new connection, since hostile clients exhaust those.
+    if (requestCount % 100 === 0) {
       socket?.destroy();
       socket = null;
     }
@@ -49,11 +49,11 @@ async function run(where) {
   }
   took.sort((a, b) => a - b);
   const share = (part) => Number((took[Math.floor((took.length - 1) * part)] ?? 0).toFixed(2));
-  process.send({ asked, failed, p50: share(0.5), p99: share(0.99), worst: share(1) }, () => process.exit(0));
+  process.send({ requests: requestCount, failed, p50: share(0.5), p99: share(0.99), worst: share(1) }, () => process.exit(0));
 }
 
 function write(key) {
-  const body = JSON.stringify({ name: 'Neighbour', email: `n${process.pid}.${asked}@example.com` });
+  const body = JSON.stringify({ name: 'Neighbour', email: `n${process.pid}.${requestCount}@example.com` });
   return `POST /api/v1/users HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 

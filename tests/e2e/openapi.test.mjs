@@ -1,16 +1,17 @@
-// /openapi.json as tools take it: redocly finds nothing, openapi-typescript makes a client of it that compiles in
-// strict mode and runs a whole life over HTTPS; /docs shows it and loads nothing.
+// /openapi.json with standard tools: redocly reports nothing, openapi-typescript generates a client that compiles in strict
+// mode and runs over HTTPS; /docs shows the document and loads nothing.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { startBrowser } from './browser.mjs';
 import { assertStatus, run, startServer } from './harness.mjs';
 import { utf8 } from './wire.mjs';
 
-const here = path.dirname(fileURLToPath(import.meta.url));
-const modules = path.join(here, 'node_modules');
+const testFolder = path.dirname(fileURLToPath(import.meta.url));
+const modules = path.join(testFolder, 'node_modules');
 // Below node_modules, so that the client finds openapi-fetch.
 const folder = fs.mkdtempSync(path.join(modules, '.latchkey-client-'));
 const quiet = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', CI: 'true' };
@@ -47,7 +48,7 @@ describe('the description', () => {
 
   test('makes a client that compiles in strict mode and lives a whole life', { timeout: 200_000 }, async () => {
     await tool('openapi-typescript/bin/cli.js', file, '-o', path.join(folder, 'schema.d.ts'));
-    for (const name of ['life.ts', 'process.d.ts', 'tsconfig.json']) fs.copyFileSync(path.join(here, 'client', name), path.join(folder, name));
+    for (const name of ['life.ts', 'process.d.ts', 'tsconfig.json']) fs.copyFileSync(path.join(testFolder, 'client', name), path.join(folder, name));
     fs.writeFileSync(path.join(folder, 'package.json'), '{"type": "module"}');
     await tool('typescript/bin/tsc', '--project', folder);
     const { key } = await server.makeKey({ name: 'generated client' });
@@ -62,6 +63,8 @@ describe('the description', () => {
       'a missing member': "client.POST('/api/v1/posts', { body: { user_id: 1 } });",
       'a status that is none': "client.GET('/api/v1/posts', { params: { query: { status: 'lost' } } });",
       'a path that is none': "client.GET('/api/v1/nothing');",
+      'the name of a source for an id': "client.GET('/api/v1/events/{id}', { params: { path: { id: 'shop' } } });",
+      'an id for the name of a source': "client.POST('/events/{event_source}', { params: { path: { event_source: 1 } }, body: {} });",
       'a method that the path lacks': "client.DELETE('/api/v1/users');",
     };
     await tool('openapi-typescript/bin/cli.js', file, '-o', path.join(folder, 'schema.d.ts'));
@@ -69,10 +72,10 @@ describe('the description', () => {
     const names = Object.keys(wrong).map((_, i) => `wrong${i}.ts`);
     Object.values(wrong).forEach((line, i) => fs.writeFileSync(path.join(folder, names[i]), `${head}${line}\n`));
     fs.writeFileSync(path.join(folder, 'package.json'), '{"type": "module"}');
-    const config = JSON.parse(fs.readFileSync(path.join(here, 'client', 'tsconfig.json'), 'utf8'));
+    const config = JSON.parse(fs.readFileSync(path.join(testFolder, 'client', 'tsconfig.json'), 'utf8'));
     fs.writeFileSync(path.join(folder, 'wrong.json'), JSON.stringify({ ...config, files: names }));
     await assert.rejects(tool('typescript/bin/tsc', '--noEmit', '--project', 'wrong.json'), ({ message }) => {
-      for (const [i, what] of Object.keys(wrong).entries()) assert.match(message, new RegExp(`^wrong${i}\\.ts\\(4,`, 'm'), what);
+      for (const [i, label] of Object.keys(wrong).entries()) assert.match(message, new RegExp(`^wrong${i}\\.ts\\(4,`, 'm'), label);
       return true;
     });
   });
@@ -85,13 +88,30 @@ describe('the pages for people', () => {
     assertStatus(page, 200);
     const text = utf8(page.body);
     for (const [pattern, item] of Object.entries(paths)) {
-      assert.ok(text.includes(`<code>${pattern}</code>`), pattern);
+      const whole = (item.servers?.[0].url ?? '') + pattern;
+      assert.ok(text.includes(`<code>${whole}</code>`), whole);
       for (const { operationId } of Object.values(item)) if (operationId) assert.ok(text.includes(`<h3 id="${operationId}"`), operationId);
     }
     for (const [, target] of text.matchAll(/(?:href|src)="([^"]*)"/g)) assert.match(target, /^[#/][^/]/, 'links stay here');
     for (const [, anchor] of text.matchAll(/href="#([^"]*)"/g)) assert.ok(text.includes(`id="${anchor}"`), `#${anchor} is there`);
     assert.doesNotMatch(text, /<script|<link|<img|@import|url\(/);
     assert.match(page.headers.get('content-security-policy'), /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; /);
+  });
+
+  test('fit on a screen of 390 pixels', { timeout: 120_000 }, async () => {
+    const browser = await startBrowser({ width: 390, height: 844 });
+    try {
+      for (const target of ['/docs', '/problems/insufficient_scope', '/problems/body_too_large']) {
+        await browser.open(server.base() + target);
+        const wide = await browser.evaluate(`[document.documentElement, ...document.querySelectorAll('body *')]
+          .filter((each) => !each.closest('pre') && Math.max(each.getBoundingClientRect().right, each === document.documentElement ? each.scrollWidth : 0) > innerWidth)
+          .map((each) => each.outerHTML.slice(0, 120))`);
+        assert.deepEqual([await browser.evaluate('innerWidth'), wide.length, wide[0]], [390, 0, undefined], target);
+      }
+      assert.ok(await browser.evaluate("document.querySelector('h1').textContent.length > 0"));
+    } finally {
+      await browser.stop();
+    }
   });
 
   test('explain every code', async () => {

@@ -1,4 +1,4 @@
-// Running it: the command line, the access log, stopping, restarting.
+// Operation: the command line, the access log, stopping, restarting.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -81,7 +81,7 @@ describe('the command line', () => {
     assert.equal(code, 1, stderr);
     assert.match(stderr, new RegExp(`another server \\(process ${server.pid}\\) serves ${server.data}: stop it first, or use another data directory`));
     assertStatus(await server.ask('POST', '/api/v1/users', { key, body: newUser() }), 201);
-    // However the first one ended, the next one is not in its way.
+    // However the first server ended, the next one can start.
     await server.kill();
     const next = await server.again();
     assertStatus(await next.ask('POST', '/api/v1/users', { key, body: newUser() }), 201);
@@ -117,32 +117,32 @@ describe('the command line', () => {
 
 describe('the access log', () => {
   const members = ['ts', 'request_id', 'trace_id', 'key_id', 'project', 'method', 'route', 'path', 'status', 'code',
-    'bytes_in', 'bytes_out', 'duration_us', 'ip', 'user_agent', 'key_source'];
+    'bytes_in', 'bytes_out', 'duration_us', 'ip', 'user_agent', 'key_source', 'protocol'];
 
   test('has one JSON line for each request, with its key, and never the key itself', async () => {
     const server = await startServer();
-    const made = await server.makeKey({ name: 'logged' });
-    const { key } = made;
+    const keyDocument = await server.makeKey({ name: 'logged' });
+    const { key } = keyDocument;
     const little = await server.makeKey({ name: 'little', scopes: ['posts:read'] });
     const limited = await server.makeKey({ name: 'limited', limits: ['one=1/3600'] });
     const bad = `${key.slice(0, 40)}zzzzzzzz`;
     const trace = '0af7651916cd43dd8448eb211c80319c';
     let count = 0;
-    const sent = new Map();
+    const requests = new Map();
     const ask = async (expected, method, target, options = {}) => {
       const id = `logged-${++count}`;
       const answer = await server.ask(method, target, { ...options, headers: { 'X-Request-Id': id, ...options.headers } });
       assertStatus(answer, expected.status);
-      sent.set(id, { method, path: target.split('?')[0], code: answer.json?.code, answer, ...expected });
+      requests.set(id, { method, path: target.split('?')[0], code: answer.json?.code, answer, ...expected });
     };
-    await ask({ status: 200, key: made }, 'GET', '/api/v1/users', { key, headers: { traceparent: `00-${trace}-b7ad6b7169203331-01`, 'User-Agent': 'e2e/1.0' } });
-    await ask({ status: 200, key: made }, 'GET', '/api/v1/users', { headers: { Authorization: `Bearer ${key}` } });
-    await ask({ status: 200, key: made }, 'GET', `/api/v1/users?limit=1&api_key=${key}`);
-    await ask({ status: 201, key: made }, 'POST', '/api/v1/users', { body: { ...newUser(), api_key: key } });
-    await ask({ status: 422, key: made }, 'POST', `/api/v1/users?api_key=${key}`, { body: { api_key: key } });
-    await ask({ status: 404, key: made }, 'GET', '/api/v1/users/999999', { key });
-    await ask({ status: 404, key: made }, 'GET', '/nothing/here', { key });
-    await ask({ status: 405, key: made }, 'PUT', '/api/v1/users', { key, body: {} });
+    await ask({ status: 200, key: keyDocument }, 'GET', '/api/v1/users', { key, headers: { traceparent: `00-${trace}-b7ad6b7169203331-01`, 'User-Agent': 'e2e/1.0' } });
+    await ask({ status: 200, key: keyDocument }, 'GET', '/api/v1/users', { headers: { Authorization: `Bearer ${key}` } });
+    await ask({ status: 200, key: keyDocument }, 'GET', `/api/v1/users?limit=1&api_key=${key}`);
+    await ask({ status: 201, key: keyDocument }, 'POST', '/api/v1/users', { body: { ...newUser(), api_key: key } });
+    await ask({ status: 422, key: keyDocument }, 'POST', `/api/v1/users?api_key=${key}`, { body: { api_key: key } });
+    await ask({ status: 404, key: keyDocument }, 'GET', '/api/v1/users/999999', { key });
+    await ask({ status: 404, key: keyDocument }, 'GET', '/nothing/here', { key });
+    await ask({ status: 405, key: keyDocument }, 'PUT', '/api/v1/users', { key, body: {} });
     await ask({ status: 403, key: little }, 'GET', '/api/v1/users', { key: little.key });
     await ask({ status: 200, key: limited }, 'GET', '/api/v1/users', { key: limited.key });
     await ask({ status: 429, key: limited }, 'GET', '/api/v1/users', { key: limited.key });
@@ -150,8 +150,8 @@ describe('the access log', () => {
     await ask({ status: 401, key: null }, 'GET', '/api/v1/users', { key: bad });
     await ask({ status: 401, key: null }, 'GET', `/api/v1/users?api_key=${bad}`);
     await ask({ status: 400, key: null }, 'GET', `/api/v1/users?api_key=${key}&api_key=${key}`);
-    await ask({ status: 200, key: made }, 'GET', '/api/v1/users', { key, headers: { 'User-Agent': 'quote " backslash \\ tab \t byte \xe9\xff' } });
-    await ask({ status: 200, key: made }, 'GET', '/api/v1/users', { key, scheme: 'http' });
+    await ask({ status: 200, key: keyDocument }, 'GET', '/api/v1/users', { key, headers: { 'User-Agent': 'quote " backslash \\ tab \t byte \xe9\xff' } });
+    await ask({ status: 200, key: keyDocument }, 'GET', '/api/v1/users', { key, scheme: 'http' });
     await server.stop();
 
     const text = fs.readFileSync(server.log, 'utf8');
@@ -160,19 +160,19 @@ describe('the access log', () => {
     assert.equal(lines.length, count, 'a line for each request and no other');
     for (const line of lines) {
       for (const name of members) assert.ok(name in line, `${name} is missing: ${JSON.stringify(line)}`);
-      const of = sent.get(line.request_id);
-      assert.ok(of, `nobody sent ${line.request_id}`);
+      const request = requests.get(line.request_id);
+      assert.ok(request, `no request had the id ${line.request_id}`);
       assert.ok(Math.abs(Date.parse(line.ts) - Date.now()) < 60_000, `ts ${line.ts}`);
-      assert.equal(line.status, of.status);
-      assert.equal(line.method, of.method);
-      assert.equal(line.path, of.path, 'the path has no query');
-      assert.equal(line.key_id, of.key?.id ?? null, `key_id of a ${of.status}`);
-      assert.equal(line.code ?? undefined, of.code, 'the code of the problem');
+      assert.equal(line.status, request.status);
+      assert.equal(line.method, request.method);
+      assert.equal(line.path, request.path, 'the path has no query');
+      assert.equal(line.key_id, request.key?.id ?? null, `key_id of a ${request.status}`);
+      assert.equal(line.code ?? undefined, request.code, 'the code of the problem');
       assert.equal(line.ip, '127.0.0.1');
       assert.ok(Number.isInteger(line.bytes_in) && line.bytes_in > 0);
-      assert.ok(Number.isInteger(line.bytes_out) && line.bytes_out >= of.answer.body.length);
+      assert.ok(Number.isInteger(line.bytes_out) && line.bytes_out >= request.answer.body.length);
       assert.ok(Number.isFinite(line.duration_us) && line.duration_us >= 0 && line.duration_us < 10_000_000);
-      if (of.key !== null) assert.equal(line.project, 'default');
+      if (request.key !== null) assert.equal(line.project, 'default');
     }
     const first = lines.find((l) => l.request_id === 'logged-1');
     assert.equal(first.trace_id, trace);
@@ -213,7 +213,7 @@ describe('the access log', () => {
     assert.ok(lines.every((l) => l.key_id === id && l.status === 200));
   });
 
-  // Its head has gone from the server's buffers by then, twice over.
+  // By then the server's buffers have been reused, twice over.
   test('tells a request right whose body came later and that waited for a commit', async () => {
     const server = await startServer();
     const { key } = await server.makeKey();
@@ -229,10 +229,10 @@ describe('the access log', () => {
     }
     await server.stop();
     const lines = server.logLines();
-    // Each worker hands over its own lines, so their order is open.
+    // Each worker submits its own lines, so their order is not defined.
     assert.deepEqual(lines.map((l) => l.request_id).sort(), ['later-http', 'later-https']);
-    for (const { method, path: where, user_agent: agent, status } of lines)
-      assert.deepEqual([method, where, agent, status], ['POST', '/api/v1/users', 'slow/1.0', 201]);
+    for (const { method, path: requestPath, user_agent: agent, status } of lines)
+      assert.deepEqual([method, requestPath, agent, status], ['POST', '/api/v1/users', 'slow/1.0', 201]);
   });
 });
 
@@ -248,27 +248,27 @@ describe('stopping and starting again', () => {
       wires.push(wire);
     }
     wires.push(await server.connect({ scheme: 'http' })); // one that never said anything
-    const begun = Date.now();
+    const startTime = Date.now();
     await server.stop();
-    assert.ok(Date.now() - begun < 15_000, 'idle connections hold nothing up');
+    assert.ok(Date.now() - startTime < 15_000, 'idle connections hold nothing up');
     for (const wire of wires) await wire.ending();
   });
 
   test('everything is there after a restart, and ids go on', async () => {
     let server = await startServer();
-    const made = await server.makeKey();
-    let api = server.client(made);
+    const keyDocument = await server.makeKey();
+    let api = server.client(keyDocument);
     const user = await api.create('/users', newUser());
-    const gone = await api.create('/users', newUser());
+    const deletedUser = await api.create('/users', newUser());
     const post = await api.create('/posts', { user_id: user.id, title: 'stays', body: 'b'.repeat(3000), status: 'published' });
-    await api.delete(`/users/${gone.id}`);
+    await api.delete(`/users/${deletedUser.id}`);
     await server.stop();
     server = await server.again();
-    api = server.client(made);
+    api = server.client(keyDocument);
     assert.deepEqual(await api.read(`/users/${user.id}`), user);
     assert.deepEqual(await api.read(`/posts/${post.id}`), post);
-    assertStatus(await api.get(`/users/${gone.id}`), 404);
-    assert.ok((await api.create('/users', newUser())).id > gone.id, 'not even the last id comes back');
+    assertStatus(await api.get(`/users/${deletedUser.id}`), 404);
+    assert.ok((await api.create('/users', newUser())).id > deletedUser.id, 'not even the last id comes back');
     assertStatus(await api.post('/users', { name: 'x', email: user.email }), 409, 'email_taken');
     api.close();
     await server.stop();
@@ -285,7 +285,7 @@ describe('stopping and starting again', () => {
     await server.stop();
   });
 
-  // Writers that note what was acknowledged, and whether any answer was cut.
+  // Writers that record what was acknowledged, and whether a response was cut.
   async function underWriters(server, key, act) {
     const acknowledged = [];
     const cut = [];
@@ -345,12 +345,12 @@ describe('stopping and starting again', () => {
       const api = server.client(key);
       const { pagination } = await api.read('/users?limit=1');
       assert.ok(pagination.total >= acknowledged.length, `${pagination.total} of ${acknowledged.length} are there`);
-      const found = new Map();
+      const entries = new Map();
       for (let page = 1; page <= Math.ceil(pagination.total / 100); page += 1) {
-        for (const user of (await api.read(`/users?limit=100&page=${page}`)).data) found.set(user.id, user);
+        for (const user of (await api.read(`/users?limit=100&page=${page}`)).data) entries.set(user.id, user);
       }
       for (const { sent, user } of acknowledged) {
-        assert.deepEqual(found.get(user.id), user, 'an acknowledged write is there after the restart');
+        assert.deepEqual(entries.get(user.id), user, 'an acknowledged write is there after the restart');
         assert.equal(user.email, sent.email);
       }
       api.close();

@@ -1,4 +1,4 @@
-// Posts (API.md, "Posts").
+// Posts (docs/api.md §6).
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -77,7 +77,7 @@ describe('creating', () => {
     assertFields(await api.post('/posts', draft({ body: 'é'.repeat(32769) })), { '/body': 'too_long' });
   });
 
-  const refused = {
+  const refusals = {
     'an empty object': [{}, { '/user_id': 'required', '/title': 'required' }],
     'no user_id': [{ title: 'x' }, { '/user_id': 'required' }],
     'user_id null': [draft({ user_id: null }), { '/user_id': 'null_not_allowed' }],
@@ -96,8 +96,8 @@ describe('creating', () => {
       '/user_id': 'invalid_type', '/title': 'too_short', '/body': 'invalid_type', '/status': 'not_in_enum', '/tags': 'unknown_field',
     }],
   };
-  for (const [what, [body, fields]] of Object.entries(refused)) {
-    test(`is refused with ${what}`, async () => {
+  for (const [label, [body, fields]] of Object.entries(refusals)) {
+    test(`is refused with ${label}`, async () => {
       assertFields(await api.post('/posts', body), fields);
     });
   }
@@ -118,13 +118,13 @@ describe('states', () => {
   };
   const full = ({ user_id, title, body }, status) => ({ user_id, title, body, status });
 
-  for (const from of statuses) {
-    for (const to of statuses.filter((s) => s !== from)) {
-      const works = allowed[from].includes(to);
-      test(`${from} to ${to} is ${works ? 'allowed' : 'a conflict'}, by PATCH and by PUT`, async () => {
+  for (const source of statuses) {
+    for (const target of statuses.filter((s) => s !== source)) {
+      const works = allowed[source].includes(target);
+      test(`${source} to ${target} is ${works ? 'allowed' : 'a conflict'}, by PATCH and by PUT`, async () => {
         for (const way of ['patch', 'put']) {
-          const post = await postIn(from);
-          const answer = await api[way](`/posts/${post.id}`, way === 'patch' ? { status: to } : full(post, to));
+          const post = await postIn(source);
+          const answer = await api[way](`/posts/${post.id}`, way === 'patch' ? { status: target } : full(post, target));
           if (!works) {
             assertStatus(answer, 409, 'invalid_state_transition');
             assert.deepEqual(await api.read(`/posts/${post.id}`), post);
@@ -132,18 +132,18 @@ describe('states', () => {
           }
           assertStatus(answer, 200);
           assertPost(answer.json);
-          assert.equal(answer.json.status, to);
+          assert.equal(answer.json.status, target);
           assert.deepEqual(await api.read(`/posts/${post.id}`), answer.json);
         }
       });
     }
 
-    test(`${from} to ${from} is no transition`, async () => {
-      const post = await postIn(from);
-      const patch = await api.patch(`/posts/${post.id}`, { status: from });
+    test(`${source} to ${source} is no transition`, async () => {
+      const post = await postIn(source);
+      const patch = await api.patch(`/posts/${post.id}`, { status: source });
       assertStatus(patch, 200);
       assert.equal(patch.json.published_at, post.published_at);
-      const put = await api.put(`/posts/${post.id}`, { ...full(post, from), title: 'Other title' });
+      const put = await api.put(`/posts/${post.id}`, { ...full(post, source), title: 'Other title' });
       assertStatus(put, 200);
       assert.equal(put.json.title, 'Other title');
       assert.equal(put.json.published_at, post.published_at);
@@ -152,7 +152,7 @@ describe('states', () => {
 
   test('published_at is set on entering published, kept in archived, null in draft, and new the next time', async () => {
     let post = await api.create('/posts', draft());
-    const to = async (status) => {
+    const setStatus = async (status) => {
       await sleep(3);
       const answer = await api.patch(`/posts/${post.id}`, { status });
       assertStatus(answer, 200);
@@ -160,14 +160,14 @@ describe('states', () => {
       return post;
     };
     assert.equal(post.published_at, null);
-    const { published_at: first } = await to('published');
+    const { published_at: first } = await setStatus('published');
     assertNow(first, 'published_at');
     assert.ok(first > post.created_at);
-    assert.equal((await to('archived')).published_at, first);
-    assert.equal((await to('draft')).published_at, null);
-    assert.ok((await to('published')).published_at > first);
-    assert.equal((await to('draft')).published_at, null);
-    assert.equal((await to('archived')).published_at, null);
+    assert.equal((await setStatus('archived')).published_at, first);
+    assert.equal((await setStatus('draft')).published_at, null);
+    assert.ok((await setStatus('published')).published_at > first);
+    assert.equal((await setStatus('draft')).published_at, null);
+    assert.equal((await setStatus('archived')).published_at, null);
   });
 
   test('published_at cannot be written', async () => {
@@ -191,12 +191,12 @@ describe('changing', () => {
   test('PUT gives the whole post, changed', async () => {
     const post = await api.create('/posts', draft({ body: 'before' }));
     await sleep(3);
-    const to = { user_id: owner.id, title: 'After', body: 'after', status: 'published' };
-    const answer = await api.put(`/posts/${post.id}`, to);
+    const replacement = { user_id: owner.id, title: 'After', body: 'after', status: 'published' };
+    const answer = await api.put(`/posts/${post.id}`, replacement);
     assertStatus(answer, 200);
     assertPost(answer.json);
     const { updated_at, published_at } = answer.json;
-    assert.deepEqual(answer.json, { ...post, ...to, updated_at, published_at });
+    assert.deepEqual(answer.json, { ...post, ...replacement, updated_at, published_at });
     assert.ok(updated_at > post.updated_at);
     assertNow(published_at, 'published_at');
     assert.deepEqual(await api.read(`/posts/${post.id}`), answer.json);
@@ -299,9 +299,9 @@ describe('filters', () => {
 
   test('status, alone and with the author', async () => {
     for (const status of statuses) {
-      const found = await find(`status=${status}`);
-      assert.ok(found.every((p) => p.status === status));
-      assert.deepEqual(found.filter((p) => p.title.startsWith('filtered ')), posts.filter((p) => p.status === status));
+      const listed = await find(`status=${status}`);
+      assert.ok(listed.every((p) => p.status === status));
+      assert.deepEqual(listed.filter((p) => p.title.startsWith('filtered ')), posts.filter((p) => p.status === status));
       for (const person of people) {
         assert.deepEqual(await find(`author=${person.id}&status=${status}`),
           posts.filter((p) => p.user_id === person.id && p.status === status));
@@ -328,18 +328,18 @@ describe('filters', () => {
   test('a post moves between the lists with its status and leaves them when it is deleted', async () => {
     const person = await api.create('/users', newUser());
     const post = await api.create('/posts', { user_id: person.id, title: 'moves' });
-    const where = async () => Promise.all(statuses.map(async (s) => (await find(`author=${person.id}&status=${s}`)).length));
+    const counts = async () => Promise.all(statuses.map(async (s) => (await find(`author=${person.id}&status=${s}`)).length));
     const totals = async () => Promise.all(statuses.map(async (s) => (await find(`status=${s}`)).length));
     const [drafts, published, archived] = await totals();
-    assert.deepEqual(await where(), [1, 0, 0]);
+    assert.deepEqual(await counts(), [1, 0, 0]);
     await api.patch(`/posts/${post.id}`, { status: 'published' });
-    assert.deepEqual(await where(), [0, 1, 0]);
+    assert.deepEqual(await counts(), [0, 1, 0]);
     assert.deepEqual(await totals(), [drafts - 1, published + 1, archived]);
     await api.patch(`/posts/${post.id}`, { status: 'archived' });
-    assert.deepEqual(await where(), [0, 0, 1]);
+    assert.deepEqual(await counts(), [0, 0, 1]);
     assert.deepEqual(await totals(), [drafts - 1, published, archived + 1]);
     await api.delete(`/posts/${post.id}`);
-    assert.deepEqual(await where(), [0, 0, 0]);
+    assert.deepEqual(await counts(), [0, 0, 0]);
     assert.deepEqual(await totals(), [drafts - 1, published, archived]);
   });
 });

@@ -1,4 +1,4 @@
-// PROXY protocol v2 (HAProxy's specification) on listeners that ask for it, from a trusted proxy and from others.
+// PROXY protocol v2 (HAProxy's specification) on listeners that expect it, from a trusted proxy and from other peers.
 
 import assert from 'node:assert/strict';
 import net from 'node:net';
@@ -18,7 +18,7 @@ const tcp6 = header(0x21, 0x21,
 const unknown = header(0x21, 0x00);
 const local = header(0x20, 0x00);
 
-// The proxy is 127.0.0.9; 127.0.0.1 is anyone.
+// The proxy is 127.0.0.9; 127.0.0.1 is not trusted.
 const proxy = '127.0.0.9';
 const config = 'trusted_proxies = ["127.0.0.9"]\n\n[http]\nheader_seconds = 2\n';
 const socketPath = path.join(temporaryFolder(), 'socket');
@@ -48,9 +48,9 @@ function speak(socket, parts) {
     })();
   });
 }
-const dial = (scheme, from) => {
+const dial = (scheme, source) => {
   const { host, port } = server.at(scheme);
-  const socket = net.connect({ host, port, localAddress: from });
+  const socket = net.connect({ host, port, localAddress: source });
   socket.setNoDelay(true);
   return socket;
 };
@@ -60,7 +60,7 @@ const request = (name, headers = {}) =>
   message('GET', '/api/v1/users', { key, headers: { Connection: 'close', 'User-Agent': name, ...headers } });
 const forwarded = { 'X-Forwarded-Proto': 'https' };
 
-// The address that the access log has for a request.
+// The client address of a request in the access log.
 async function logged(name) {
   for (const limit = Date.now() + 5000; Date.now() < limit; await sleep(20)) {
     const line = server.logLines().find((each) => each.user_agent === name);
@@ -83,14 +83,14 @@ describe('over plain HTTP', () => {
     ['a client that the proxy does not know', unknown, null],
     ['a client that says to be near', tcp4('127.0.0.1'), '127.0.0.1'],
   ];
-  for (const [what, bytes, ip] of rows) {
-    test(`the client is the given one: ${what}`, async () => {
+  for (const [label, bytes, ip] of rows) {
+    test(`the client is the given one: ${label}`, async () => {
       const name = agent();
       const { text } = await speak(dial('http', proxy), [Buffer.concat([bytes, request(name, forwarded)])]);
       assert.equal(status(text), 200, text);
       assert.equal(await logged(name), ip);
     });
-    test(`the proxy must still say https: ${what}`, async () => {
+    test(`the proxy must still say https: ${label}`, async () => {
       for (const headers of [{}, { 'X-Forwarded-Proto': 'http' }, { 'X-Forwarded-Proto': ['https', 'http'] }]) {
         const { text } = await speak(dial('http', proxy), [bytes, request(agent(), headers)]);
         assert.equal(status(text), 403);
@@ -99,7 +99,7 @@ describe('over plain HTTP', () => {
     });
   }
 
-  test('what the client says of itself does not count', async () => {
+  test('what the client claims about itself is ignored', async () => {
     const name = agent();
     const { text } = await speak(dial('http', proxy),
       [tcp4('198.51.100.9'), request(name, { ...forwarded, 'X-Forwarded-For': '203.0.113.1' })]);
@@ -126,7 +126,7 @@ describe('over plain HTTP', () => {
     assert.equal(status(bare), 403);
   });
 
-  test('a Unix socket is believed too', async () => {
+  test('a peer on a Unix socket is trusted too', async () => {
     const name = agent();
     const { text } = await speak(net.connect(socketPath), [tcp4('198.51.100.13'), request(name, forwarded)]);
     assert.equal(status(text), 200);
@@ -139,10 +139,10 @@ describe('over plain HTTP', () => {
 
   test('an allowlist is asked about the given address', async () => {
     const body = { name: 'inside', scopes: ['users:read'], ip_allowlist: ['198.51.100.0/24', '2001:db8::/32'] };
-    const { text: made } = await speak(dial('http', proxy), [Buffer.concat([tcp4('203.0.113.1'),
+    const { text: creation } = await speak(dial('http', proxy), [Buffer.concat([tcp4('203.0.113.1'),
       message('POST', '/api/v1/keys', { key, headers: { Connection: 'close', ...forwarded }, body })])]);
-    assert.equal(status(made), 201, made);
-    const inside = JSON.parse(made.slice(made.indexOf('\r\n\r\n'))).key;
+    assert.equal(status(creation), 201, creation);
+    const inside = JSON.parse(creation.slice(creation.indexOf('\r\n\r\n'))).key;
     for (const [bytes, expected] of [[tcp4('198.51.100.9'), 200], [tcp6, 200], [tcp4('203.0.113.1'), 403],
       [tcp4('127.0.0.9'), 403], [unknown, 403]]) {
       const { text } = await speak(dial('http', proxy), [Buffer.concat([bytes,
@@ -163,17 +163,17 @@ describe('over plain HTTP', () => {
 });
 
 describe('over HTTPS', () => {
-  const secure = async (parts, from = proxy) => {
-    const socket = dial('https', from);
+  const secure = async (parts, clientAddress = proxy) => {
+    const socket = dial('https', clientAddress);
     for (const part of parts) {
       socket.write(part);
       if (parts.length > 1) await sleep(5);
     }
     return tls.connect({ socket, ca: server.ca, servername: 'localhost' });
   };
-  for (const [what, parts] of [['in one piece', [tcp4('198.51.100.20')]],
+  for (const [title, parts] of [['in one piece', [tcp4('198.51.100.20')]],
     ['in two', [tcp4('198.51.100.20').subarray(0, 20), tcp4('198.51.100.20').subarray(20)]]]) {
-    test(`the header comes before the handshake, ${what}; TLS is the client's own`, async () => {
+    test(`the header comes before the handshake, ${title}; TLS is the client's own`, async () => {
       const name = agent();
       const { text, error } = await speak(await secure(parts), [request(name)]);
       assert.equal(error, undefined);
@@ -182,7 +182,7 @@ describe('over HTTPS', () => {
     });
   }
 
-  test('a client that nobody knows is served too', async () => {
+  test('a client that is unknown to the proxy is served too', async () => {
     const name = agent();
     const { text } = await speak(await secure([unknown]), [request(name)]);
     assert.equal(status(text), 200);
@@ -200,9 +200,9 @@ describe('closed without an answer', () => {
     'too long': full(header(0x21, 0x11, Buffer.alloc(513))),
     noise: Buffer.alloc(3000, 0xff),
   };
-  for (const [what, bytes] of Object.entries(wrong)) {
+  for (const [description, bytes] of Object.entries(wrong)) {
     for (const scheme of ['http', 'https']) {
-      test(`${what}, ${scheme}`, async () => {
+      test(`${description}, ${scheme}`, async () => {
         const { text, error } = await speak(dial(scheme, proxy), [bytes]);
         assert.ok(!error || error.code === 'ECONNRESET' || error.code === 'EPIPE', String(error));
         assert.equal(text, '');
@@ -211,7 +211,7 @@ describe('closed without an answer', () => {
   }
 
   for (const scheme of ['http', 'https']) {
-    test(`who is no trusted proxy, whatever he sends, ${scheme}`, async () => {
+    test(`a peer that is no trusted proxy, whatever it sends, ${scheme}`, async () => {
       for (const bytes of [full(tcp4('198.51.100.9')), full(local), full(Buffer.alloc(0))]) {
         const { text, error } = await speak(dial(scheme, '127.0.0.1'), [bytes]);
         assert.ok(!error || error.code === 'ECONNRESET' || error.code === 'EPIPE', String(error));
@@ -222,14 +222,15 @@ describe('closed without an answer', () => {
       const began = Date.now();
       const dripping = dial(scheme, proxy);
       const drip = setInterval(() => { if (!dripping.destroyed) dripping.write(Buffer.alloc(1)); }, 300);
-      const [silent, slow, leaving] = await Promise.all([
+      const [silent, named, slow, leaving] = await Promise.all([
         speak(dial(scheme, proxy), []),
+        speak(dial(scheme, proxy), [tcp4('198.51.100.9')]),
         speak(dripping, [tcp4('198.51.100.9', 'x'.repeat(400)).subarray(0, 30)]).finally(() => clearInterval(drip)),
         speak(dial(scheme, proxy).on('connect', function end() { this.end(tcp4('198.51.100.9').subarray(0, 20)); }), []),
       ]);
       const took = Date.now() - began;
       assert.ok(took > 1500 && took < 6000, `${took} ms`);
-      for (const { text } of [silent, slow, leaving]) assert.equal(text, '');
+      for (const { text } of [silent, named, slow, leaving]) assert.equal(text, '');
     });
   }
 
@@ -271,7 +272,7 @@ test('the connections of each client behind the proxy are counted, and none of t
 
 test('without a trusted proxy such a listener is a wrong configuration', async () => {
   const data = path.join(temporaryFolder(), 'data');
-  const made = await command('serve', '--data', data, '--listen', 'https://127.0.0.1:0?proxy=v2');
-  assert.equal(made.code, 78, made.stderr);
-  assert.match(made.stderr, /trusted_proxies/);
+  const result = await command('serve', '--data', data, '--listen', 'https://127.0.0.1:0?proxy=v2');
+  assert.equal(result.code, 78, result.stderr);
+  assert.match(result.stderr, /trusted_proxies/);
 });

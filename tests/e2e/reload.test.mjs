@@ -1,4 +1,4 @@
-// SIGHUP: the configuration is read anew, judged whole, and applied whole or not at all.
+// SIGHUP: the configuration is read again, validated as a whole, and applied as a whole or not at all.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -6,19 +6,19 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import { assertStatus, command, links, message, newUser, sleep, startServer } from './harness.mjs';
 
-// Replaces the file, sends the signal, and waits for the line that says how it went.
+// Replaces the file, sends the signal, and waits for the line with the result.
 async function reload(server, config) {
   const file = path.join(path.dirname(server.data), 'latchkey.toml');
   if (config === null) fs.rmSync(file);
   else if (config !== undefined) fs.writeFileSync(file, config);
-  const from = server.stderr.length;
+  const logOffset = server.stderr.length;
   server.child.kill('SIGHUP');
   for (let i = 0; i < 1000; i += 1) {
-    const said = server.stderr.slice(from);
-    if (/(reloaded the configuration|nothing was reloaded).*\n/.test(said)) return said;
+    const output = server.stderr.slice(logOffset);
+    if (/(reloaded the configuration|nothing was reloaded).*\n/.test(output)) return output;
     await sleep(5);
   }
-  throw new Error(`no word of the reload: ${server.stderr.slice(from)}`);
+  throw new Error(`no word of the reload: ${server.stderr.slice(logOffset)}`);
 }
 
 async function withServer(config, act, options = {}) {
@@ -40,7 +40,7 @@ describe('SIGHUP', () => {
     };
     assertStatus(await ask(`/api/v1/users?api_key=${key}`), 200);
     const again = async () => { old.contract = server.contract = await server.described(); };
-    const said = await reload(server, `base_url = "https://api.example.org"
+    const stderrText = await reload(server, `base_url = "https://api.example.org"
 deprecated = ["GET /api/v1/users since=2026-01-01T00:00:00Z sunset=2027-01-01T00:00:00Z link=https://example.org/why"]
 [auth]
 allow_query = false
@@ -50,7 +50,7 @@ failures_per_minute = 1
 body_bytes = 2048
 header_bytes = 2048
 `);
-    for (const name of ['base_url', 'deprecated', 'auth.allow_query', 'auth.failures_per_minute', 'http.body_bytes']) assert.ok(said.includes(name), `${name}: ${said}`);
+    for (const name of ['base_url', 'deprecated', 'auth.allow_query', 'auth.failures_per_minute', 'http.body_bytes']) assert.ok(stderrText.includes(name), `${name}: ${stderrText}`);
     await again();
     assertStatus(await ask(`/api/v1/users?api_key=${key}`), 401, 'key_missing');
     const listed = await ask('/api/v1/users', { key });
@@ -69,7 +69,7 @@ header_bytes = 2048
     assertStatus(await server.ask('GET', `/api/v1/users?api_key=${key}`), 200);
   }));
 
-  test('changes nothing when anything is wrong, and says what', () => withServer('[auth]\nallow_query = true\n', async (server, key) => {
+  test('changes nothing if any part is invalid, and names it', () => withServer('[auth]\nallow_query = true\n', async (server, key) => {
     const data = path.dirname(server.data);
     fs.writeFileSync(path.join(data, 'broken.pem'), 'no certificate\n');
     for (const [config, named] of [
@@ -82,10 +82,10 @@ header_bytes = 2048
       [`[auth]\nallow_query = false\n[tls]\ncertificate = "${data}/absent.pem"\nkey = "${data}/absent.pem"\n`, /absent\.pem/],
       [null, /latchkey\.toml/],
     ]) {
-      const said = await reload(server, config);
-      assert.match(said, /nothing was reloaded and all stays as it was/);
-      assert.match(said, named);
-      assert.equal(said.trimEnd().split('\n').length, 1, `one line: ${said}`);
+      const output = await reload(server, config);
+      assert.match(output, /nothing was reloaded and all stays as it was/);
+      assert.match(output, named);
+      assert.equal(output.trimEnd().split('\n').length, 1, `one line: ${output}`);
       assertStatus(await server.ask('GET', `/api/v1/users?api_key=${key}`), 200);
     }
     await reload(server, '[auth]\nallow_query = false\n');
@@ -104,36 +104,58 @@ header_bytes = 2048
   }));
 
   test('names what only a restart changes, and applies the rest', () => withServer('', async (server, key) => {
-    const said = await reload(server, 'connections = 9\n[store]\nmap_mib = 128\n[auth]\nallow_query = false\n');
-    assert.match(said, /only a restart changes connections, store\.map_mib/);
-    assert.match(said, /changed auth\.allow_query\n/);
+    const output = await reload(server, 'connections = 9\n[store]\nmap_mib = 128\n[auth]\nallow_query = false\n');
+    assert.match(output, /only a restart changes connections, store\.map_mib/);
+    assert.match(output, /changed auth\.allow_query\n/);
     assertStatus(await server.ask('GET', `/api/v1/users?api_key=${key}`), 401, 'key_missing');
   }));
 
-  test('leaves to the flags what came from flags', () => withServer('', async (server, key) => {
-    const said = await reload(server, 'workers = 9\nlisten = ["http://127.0.0.1:1"]\n[auth]\nallow_query = false\n[http]\nidle_seconds = 7\n');
-    assert.match(said, /changed http\.idle_seconds\n/);
-    assert.doesNotMatch(said, /only a restart/);
+  test('lets a request whose body is still arriving finish with the old settings', () => withServer('', async (server, key) => {
+    const body = JSON.stringify(newUser());
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': body.length, 'X-Long': 'x'.repeat(3000) };
+    const waiting = [];
+    for (const text of [body, `{"api_key": "${key}", ${body.slice(1)}`]) {
+      const wire = await server.connect({ scheme: 'http' });
+      await wire.send(message('POST', '/api/v1/users', { key: text === body ? key : undefined, headers: { ...headers, 'Content-Length': text.length } }));
+      await wire.send(text.slice(0, 5));
+      waiting.push({ wire, text });
+    }
+    await sleep(100);
+    await reload(server, '[http]\nheader_bytes = 1024\n');
+    assertStatus(await server.ask('GET', '/api/v1/users', { headers: { 'X-Long': 'x'.repeat(3000) }, key }), 431);
+    const answers = [];
+    for (const { wire, text } of waiting) {
+      await wire.send(text.slice(5));
+      answers.push((await wire.response({ method: 'POST' })).status);
+      wire.close();
+    }
+    assert.deepEqual(answers, [201, 409], 'the same address twice');
+  }));
+
+  test('keeps the precedence of flags', () => withServer('', async (server, key) => {
+    const output = await reload(server, 'workers = 9\nlisten = ["http://127.0.0.1:1"]\n[auth]\nallow_query = false\n[http]\nidle_seconds = 7\n');
+    assert.match(output, /changed http\.idle_seconds\n/);
+    assert.doesNotMatch(output, /only a restart/);
     assertStatus(await server.ask('GET', `/api/v1/users?api_key=${key}`), 200);
   }, { args: ['--auth-allow-query', 'true'] }));
 
-  test('moves the access log to another file, and opens the same one anew', async () => {
+  test('moves the access log to another file, and reopens the same one', async () => {
     const server = await startServer({ config: '', log: '' });
-    const at = (name) => path.join(path.dirname(server.data), name);
+    const pathOf = (name) => path.join(path.dirname(server.data), name);
     const ask = (id) => server.ask('GET', '/healthz', { headers: { 'X-Request-Id': id } });
     const ids = (file) => fs.readFileSync(file, 'utf8').split('\n').filter(Boolean).map((l) => JSON.parse(l).request_id)
       .filter((id) => id.startsWith('request-'));
     await ask('request-1');
     await sleep(400); // a worker hands its lines over after 250 ms
-    fs.renameSync(path.join(server.data, 'access.log'), at('old.log'));
+    fs.renameSync(path.join(server.data, 'access.log'), pathOf('old.log'));
     await reload(server);
     await ask('request-2');
     await server.stop();
-    assert.deepEqual(ids(at('old.log')), ['request-1']);
+    assert.deepEqual(ids(pathOf('old.log')), ['request-1']);
     assert.deepEqual(ids(path.join(server.data, 'access.log')), ['request-2']);
   });
 
-  test('judges a head that is half there by the new limits, and lives on', () => withServer('', async (server) => {
+  test('applies the new limits to a partial header section, and the connection continues', () => withServer('', async (server) => {
     const wire = await server.connect();
     await wire.send(`POST /api/v1/users?x=${'A'.repeat(6000)} HTTP/1.1\r\nHost: a\r\n`);
     await sleep(100);

@@ -2,25 +2,29 @@
 //
 //   node tests/e2e/run.mjs --binary build/src/latchkey [--rounds N] [users.test.mjs …]
 //
-// `--rounds` is how often a test repeats itself that looks for a race; each has a smaller number of its own.
+// `--rounds` is how often tests for races repeat themselves; each has a smaller default.
 //
-// Without file names all of them run: those that mostly wait for a time to pass one after the other beside the
-// others. The last line is `N passed, N failed`; the exit
-// code is 0 only when nothing failed and something ran. Nothing is installed: demo.test.mjs needs an earlier
-// `install` in this folder.
+// Without file names all of them run, in two lanes: files that mostly wait run beside the others. Those that test what does
+// not depend on the protocol run over HTTP/2 too (`--protocol h2` or `http1` for one of them). The last line is
+// `N passed, N failed`; the exit code is 0 only if nothing failed and something ran. Nothing is installed: run `install` in
+// this folder first.
 
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const here = path.dirname(fileURLToPath(import.meta.url));
+const testFolder = path.dirname(fileURLToPath(import.meta.url));
 let fileLimit = Number(process.env.E2E_FILE_SECONDS ?? 300) * 1000;
 
-// They spend their time waiting for limits and minutes to pass.
+// These mostly wait for deadlines and minutes to pass.
 const waiting = ['config', 'hostile', 'limits', 'slowhttptest', 'usage'].map((name) => `${name}.test.mjs`);
 
-// Whoever stops this ends the files that run, and those their servers.
+// What these test holds over each version of HTTP.
+const overBoth = ['bulk', 'credentials', 'cursors', 'errors', 'etags', 'events', 'hostile', 'idempotency', 'keys', 'limits', 'lists',
+  'overload', 'posts', 'reload', 'usage', 'users', 'walk'].map((name) => `${name}.test.mjs`);
+
+// A signal ends the running files, which end their servers.
 const running = new Set();
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
   process.on(signal, () => {
@@ -29,40 +33,44 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
   });
 }
 
-const { binary, files } = parse(process.argv.slice(2));
+const { binary, runs } = parse(process.argv.slice(2));
 const total = { passed: 0, failed: 0 };
-const begun = Date.now();
+const startTime = Date.now();
 const lane = async (some) => {
-  for (const file of some) {
-    const { passed, failed } = await runFile(file);
+  for (const { file, protocol } of some) {
+    const { passed, failed } = await runFile(file, protocol);
     total.passed += passed;
     total.failed += failed;
   }
 };
-const waits = (file) => waiting.includes(path.basename(file));
-await Promise.all([lane(files.filter((file) => !waits(file))), lane(files.filter(waits))]);
-console.log(`${((Date.now() - begun) / 1000).toFixed(1)} s`);
+const waits = ({ file }) => waiting.includes(path.basename(file));
+await Promise.all([lane(runs.filter((one) => !waits(one))), lane(runs.filter(waits))]);
+console.log(`${((Date.now() - startTime) / 1000).toFixed(1)} s`);
 console.log(`${total.passed} passed, ${total.failed} failed`);
 process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;
 
 function parse(words) {
   let binary = process.env.LATCHKEY;
+  let protocols = ['http1', 'h2'];
   const names = [];
   while (words.length > 0) {
     const word = words.shift();
     if (word === '--binary') binary = words.shift();
     else if (word === '--rounds') setRounds(words.shift());
+    else if (word === '--protocol') protocols = [words.shift()];
     else if (word.startsWith('--')) usage(`unknown option ${word}`);
     else names.push(word);
   }
   if (!binary || !fs.existsSync(binary)) usage(`no binary${binary ? ` at ${binary}` : ''}`);
-  const all = fs.readdirSync(here).filter((name) => name.endsWith('.test.mjs')).sort();
+  const all = fs.readdirSync(testFolder).filter((name) => name.endsWith('.test.mjs')).sort();
   const files = (names.length ? names : all).map((name) => {
-    const found = [path.resolve(name), path.join(here, name), path.join(here, `${name}.test.mjs`)]
+    const testFile = [path.resolve(name), path.join(testFolder, name), path.join(testFolder, `${name}.test.mjs`)]
       .find((file) => fs.existsSync(file) && fs.statSync(file).isFile());
-    return found ?? usage(`no test file ${name}`);
+    return testFile ?? usage(`no test file ${name}`);
   });
-  return { binary: path.resolve(binary), files };
+  if (!['http1', 'h2'].includes(protocols[0])) usage(`${protocols[0]} is neither http1 nor h2`);
+  const runs = files.flatMap((file) => (overBoth.includes(path.basename(file)) ? protocols : ['http1']).map((protocol) => ({ file, protocol })));
+  return { binary: path.resolve(binary), runs };
 }
 
 function setRounds(text) {
@@ -71,28 +79,28 @@ function setRounds(text) {
   fileLimit += Number(text) * 1000;
 }
 
-function usage(why) {
-  console.error(`${why}\nusage: node run.mjs --binary FILE [--rounds N] [TEST FILE]…`);
+function usage(reason) {
+  console.error(`${reason}\nusage: node run.mjs --binary FILE [--rounds N] [--protocol http1|h2] [TEST FILE]…`);
   process.exit(2);
 }
 
-function runFile(file) {
+function runFile(file, protocol) {
   const start = Date.now();
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--test-reporter', path.join(here, 'reporter.mjs'),
+    const child = spawn(process.execPath, ['--test-reporter', path.join(testFolder, 'reporter.mjs'),
       '--test-reporter-destination', 'stdout', file],
-    { env: { ...process.env, LATCHKEY: binary, NODE_TEST_CONTEXT: undefined }, stdio: ['ignore', 'pipe', 'inherit'] });
+    { env: { ...process.env, LATCHKEY: binary, E2E_PROTOCOL: protocol, NODE_TEST_CONTEXT: undefined }, stdio: ['ignore', 'pipe', 'inherit'] });
     running.add(child);
-    const said = [`${path.basename(file)}`];
+    const output = [`${path.basename(file)}${protocol === 'h2' ? ' over HTTP/2' : ''}`];
     const timer = setTimeout(() => {
-      said.push(`    FAILED  ${path.basename(file)} ran longer than ${fileLimit / 1000} s`);
+      output.push(`    FAILED  ${path.basename(file)} ran longer than ${fileLimit / 1000} s`);
       child.kill('SIGTERM');
     }, fileLimit);
     let counts = null;
     let rest = '';
     const line = (text) => {
       if (text.startsWith('@counts ')) counts = JSON.parse(text.slice(8));
-      else said.push(text);
+      else output.push(text);
     };
     child.stdout.setEncoding('utf8');
     child.stdout.on('data', (text) => {
@@ -104,10 +112,10 @@ function runFile(file) {
       clearTimeout(timer);
       running.delete(child);
       if (rest) line(rest);
-      let { passed = 0, failed = 0 } = counts ?? {};
-      if (failed === 0 && (code !== 0 || passed === 0)) failed = 1; // it broke outside of any test
+      let { passed = 0, failed = 0, skipped = 0 } = counts ?? {};
+      if (failed === 0 && (code !== 0 || passed + skipped === 0)) failed = 1; // it broke outside of any test
       const seconds = ((Date.now() - start) / 1000).toFixed(1);
-      console.log(`${said.join('\n')}\n    ${passed} passed, ${failed} failed in ${seconds} s\n`);
+      console.log(`${output.join('\n')}\n    ${passed} passed, ${failed} failed in ${seconds} s\n`);
       resolve({ passed, failed });
     });
   });

@@ -1,4 +1,4 @@
-// A key appears once, in the response that made it (API.md, "Keys"): not in the server's files, however it was
+// A key appears once, in the response that made it (docs/api.md §4): not in the server's files, however it was
 // used, and from then on not in the server's memory. So a core dump, a swapped page or a read too far shows none.
 
 import assert from 'node:assert/strict';
@@ -6,14 +6,16 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { assertStatus, chunked, message, sleep, startServer } from './harness.mjs';
+import { connectHttp2 } from './http2_wire.mjs';
 import { searchMemory } from './memory.mjs';
 
 const count = 1000;
-// AddressSanitizer keeps frames of functions that have returned; those are not the program's to wipe.
+// AddressSanitizer keeps stack frames of functions that have returned; the program cannot wipe those.
 process.env.ASAN_OPTIONS ??= 'detect_stack_use_after_return=0';
 const server = await startServer({
+  http2: true,
   listen: ['https://127.0.0.1:0', 'http://127.0.0.1:0', 'http://127.0.0.1:0?proxy=v2'],
-  // Only root may look into what is confined.
+  // Only root may read the memory of a confined process.
   config: `confined = ${process.getuid() === 0}\n`
     + 'trusted_proxies = ["127.0.0.9"]\n\n[http]\nheader_seconds = 2\nbody_seconds = 2\n\n[auth]\nfailures_per_minute = 0\n',
 });
@@ -27,13 +29,13 @@ const escaped = (key) => `\\u${key.charCodeAt(0).toString(16).padStart(4, '0')}$
 const encoded = (key) => `%${key.charCodeAt(0).toString(16)}${key.slice(1)}`;
 const person = (key, more = {}) => JSON.stringify({ api_key: key, name: 'A', email: `${keys.indexOf(key)}@example.org`, ...more });
 
-// Every way (API.md, "Credentials"), and the status that it has. A user is made once and then refused by its email.
+// Every way (docs/api.md §2), and the status that it has. A user is created once and then refused by its email.
 const ways = {
   bearer: (key) => [200, message('GET', users, { headers: { Authorization: `Bearer ${key}` } })],
   header: (key) => [200, message('GET', users, { key })],
   query: (key) => [200, message('GET', `${users}?api_key=${key}&limit=1`)],
   body: (key) => [[201, 409], message('POST', users, { body: person(key) })],
-  'and a copy in fields that nobody reads': (key) => [200, message('GET', users, { key, headers: {
+  'and a copy in fields that the service does not read': (key) => [200, message('GET', users, { key, headers: {
     Referer: `https://a.example/?api_key=${key}`, 'X-Forwarded-Uri': `/?api_key=${key}`, 'X-Gitlab-Token': key } })],
   'query, encoded': (key) => [200, message('GET', `/auth?api_key=${encoded(key)}`)],
   'body, escaped': (key) => [[201, 409], message('POST', users, { body: person('KEY').replace('KEY', escaped(key)) })],
@@ -44,8 +46,8 @@ const ways = {
     chunked(text.slice(0, 30), text.slice(30))])];
   },
 };
-// What is refused before anybody looks at the key, or because of it.
-const refused = {
+// Requests that are refused before the key is checked, or because of it.
+const refusals = {
   'two of one way': (key) => [400, message('GET', `${users}?api_key=${key}&api_key=${key}`)],
   'two members': (key) => [400, message('POST', users, { body: `{"api_key":"${key}","x":[1,{"y":2}],"api_key":"${key}"` })],
   'a header twice': (key) => [400, message('GET', users, { headers: { 'X-API-Key': [key, key] } })],
@@ -59,7 +61,7 @@ const refused = {
   'a key to be verified': (key) => [200, message('POST', '/api/v1/keys/verify', { key: admin, body: { key } })],
   'wrong members beside one': (key) => [422, message('POST', '/api/v1/keys/verify', { key: admin, body: { key: escaped(key), no: 1 } })],
 };
-// Refused so that the connection ends.
+// Refusals that close the connection.
 const broken = {
   'a malformed head': (key) => [400, `GET ${users} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nBroken : 1\r\n\r\n`],
   'a malformed body': (key) => [400, `POST ${users} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n50\r\n{"api_key":"${key}"`
@@ -78,8 +80,8 @@ const worker = async (jobs, run) => {
 async function exchange(wire, [status, bytes], pieces = 1) {
   const buffer = Buffer.from(bytes);
   const step = Math.ceil(buffer.length / pieces);
-  for (let at = 0; at < buffer.length; at += step) {
-    wire.send(buffer.subarray(at, at + step));
+  for (let offset = 0; offset < buffer.length; offset += step) {
+    wire.send(buffer.subarray(offset, offset + step));
     if (pieces > 1) await sleep(2);
   }
   const method = buffer.toString('latin1', 0, buffer.indexOf(' '));
@@ -107,10 +109,26 @@ for (const scheme of ['https', 'http']) {
       const wire = wires[i % 100] ?? await server.connect({ scheme, options: protocols[i % protocols.length] });
       wires[i % 100] = undefined; // in use
       for (const [n, way] of Object.values(ways).entries()) await exchange(wire, way(key), i % 10 === n ? 3 : 1);
-      const all = Object.values(refused);
+      const all = Object.values(refusals);
       for (let n = 0; n < 3; n++) await exchange(wire, all[(i + n) % all.length](key), i % 7 === n ? 2 : 1);
       if (i < 500) wires[i % 100] = wire;
       else i % 100 === 0 ? open.push(wire) : wire.close();
+    });
+  });
+
+  // Each key is entered into the table of its connection (HPACK) and named by its place there from then on.
+  test(`over HTTP/2, ${scheme}`, async () => {
+    await worker(keys.slice(0, 100), async (key) => {
+      const wire = await server.connectBy(connectHttp2, { scheme });
+      for (let round = 0; round < 3; round++) {
+        const requests = [...Object.values(ways), ...Object.values(refusals)].map((way) => way(key));
+        for (const [, bytes] of requests) wire.send(bytes);
+        for (const [status] of requests) {
+          const answer = await wire.response();
+          assert.ok([status].flat().includes(answer.status), `${answer.status} instead of ${status}`);
+        }
+      }
+      open.push(wire);
     });
   });
 
@@ -120,7 +138,7 @@ for (const scheme of ['https', 'http']) {
       const requests = [...Object.values(ways), ...Object.values(ways)].map((way) => way(key)[1]);
       const all = Buffer.concat([...requests, message('POST', '/api/v1/keys', { key, body: { name: 'piped', rate_limits: [] } }),
         ...requests]);
-      // The last request does not come to its end.
+      // The last request is incomplete.
       wire.send(all.subarray(0, -20));
       for (let n = 0; n < 2 * requests.length; n++) {
         const { json } = await wire.response({ method: 'POST' });
@@ -174,30 +192,30 @@ test('no file has one', () => {
 });
 
 test('the memory of the idle server has none', async (t) => {
-  // What a client says in a harmless field is remembered with its other fields: that much must be found.
+  // A harmless field is cached with the others: this one must be found.
   const harmless = 'thelanguageofaclientthatisnosecret';
   const wire = await server.connect({ scheme: 'http' });
   await exchange(wire, [200, message('GET', users, { key: admin, headers: { 'Accept-Language': harmless } })]);
-  // The worker that served that is the last to see this key, in one burst.
+  // The worker that served that receives this key last, in one burst.
   wire.send(Buffer.concat(Array.from({ length: 3 }, () => message('GET', users, { key: admin }))));
   for (let n = 0; n < 3; n++) assertStatus(await wire.response({ method: 'GET' }), 200);
   open.push(wire);
   await sleep(2500); // requests that were not complete are given up
-  let seen;
+  let result;
   try {
-    assert.equal(searchMemory(server.pid, [harmless]).found.length, 1, 'fields are not remembered');
-    seen = searchMemory(server.pid, keys);
+    assert.equal(searchMemory(server.pid, [harmless]).hits.length, 1, 'fields are not remembered');
+    result = searchMemory(server.pid, keys);
   } catch (error) {
     if (!['EACCES', 'EPERM'].includes(error.code)) throw error;
     return t.skip(`the memory of another process cannot be read here: ${error.code}`);
   }
-  t.diagnostic(`${keys.length} keys, ${(seen.searched / 1e6).toFixed(1)} MB, ${seen.found.length} found`);
-  assert.deepEqual(seen.found.slice(0, 8), [], `${seen.found.length} of ${keys.length} keys are in memory`);
-  assert.ok(seen.searched > 1e6, 'memory was read');
+  t.diagnostic(`${keys.length} keys, ${(result.searched / 1e6).toFixed(1)} MB, ${result.hits.length} found`);
+  assert.deepEqual(result.hits.slice(0, 8), [], `${result.hits.length} of ${keys.length} keys are in memory`);
+  assert.ok(result.searched > 1e6, 'memory was read');
   for (const each of open) each.close();
 });
 
 test('the search finds what is there', () => {
-  const { found } = searchMemory(process.pid, keys.slice(0, 3));
-  assert.equal(found.length, 3, 'this process has them');
+  const { hits } = searchMemory(process.pid, keys.slice(0, 3));
+  assert.equal(hits.length, 3, 'this process has them');
 });

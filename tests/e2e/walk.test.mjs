@@ -1,5 +1,5 @@
-// A long list to its end by cursor, while posts are made and deleted beside it: none that was there throughout is
-// skipped, none comes twice. 30,000 posts, or with --rounds 1000 and more a million.
+// Walks a long list by cursor while posts are created and deleted: none that existed throughout is skipped, none is listed
+// twice. 30,000 posts, or a million with --rounds 1000 and more.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
@@ -22,7 +22,7 @@ after(async () => {
   await server.stop();
 });
 
-// On one connection of Node's own; each page is judged by the contract like other answers.
+// On one connection of Node's client; each page is checked against the contract like other responses.
 function page(target) {
   const { host, port } = server.urls.find(({ scheme }) => scheme === 'http');
   return new Promise((resolve, reject) => {
@@ -32,8 +32,8 @@ function page(target) {
       answer.on('end', () => {
         try {
           const body = Buffer.concat(parts);
-          const said = { status: answer.statusCode, method: 'GET', headers: new Headers(Object.entries(answer.headers)), body };
-          server.contract.check({ method: 'GET', target: `/api/v1${target}` }, said);
+          const response = { status: answer.statusCode, method: 'GET', headers: new Headers(Object.entries(answer.headers)), body };
+          server.contract.check({ method: 'GET', target: `/api/v1${target}` }, response);
           assert.equal(answer.statusCode, 200);
           resolve(JSON.parse(body));
         } catch (wrong) {
@@ -47,24 +47,24 @@ function page(target) {
 test(`${count.toLocaleString('en')} posts by cursor, while others come and go`, async (t) => {
   const { pagination: { total } } = await page('/posts?limit=1');
   assert.equal(total, count);
-  const gone = new Set();
+  const deletedIds = new Set();
   let walking = true;
   const changes = (async () => {
-    let made = 0;
+    let changeCount = 0;
     while (walking) {
-      const { id } = await api.create('/posts', { user_id: 1 + (made % 1000), title: 'a post beside the walk' });
-      if (made % 2 === 0) assertStatus(await api.delete(`/posts/${id}`), 204);
+      const { id } = await api.create('/posts', { user_id: 1 + (changeCount % 1000), title: 'a post beside the walk' });
+      if (changeCount % 2 === 0) assertStatus(await api.delete(`/posts/${id}`), 204);
       const old = 1 + Math.floor(Math.random() * count);
-      if (!gone.has(old)) {
-        gone.add(old);
+      if (!deletedIds.has(old)) {
+        deletedIds.add(old);
         assertStatus(await api.delete(`/posts/${old}`), 204);
       }
-      made += 1;
+      changeCount += 1;
     }
-    return made;
+    return changeCount;
   })();
 
-  const seen = new Uint8Array(count + 1);
+  const visits = new Uint8Array(count + 1);
   const times = [];
   let last = 0;
   for (let cursor = null; ;) {
@@ -74,20 +74,20 @@ test(`${count.toLocaleString('en')} posts by cursor, while others come and go`, 
     for (const { id } of posts) {
       assert.ok(id > last, `${id} comes behind ${last}`);
       last = id;
-      if (id <= count) seen[id] = 1;
+      if (id <= count) visits[id] = 1;
     }
     cursor = pagination.next_cursor;
     if (cursor === null) break;
   }
   walking = false;
-  const made = await changes;
+  const writeCount = await changes;
   const skipped = [];
-  for (let id = 1; id <= count; id += 1) if (seen[id] === 0 && !gone.has(id)) skipped.push(id);
+  for (let id = 1; id <= count; id += 1) if (visits[id] === 0 && !deletedIds.has(id)) skipped.push(id);
   assert.deepEqual(skipped, []);
-  assert.ok(made > 0 && gone.size > 0);
+  assert.ok(writeCount > 0 && deletedIds.size > 0);
 
   const part = Math.ceil(times.length / 20);
   const typical = (some) => [...some].sort((a, b) => a - b)[Math.floor(some.length / 2)].toFixed(2);
-  t.diagnostic(`${times.length} pages, ${made} posts made and ${gone.size} deleted meanwhile; `
+  t.diagnostic(`${times.length} pages, ${writeCount} posts made and ${deletedIds.size} deleted meanwhile; `
     + `a page at the beginning ${typical(times.slice(0, part))} ms, at the end ${typical(times.slice(-part))} ms`);
 });

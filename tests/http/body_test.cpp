@@ -1,10 +1,11 @@
-// Bodies, sized and chunked (RFC 9112 §6, §7.1), however they are cut.
+// Sized and chunked bodies (RFC 9112 §6, §7.1) in every split.
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
 
 #include "base/limits.hpp"
+#include "http/chunk_guard.hpp"
 #include "wire.hpp"
 
 namespace latchkey::http {
@@ -17,14 +18,14 @@ namespace limits = base::limits;
 constexpr std::string_view sized_head = "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: ";
 constexpr std::string_view chunked_head =
     "POST /b HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
-constexpr std::string_view chunked_told =
+constexpr std::string_view chunked_prefix =
     "POST /b @a 1.1 keep {Host=a;Transfer-Encoding=chunked} chunked ";
 
 TEST(body, sized) {
     for (auto const length : {"5", "05", "0000000000000000000000000000005"}) {
         auto const bytes =
             std::string(sized_head) + length + "\r\n\r\nhel\r\nGET / HTTP/1.0\r\n\r\n";
-        EXPECT_EQ(tell(run_every_way(bytes), bytes.size()),
+        EXPECT_EQ(format_outcome(run_all_splits(bytes), bytes.size()),
                   "POST /b @a 1.1 keep {Host=a;Content-Length=" + std::string(length) +
                       "} sized 'hel\r\n'\nGET / @ 1.0 close {} none\n");
     }
@@ -32,26 +33,26 @@ TEST(body, sized) {
 
 TEST(body, sized_holds_any_bytes) {
     auto const bytes = std::string(sized_head) + "6\r\n\r\n" + std::string("\0\r\n\n\r\xff"sv);
-    EXPECT_EQ(tell(run_every_way(bytes), bytes.size()),
+    EXPECT_EQ(format_outcome(run_all_splits(bytes), bytes.size()),
               "POST /b @a 1.1 keep {Host=a;Content-Length=6} sized '" +
                   std::string("\0\r\n\n\r\xff"sv) + "'\n");
 }
 
 TEST(body, of_length_zero_is_none) {
     auto const bytes = std::string(sized_head) + "0\r\n\r\nGET / HTTP/1.0\r\n\r\n";
-    EXPECT_EQ(tell(run_every_way(bytes), bytes.size()),
+    EXPECT_EQ(format_outcome(run_all_splits(bytes), bytes.size()),
               "POST /b @a 1.1 keep {Host=a;Content-Length=0} none\nGET / @ 1.0 close {} none\n");
 }
 
 TEST(body, incomplete) {
-    auto const result = run_every_way(std::string(sized_head) + "5\r\n\r\nhell");
+    auto const result = run_all_splits(std::string(sized_head) + "5\r\n\r\nhell");
     EXPECT_FALSE(result.refused());
     EXPECT_TRUE(result.messages.empty());
 }
 
 TEST(body, of_the_largest_size) {
     auto const bytes = std::string(sized_head) + "32\r\n\r\n" + std::string(32, 'x');
-    EXPECT_EQ(run_every_way(bytes, small_limits).messages.size(), 1u);
+    EXPECT_EQ(run_all_splits(bytes, small_limits).messages.size(), 1u);
 }
 
 struct script {
@@ -77,9 +78,9 @@ constexpr script accepted[] = {
     {"quoted pairs in them", "5;a=\"\\\"\\\\;\"\r\nhello\r\n0;a=\"\\\"\";b\r\n\r\n", "hello"},
     {"RFC 9112 §7.1.2 trailers", "5\r\nhello\r\n0\r\nX: y\r\nZ:\t a b \r\nE:\r\n\r\n", "hello"},
     {"RFC 9110 §6.5.1 trailers change no framing", "1\r\na\r\n0\r\nContent-Length: 9\r\n\r\n", "a"},
-    {"RFC 9110 §6.5.1 nobody reads a length among trailers",
+    {"RFC 9110 §6.5.1 a length among trailers is ignored",
      "1\r\na\r\n0\r\nContent-Length: x\r\ncontent-length: -1\r\n\r\n", "a"},
-    {"RFC 9110 §6.5.1 nor codings or options of the connection",
+    {"RFC 9110 §6.5.1 and so are codings and connection options",
      "1\r\na\r\n0\r\nTransfer-Encoding: gzip\r\nConnection: close, upgrade\r\nUpgrade: h2c\r\n\r\n",
      "a"},
 };
@@ -89,29 +90,29 @@ TEST(body, chunked) {
         SCOPED_TRACE(one.name);
         auto const bytes =
             std::string(chunked_head).append(one.bytes).append("GET / HTTP/1.0\r\n\r\n");
-        EXPECT_EQ(tell(run_every_way(bytes), bytes.size()),
-                  std::string(chunked_told)
+        EXPECT_EQ(format_outcome(run_all_splits(bytes), bytes.size()),
+                  std::string(chunked_prefix)
                       .append("'")
                       .append(one.body)
                       .append("'\nGET / @ 1.0 close {} none\n"));
     }
 }
 
-// Nothing of one message is left over for the next.
-TEST(body, chunked_again_and_again) {
+// No state of one message reaches the next.
+TEST(body, chunked_several_in_a_row) {
     std::string bytes;
-    std::string told;
+    std::string expected;
     for (auto const& one : accepted) {
         bytes.append(chunked_head).append(one.bytes);
-        told.append(chunked_told).append("'").append(one.body).append("'\n");
+        expected.append(chunked_prefix).append("'").append(one.body).append("'\n");
     }
-    EXPECT_EQ(tell(run_every_way(bytes), bytes.size()), told);
+    EXPECT_EQ(format_outcome(run_all_splits(bytes), bytes.size()), expected);
 }
 
 struct refusal {
     std::string_view name;
-    std::string_view sound;
-    std::string_view wrong;
+    std::string_view valid_prefix;
+    std::string_view invalid_rest;
     problem expected = problem::malformed_request;
 };
 
@@ -169,34 +170,51 @@ constexpr refusal refused[] = {
      problem::body_too_large},
 };
 
-TEST(body, chunked_wrongly) {
+TEST(body, invalid_chunks) {
     for (auto const& one : refused) {
         SCOPED_TRACE(one.name);
-        auto const sound = std::string(chunked_head).append(one.sound);
-        auto const result = run_every_way(sound + std::string(one.wrong), small_limits);
+        auto const valid_prefix = std::string(chunked_head).append(one.valid_prefix);
+        auto const result =
+            run_all_splits(valid_prefix + std::string(one.invalid_rest), small_limits);
         EXPECT_EQ(base::describe(result.problem).name, base::describe(one.expected).name)
             << result.detail;
-        EXPECT_EQ(result.shown, sound.size() + 1) << "refused at another byte";
+        EXPECT_EQ(result.bytes_fed, valid_prefix.size() + 1) << "refused at another byte";
     }
 }
 
-// Whoever collects a body may want less of it than the limits allow: the size of a chunk decides,
-// before its data, so what else came with it does not matter.
-TEST(body, of_more_chunks_than_are_wanted_however_it_is_cut) {
-    settings const limits;
+// The guard alone, without the parser behind it, which would refuse the same bytes.
+TEST(body, invalid_chunks_are_refused_by_the_guard_alone) {
+    for (std::string_view const invalid_rest :
+         {"1\rx", "1\r\na\n", "1\r\nab", "1\r\na\rx", "0\r\n\rx"}) {
+        chunk_guard guard;
+        std::size_t consumed = 0;
+        auto const ignore = [](std::string_view) {};
+        EXPECT_EQ(
+            guard.advance(invalid_rest.substr(0, invalid_rest.size() - 1), 99, consumed, ignore),
+            chunk_guard::verdict::more);
+        EXPECT_EQ(guard.advance(invalid_rest.substr(invalid_rest.size() - 1), 99, consumed, ignore),
+                  chunk_guard::verdict::refused)
+            << invalid_rest;
+    }
+}
+
+// A caller may set a lower limit than the settings. A chunk is refused by its size, before its data
+// arrives, so the outcome does not depend on the split.
+TEST(body, chunked_beyond_the_limit_of_the_caller_in_every_split) {
+    size_limits const limits;
     std::string const head(chunked_head);
     auto const bytes = head + "5\r\nhello\r\n6\r\n world\r\nno chunk";
     for (std::size_t cut = head.size(); cut < bytes.size(); ++cut) {
-        parser on(limits);
+        parser subject(limits);
         request message;
-        framing how;
-        ASSERT_EQ(on.read_head(head, message, how).state, step::state::complete);
+        framing delivery;
+        ASSERT_EQ(subject.read_head(head, message, delivery).state, step::progress::complete);
         std::string body;
-        auto part =
-            on.read_body(std::string_view(bytes).substr(head.size(), cut - head.size()), body, 10);
-        if (part.state == step::state::incomplete) {
+        auto part = subject.read_body(
+            std::string_view(bytes).substr(head.size(), cut - head.size()), body, 10);
+        if (part.state == step::progress::incomplete) {
             auto const begin = head.size() + part.consumed;
-            part = on.read_body(std::string_view(bytes).substr(begin), body, 10);
+            part = subject.read_body(std::string_view(bytes).substr(begin), body, 10);
         }
         EXPECT_EQ(part.problem, problem::body_too_large) << cut;
         EXPECT_EQ(body, "hello") << cut;
@@ -206,14 +224,14 @@ TEST(body, of_more_chunks_than_are_wanted_however_it_is_cut) {
 TEST(body, chunked_of_the_largest_size) {
     auto const bytes =
         std::string(chunked_head) + "14\r\n01234567890123456789\r\nc\r\n0123456789ab\r\n0\r\n\r\n";
-    EXPECT_EQ(run_every_way(bytes, small_limits).messages.size(), 1u);
+    EXPECT_EQ(run_all_splits(bytes, small_limits).messages.size(), 1u);
 }
 
-// The limits of base/limits.hpp: the last that fits, and the first that does not.
+// The limits of base/limits.hpp: the largest accepted size and the smallest refused one.
 struct bound {
     std::string_view name;
     std::string fits;
-    std::string beyond;
+    std::string too_long;
     problem expected;
 };
 
@@ -235,12 +253,12 @@ TEST(body, bounds_of_chunked_bodies) {
     auto const one_extension = limits::chunk_extension_bytes_max;
     auto const extensions = limits::chunk_extensions_bytes_max / one_extension;
     ASSERT_EQ(extensions * one_extension, limits::chunk_extensions_bytes_max);
-    auto const most = repeat(extensions - 1, chunk_with_extension(one_extension));
+    auto const longest = repeat(extensions - 1, chunk_with_extension(one_extension));
     bound const bounds[] = {
         {"an extension", chunk_with_extension(one_extension) + "0\r\n\r\n",
          chunk_with_extension(one_extension + 1) + "0\r\n\r\n", problem::malformed_request},
-        {"all extensions", most + chunk_with_extension(one_extension - 2) + "0;e\r\n\r\n",
-         most + chunk_with_extension(one_extension - 1) + "0;e\r\n\r\n",
+        {"all extensions", longest + chunk_with_extension(one_extension - 2) + "0;e\r\n\r\n",
+         longest + chunk_with_extension(one_extension - 1) + "0;e\r\n\r\n",
          problem::malformed_request},
         {"trailers", trailers_of(limits::trailer_bytes_max),
          trailers_of(limits::trailer_bytes_max + 1), problem::headers_too_large},
@@ -250,29 +268,29 @@ TEST(body, bounds_of_chunked_bodies) {
     };
     for (auto const& one : bounds) {
         SCOPED_TRACE(one.name);
-        auto const fits = run_every_way(std::string(chunked_head) + one.fits);
+        auto const fits = run_all_splits(std::string(chunked_head) + one.fits);
         EXPECT_FALSE(fits.refused()) << fits.detail;
         EXPECT_EQ(fits.messages.size(), 1u);
-        auto const beyond = run_every_way(std::string(chunked_head) + one.beyond);
-        EXPECT_EQ(base::describe(beyond.problem).name, base::describe(one.expected).name);
+        auto const too_long = run_all_splits(std::string(chunked_head) + one.too_long);
+        EXPECT_EQ(base::describe(too_long.problem).name, base::describe(one.expected).name);
     }
 }
 
 // A sized body that lies in the input whole may be viewed in place.
 TEST(body, sized_in_place) {
-    settings const limits;
-    parser on(limits);
+    size_limits const limits;
+    parser subject(limits);
     request head;
-    framing how;
+    framing delivery;
     auto const bytes = std::string(sized_head) + "2\r\n\r\nhiGET /2 HTTP/1.0\r\n\r\n";
-    auto const first = on.read_head(bytes, head, how);
-    ASSERT_EQ(first.state, step::state::complete);
-    EXPECT_EQ(how.content_length, 2u);
-    on.next();
-    auto const rest = std::string_view(bytes).substr(first.consumed + how.content_length);
-    ASSERT_EQ(on.read_head(rest, head, how).state, step::state::complete);
+    auto const first = subject.read_head(bytes, head, delivery);
+    ASSERT_EQ(first.state, step::progress::complete);
+    EXPECT_EQ(delivery.content_length, 2u);
+    subject.next();
+    auto const rest = std::string_view(bytes).substr(first.consumed + delivery.content_length);
+    ASSERT_EQ(subject.read_head(rest, head, delivery).state, step::progress::complete);
     EXPECT_EQ(head.path, "/2");
-    EXPECT_EQ(how.body, framing::body_kind::none);
+    EXPECT_EQ(delivery.body, framing::body_kind::none);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The limits of a head (API §1): the last that fits, and the first that does not.
+// The limits of a head (api.md §1): the largest accepted size and the smallest refused one.
 #include "base/limits.hpp"
 
 #include <gtest/gtest.h>
@@ -15,51 +15,52 @@ using base::problem;
 
 // A request line of exactly `bytes` without its CRLF.
 std::string line_of(std::size_t bytes) {
-    std::string const around = "GET / HTTP/1.1";
-    return "GET /" + std::string(bytes - around.size(), 'p') + " HTTP/1.1\r\n";
+    std::string const frame = "GET / HTTP/1.1";
+    return "GET /" + std::string(bytes - frame.size(), 'p') + " HTTP/1.1\r\n";
 }
 
 // A header section of exactly `bytes`, the empty line counted.
 std::string section_of(std::size_t bytes) {
-    std::string const around = "Host: a\r\nX: \r\n\r\n";
-    return "Host: a\r\nX: " + std::string(bytes - around.size(), 'x') + "\r\n\r\n";
+    std::string const frame = "Host: a\r\nX: \r\n\r\n";
+    return "Host: a\r\nX: " + std::string(bytes - frame.size(), 'x') + "\r\n\r\n";
 }
 
 TEST(head_limits, request_line) {
     auto const max = small_limits.request_line_bytes_max;
-    EXPECT_EQ(run_every_way(line_of(max) + "Host: a\r\n\r\n", small_limits).messages.size(), 1u);
+    EXPECT_EQ(run_all_splits(line_of(max) + "Host: a\r\n\r\n", small_limits).messages.size(), 1u);
     EXPECT_EQ(
-        run_every_way("\r\n" + line_of(max) + "Host: a\r\n\r\n", small_limits).messages.size(), 1u);
-    // 414 wherever in the line the limit falls: in the target, before, in and behind the version.
-    for (std::size_t more = 1; more < 40; ++more) {
-        auto const result = run_every_way(line_of(max + more) + "Host: a\r\n\r\n", small_limits);
-        EXPECT_EQ(result.problem, problem::uri_too_long) << more;
-        EXPECT_EQ(result.shown, max + 1) << "before the line has ended";
+        run_all_splits("\r\n" + line_of(max) + "Host: a\r\n\r\n", small_limits).messages.size(),
+        1u);
+    // 414 wherever the limit falls: in the target, and before, in and after the version.
+    for (std::size_t excess = 1; excess < 40; ++excess) {
+        auto const result = run_all_splits(line_of(max + excess) + "Host: a\r\n\r\n", small_limits);
+        EXPECT_EQ(result.problem, problem::uri_too_long) << excess;
+        EXPECT_EQ(result.bytes_fed, max + 1) << "before the line has ended";
     }
-    auto const endless = run_every_way("GET /" + std::string(200, 'p'), small_limits);
+    auto const endless = run_all_splits("GET /" + std::string(200, 'p'), small_limits);
     EXPECT_EQ(endless.problem, problem::uri_too_long);
 }
 
 // RFC 9112 §3: 501 for a method longer than any that is implemented.
 TEST(head_limits, method) {
     auto const max = small_limits.request_line_bytes_max;
-    auto const result = run_every_way(std::string(100, 'M') + " / HTTP/1.1\r\n\r\n", small_limits);
+    auto const result = run_all_splits(std::string(100, 'M') + " / HTTP/1.1\r\n\r\n", small_limits);
     EXPECT_EQ(result.problem, problem::method_not_implemented);
-    EXPECT_EQ(result.shown, max + 1);
+    EXPECT_EQ(result.bytes_fed, max + 1);
 }
 
 TEST(head_limits, header_section) {
     auto const max = small_limits.header_bytes_max;
     std::string const line = "GET / HTTP/1.1\r\n";
-    EXPECT_EQ(run_every_way(line + section_of(max), small_limits).messages.size(), 1u);
-    for (std::size_t more = 1; more < 20; ++more) {
-        auto const result = run_every_way(line + section_of(max + more), small_limits);
-        EXPECT_EQ(result.problem, problem::headers_too_large) << more;
-        EXPECT_EQ(result.shown, line.size() + max);
+    EXPECT_EQ(run_all_splits(line + section_of(max), small_limits).messages.size(), 1u);
+    for (std::size_t excess = 1; excess < 20; ++excess) {
+        auto const result = run_all_splits(line + section_of(max + excess), small_limits);
+        EXPECT_EQ(result.problem, problem::headers_too_large) << excess;
+        EXPECT_EQ(result.bytes_fed, line.size() + max);
     }
-    auto const endless = run_every_way(line + std::string(300, 'n'), small_limits);
+    auto const endless = run_all_splits(line + std::string(300, 'n'), small_limits);
     EXPECT_EQ(endless.problem, problem::headers_too_large);
-    auto const many = run_every_way(line + std::string(300, 'n') + ": a\r\n", small_limits);
+    auto const many = run_all_splits(line + std::string(300, 'n') + ": a\r\n", small_limits);
     EXPECT_EQ(many.problem, problem::headers_too_large);
 }
 
@@ -67,18 +68,18 @@ TEST(head_limits, the_section_of_a_later_request) {
     auto const max = small_limits.header_bytes_max;
     std::string const first = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     std::string const line = "\r\nGET / HTTP/1.1\r\n";
-    EXPECT_EQ(run_every_way(first + line + section_of(max), small_limits).messages.size(), 2u);
-    EXPECT_EQ(run_every_way(first + line + section_of(max + 1), small_limits).problem,
+    EXPECT_EQ(run_all_splits(first + line + section_of(max), small_limits).messages.size(), 2u);
+    EXPECT_EQ(run_all_splits(first + line + section_of(max + 1), small_limits).problem,
               problem::headers_too_large);
 }
 
 TEST(head_limits, fields) {
     std::string head = "GET / HTTP/1.1\r\nHost: a\r\n";
     while (head.size() < 25 + 4 * (base::limits::header_fields_max - 1)) head.append("X:\r\n");
-    EXPECT_EQ(run_every_way(head + "\r\n").messages.size(), 1u);
-    auto const result = run_every_way(head + "Y:\r\n\r\n");
+    EXPECT_EQ(run_all_splits(head + "\r\n").messages.size(), 1u);
+    auto const result = run_all_splits(head + "Y:\r\n\r\n");
     EXPECT_EQ(result.problem, problem::headers_too_large);
-    EXPECT_EQ(result.shown, head.size() + 1);
+    EXPECT_EQ(result.bytes_fed, head.size() + 1);
 }
 
 // The default limits, whole, byte by byte, and cut around the limit.
@@ -87,12 +88,12 @@ void expect_at_default_limits(std::string const& bytes, problem expected) {
     std::iota(every.begin(), every.end(), 1);
     EXPECT_EQ(run(bytes, {}, {}).problem, expected);
     EXPECT_EQ(run(bytes, every, {}).problem, expected);
-    for (std::size_t back = 1; back < 30; ++back)
-        EXPECT_EQ(run(bytes, {bytes.size() - back}, {}).problem, expected) << back;
+    for (std::size_t distance = 1; distance < 30; ++distance)
+        EXPECT_EQ(run(bytes, {bytes.size() - distance}, {}).problem, expected) << distance;
 }
 
 TEST(head_limits, defaults) {
-    settings const limits;
+    size_limits const limits;
     EXPECT_EQ(limits.request_line_bytes_max, 8192u);
     EXPECT_EQ(limits.header_bytes_max, 16384u);
     EXPECT_EQ(limits.body_bytes_max, 1048576u);

@@ -1,4 +1,4 @@
-// What the build promises about llhttp itself, without the guard.
+// Properties of llhttp as it is built, without the guard.
 #include <gtest/gtest.h>
 #include <llhttp.h>
 
@@ -18,7 +18,7 @@ TEST(llhttp, parses_a_plain_request) {
     EXPECT_EQ(execute("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), HPE_OK);
 }
 
-// Each of these passes in the loose mode that is the default of the package.
+// All of these pass in the loose mode, the package's default.
 TEST(llhttp, is_compiled_strict) {
     EXPECT_NE(execute("GET /\t HTTP/1.1\r\nHost: a\r\n\r\n"), HPE_OK);
     EXPECT_NE(execute("GET /\x80 HTTP/1.1\r\nHost: a\r\n\r\n"), HPE_OK);
@@ -31,8 +31,8 @@ TEST(llhttp, is_compiled_strict) {
               HPE_OK);
 }
 
-// Why the guard is needed even so: all of these pass. Should a later version refuse them, the guard
-// stays, and only this test goes.
+// The reason for the guard: all of these pass. If a later version refuses them, the guard stays and
+// only this test is dropped.
 TEST(llhttp, lets_through_what_the_guard_refuses) {
     EXPECT_EQ(execute("GET / HTTP/1.1\nHost: a\r\n\r\n"), HPE_OK);
     EXPECT_EQ(execute("GET / HTTP/1.1\r\n: a\r\n\r\n"), HPE_OK);

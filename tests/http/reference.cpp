@@ -6,12 +6,12 @@
 namespace latchkey::reference {
 namespace {
 
-// Thrown where the grammar is left, and where the bytes end within it.
-struct wrong {};
-struct cut_short {};
+// Thrown where the bytes violate the grammar, and where they end within an element.
+struct syntax_error {};
+struct incomplete_input {};
 
-void must(bool holds) {
-    if (!holds) throw wrong();
+void require(bool holds) {
+    if (!holds) throw syntax_error();
 }
 
 // ---- bytes (RFC 5234 appendix B.1, RFC 9110 §5.6.2, RFC 3986 §2)
@@ -37,12 +37,12 @@ bool is_unreserved(char c) {
 bool is_sub_delim(char c) {
     return is_one_of(c, "!$&'()*+,;=");
 }
-// DESIGN §4 goes by the set of bytes a URI is made of, not by where in it each may stand.
-bool is_of_target(char c) {
+// The service checks the set of bytes that a URI consists of, not their positions (api.md §1).
+bool is_target_char(char c) {
     return is_unreserved(c) || is_sub_delim(c) || is_one_of(c, ":/?[]@%");
 }
 // field-content and the inside of quoted strings: HTAB, SP, VCHAR, obs-text.
-bool is_of_value(char c) {
+bool is_value_char(char c) {
     return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
 }
 
@@ -55,9 +55,9 @@ bool is_token(std::string_view text) {
 }
 
 std::string lower(std::string_view text) {
-    std::string made;
-    for (char const c : text) made += 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return made;
+    std::string result;
+    for (char const c : text) result += 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return result;
 }
 
 std::string_view without_ows(std::string_view text) {
@@ -66,10 +66,10 @@ std::string_view without_ows(std::string_view text) {
     return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-std::vector<std::string_view> split(std::string_view text, char at) {
+std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> pieces;
     for (;;) {
-        auto const end = text.find(at);
+        auto const end = text.find(separator);
         pieces.push_back(text.substr(0, end));
         if (end == text.npos) return pieces;
         text.remove_prefix(end + 1);
@@ -88,8 +88,8 @@ bool is_ipv4(std::string_view text) {
     return octets.size() == 4;
 }
 
-// How many groups of 16 bits `text` is, where `last` may be an IPv4 address; nothing is 0, and what
-// is no list of groups is 9.
+// The number of 16-bit groups in `text`, whose last may be an IPv4 address; 0 if empty, 9 if it is
+// not a list of groups.
 int groups_of(std::string_view text, bool may_end_in_ipv4) {
     if (text.empty()) return 0;
     int count = 0;
@@ -122,7 +122,7 @@ bool is_reg_name(std::string_view text) {
     return !text.empty();
 }
 
-// Digits, or none; what no port can be is refused, however many zeros stand before it.
+// Digits, or none; leading zeros are allowed, numbers above 65535 are not.
 bool is_port(std::string_view text) {
     if (!all(text, is_digit)) return false;
     auto const begin = std::min(text.find_first_not_of('0'), text.size());
@@ -134,19 +134,19 @@ bool is_port(std::string_view text) {
 
 struct field {
     std::string name, value;
-    bool tab_behind = false;  // among the white space behind the value
+    bool trailing_tab = false;  // in the white space after the value
 };
 
 struct message {
     std::string method, path, query, authority;
     char minor = '1';
-    bool absolute = false, known = true;
+    bool absolute = false, standard_method = true;
     std::vector<field> fields;
 };
 
-void read_request_line(std::string_view line, message& into) {
+void read_request_line(std::string_view line, message& request) {
     auto const parts = split(line, ' ');
-    must(parts.size() == 3);
+    require(parts.size() == 3);
     static std::set<std::string_view> const used = {"GET",   "HEAD",   "POST",   "PUT",
                                                     "PATCH", "DELETE", "OPTIONS"};
     // Others: registered with IANA, or known from WebDAV, UPnP, caches and Icecast.
@@ -155,17 +155,18 @@ void read_request_line(std::string_view line, message& into) {
         "SEARCH",     "UNLOCK",      "BIND",       "REBIND",   "UNBIND", "ACL",      "REPORT",
         "MKACTIVITY", "CHECKOUT",    "MERGE",      "M-SEARCH", "NOTIFY", "PURGE",    "LINK",
         "SUBSCRIBE",  "UNSUBSCRIBE", "MKCALENDAR", "UNLINK",   "SOURCE"};
-    into.method = parts[0];
-    into.known = used.count(parts[0]) > 0;
-    must(into.known || others.count(parts[0]) > 0);
-    must(parts[2] == "HTTP/1.1" || parts[2] == "HTTP/1.0");
-    into.minor = parts[2].back();
+    request.method = parts[0];
+    request.standard_method = used.count(parts[0]) > 0;
+    require(request.standard_method || others.count(parts[0]) > 0);
+    require(parts[2].size() == 8 && parts[2].starts_with("HTTP/1.") && is_digit(parts[2].back()));
+    // RFC 9110 §2.5: a newer minor version is read as the newest that is known.
+    request.minor = parts[2].back() == '0' ? '0' : '1';
     auto const target = read_target(parts[0], parts[1]);
-    must(target.valid);
-    into.path = target.path;
-    into.query = target.query;
-    into.authority = target.authority;
-    into.absolute = target.absolute;
+    require(target.valid);
+    request.path = target.path;
+    request.query = target.query;
+    request.authority = target.authority;
+    request.absolute = target.absolute;
 }
 
 // ---- lines
@@ -174,57 +175,57 @@ class reader {
   public:
     explicit reader(std::string_view bytes) : bytes_(bytes) {}
 
-    std::size_t at() const { return at_; }
+    std::size_t position() const { return position_; }
     char peek() const {
-        if (at_ == bytes_.size()) throw cut_short();
-        return bytes_[at_];
+        if (position_ == bytes_.size()) throw incomplete_input();
+        return bytes_[position_];
     }
     char next() {
         char const c = peek();
-        ++at_;
+        ++position_;
         return c;
     }
     std::string_view take(std::size_t size) {
-        auto const piece = bytes_.substr(at_, size);
-        at_ += piece.size();
-        if (piece.size() < size) throw cut_short();
+        auto const piece = bytes_.substr(position_, size);
+        position_ += piece.size();
+        if (piece.size() < size) throw incomplete_input();
         return piece;
     }
-    // What stands before the next CRLF, at most `most` bytes; it is taken too. No CR or LF stands
-    // alone (RFC 9112 §2.2).
-    std::string_view line(std::size_t most) {
-        auto const begin = at_;
-        while (peek() != '\r') must(next() != '\n' && at_ - begin <= most);
-        auto const text = bytes_.substr(begin, at_ - begin);
+    // Reads a line of at most `bytes_max` bytes and its CRLF. Refuses a bare CR or LF (RFC 9112
+    // §2.2).
+    std::string_view line(std::size_t bytes_max) {
+        auto const begin = position_;
+        while (peek() != '\r') require(next() != '\n' && position_ - begin <= bytes_max);
+        auto const text = bytes_.substr(begin, position_ - begin);
         crlf();
         return text;
     }
     void crlf() {
-        must(next() == '\r');
-        must(next() == '\n');
+        require(next() == '\r');
+        require(next() == '\n');
     }
 
   private:
     std::string_view bytes_;
-    std::size_t at_ = 0;
+    std::size_t position_ = 0;
 };
 
 // Field lines up to and with the empty one (RFC 9112 §5).
-std::vector<field> read_fields(reader& from, std::size_t bytes_max, std::size_t count_max) {
-    std::vector<field> all_of_them;
-    auto const begin = from.at();
+std::vector<field> read_fields(reader& input, std::size_t bytes_max, std::size_t count_max) {
+    std::vector<field> result;
+    auto const begin = input.position();
     for (;;) {
-        auto const line = from.line(bytes_max);
-        must(from.at() - begin <= bytes_max);
-        if (line.empty()) return all_of_them;
+        auto const line = input.line(bytes_max);
+        require(input.position() - begin <= bytes_max);
+        if (line.empty()) return result;
         auto const colon = line.find(':');
-        must(colon != line.npos && is_token(line.substr(0, colon)));
+        require(colon != line.npos && is_token(line.substr(0, colon)));
         auto const value = without_ows(line.substr(colon + 1));
-        must(all(value, is_of_value));
-        auto const behind = line.substr(line.find_last_not_of(" \t") + 1);
-        all_of_them.push_back({std::string(line.substr(0, colon)), std::string(value),
-                               behind.find('\t') != behind.npos});
-        must(all_of_them.size() <= count_max);
+        require(all(value, is_value_char));
+        auto const padding = line.substr(line.find_last_not_of(" \t") + 1);
+        result.push_back({std::string(line.substr(0, colon)), std::string(value),
+                          padding.find('\t') != padding.npos});
+        require(result.size() <= count_max);
     }
 }
 
@@ -250,162 +251,165 @@ struct framing {
     std::size_t length = 0;
 };
 
-// RFC 9112 §3.2, §6; where a recipient may choose, DESIGN §4's choice.
-framing judge(message& request, std::size_t body_bytes_max) {
+// RFC 9112 §3.2, §6; where the RFC leaves a choice, the one of api.md §1.
+framing read_framing(message& request, std::size_t body_bytes_max) {
     auto const hosts = values_of(request, "host");
-    must(hosts.size() == 1 || (hosts.empty() && request.minor == '0'));
-    if (!hosts.empty()) must(is_authority(hosts[0]));
+    require(hosts.size() == 1 || (hosts.empty() && request.minor == '0'));
+    if (!hosts.empty()) require(is_authority(hosts[0]));
     if (!request.absolute && !hosts.empty()) request.authority = hosts[0];
 
-    framing how;
+    framing body;
     auto const codings = values_of(request, "transfer-encoding");
     auto const lengths = values_of(request, "content-length");
     // Parsers differ about a tab there: llhttp 8.1 sees no chunks behind "chunked\t".
     for (auto const& each : request.fields)
-        must(!each.tab_behind ||
-             (lower(each.name) != "transfer-encoding" && lower(each.name) != "content-length"));
-    must(codings.size() <= 1 && lengths.size() <= 1 && codings.size() + lengths.size() <= 1);
+        require(!each.trailing_tab ||
+                (lower(each.name) != "transfer-encoding" && lower(each.name) != "content-length"));
+    require(codings.size() <= 1 && lengths.size() <= 1 && codings.size() + lengths.size() <= 1);
     if (!codings.empty()) {
-        must(request.minor == '1' && lower(codings[0]) == "chunked");
-        how.chunked = true;
+        require(request.minor == '1' && lower(codings[0]) == "chunked");
+        body.chunked = true;
     }
     if (!lengths.empty()) {
-        must(!lengths[0].empty() && all(lengths[0], is_digit));
+        require(!lengths[0].empty() && all(lengths[0], is_digit));
         for (char const digit : lengths[0]) {
-            how.length = how.length * 10 + static_cast<std::size_t>(digit - '0');
-            must(how.length <= body_bytes_max);
+            body.length = body.length * 10 + static_cast<std::size_t>(digit - '0');
+            require(body.length <= body_bytes_max);
         }
     }
-    return how;
+    return body;
 }
 
 // ---- chunks (RFC 9112 §7.1)
 
 // *( BWS ";" BWS token [ BWS "=" BWS ( token / quoted-string ) ] ), and white space before the end
-// of the line, which no grammar has and every recipient removes. `text` is the line behind the
+// of the line, which the grammar lacks and every recipient removes. `text` is the line after the
 // size.
-void judge_extensions(std::string_view text) {
-    std::size_t at = 0;
-    auto const spaces = [&] { at = std::min(text.find_first_not_of(" \t", at), text.size()); };
-    auto const is_at = [&](char c) { return at < text.size() && text[at] == c; };
-    auto const token = [&] {
-        must(at < text.size() && is_tchar(text[at]));
-        while (at < text.size() && is_tchar(text[at])) ++at;
+void check_extensions(std::string_view text) {
+    std::size_t position = 0;
+    auto const spaces = [&] {
+        position = std::min(text.find_first_not_of(" \t", position), text.size());
     };
-    while (at < text.size()) {
+    auto const next_is = [&](char c) { return position < text.size() && text[position] == c; };
+    auto const token = [&] {
+        require(position < text.size() && is_tchar(text[position]));
+        while (position < text.size() && is_tchar(text[position])) ++position;
+    };
+    while (position < text.size()) {
         spaces();
-        must(is_at(';'));
-        ++at;
+        require(next_is(';'));
+        ++position;
         spaces();
         token();
         spaces();
-        if (is_at('=')) {
-            ++at;
+        if (next_is('=')) {
+            ++position;
             spaces();
-            if (!is_at('"')) {
+            if (!next_is('"')) {
                 token();
             } else {
-                ++at;
-                while (!is_at('"')) {
-                    if (is_at('\\')) ++at;
-                    must(at < text.size() && is_of_value(text[at]));
-                    ++at;
+                ++position;
+                while (!next_is('"')) {
+                    if (next_is('\\')) ++position;
+                    require(position < text.size() && is_value_char(text[position]));
+                    ++position;
                 }
-                ++at;
+                ++position;
             }
             spaces();
         }
     }
 }
 
-std::string read_chunked(reader& from, std::size_t body_bytes_max) {
+std::string read_chunked(reader& input, std::size_t body_bytes_max) {
     std::string content;
     std::size_t extension_bytes = 0;
     for (;;) {
         std::size_t size = 0;
-        auto const line = from.line(8 + 256);
+        auto const line = input.line(8 + 256);
         auto const digits = std::min<std::size_t>(
             static_cast<std::size_t>(std::find_if_not(line.begin(), line.end(), is_hex) -
                                      line.begin()),
             line.size());
-        must(digits >= 1 && digits <= 8);
+        require(digits >= 1 && digits <= 8);
         size = std::stoul(std::string(line.substr(0, digits)), nullptr, 16);
-        judge_extensions(line.substr(digits));
+        check_extensions(line.substr(digits));
         extension_bytes += line.size() - digits;
-        must(line.size() - digits <= 256 && extension_bytes <= 4096);
-        must(size <= body_bytes_max - content.size());
+        require(line.size() - digits <= 256 && extension_bytes <= 4096);
+        require(size <= body_bytes_max - content.size());
         if (size == 0) break;
-        content += from.take(size);
-        from.crlf();
+        content += input.take(size);
+        input.crlf();
     }
-    read_fields(from, 4096, 32);  // trailers are dropped
+    read_fields(input, 4096, 32);  // trailers are dropped
     return content;
 }
 
 // ---- a message
 
-std::string text_of(message const& request, framing const& how, std::string const& content) {
+std::string text_of(message const& request, framing const& body, std::string const& content) {
     auto const connection = options_of(request, "connection");
     bool const keep = connection.count("close") == 0 &&
                       (request.minor == '1' || connection.count("keep-alive") > 0);
     auto expectations = options_of(request, "expect");
-    bool const waits = expectations.erase("100-continue") > 0 && request.minor == '1';
-    std::string text = request.method + (request.known ? " " : "(other) ") + request.path;
+    bool const expects_continue = expectations.erase("100-continue") > 0 && request.minor == '1';
+    std::string text = request.method + (request.standard_method ? " " : "(other) ") + request.path;
     if (!request.query.empty()) text += "?" + request.query;
     text += " @" + request.authority + " 1." + request.minor + (keep ? " keep" : " close");
-    if (waits) text += " continue";
+    if (expects_continue) text += " continue";
     if (!expectations.empty()) text += " unknown-expectation";
     text += " {";
     for (auto const& each : request.fields)
         text += (text.back() == '{' ? "" : "\n") + each.name + "=" + each.value;
     text += "}";
-    if (how.chunked) return text + " chunked '" + content + "'";
-    return how.length == 0 ? text + " none" : text + " sized '" + content + "'";
+    if (body.chunked) return text + " chunked '" + content + "'";
+    return body.length == 0 ? text + " none" : text + " sized '" + content + "'";
 }
 
-std::string read_message(reader& from, bounds const& limits) {
+std::string read_message(reader& input, bounds const& limits) {
     message request;
-    for (int empty_lines = 0; from.peek() == '\r'; ++empty_lines) {
-        from.crlf();
-        must(empty_lines < 4);
+    for (int empty_lines = 0; input.peek() == '\r'; ++empty_lines) {
+        input.crlf();
+        require(empty_lines < 4);
     }
-    read_request_line(from.line(limits.request_line_bytes_max), request);
-    request.fields = read_fields(from, limits.header_bytes_max, 100);
-    auto const how = judge(request, limits.body_bytes_max);
-    auto const content = how.chunked ? read_chunked(from, limits.body_bytes_max)
-                                     : std::string(from.take(how.length));
-    return text_of(request, how, content);
+    read_request_line(input.line(limits.request_line_bytes_max), request);
+    request.fields = read_fields(input, limits.header_bytes_max, 100);
+    auto const body = read_framing(request, limits.body_bytes_max);
+    auto const content = body.chunked ? read_chunked(input, limits.body_bytes_max)
+                                      : std::string(input.take(body.length));
+    return text_of(request, body, content);
 }
 
 }  // namespace
 
-// user information, another scheme, an empty host: none of them is taken (RFC 9110 §4.2).
+// Refuses user information, other schemes and an empty host (RFC 9110 §4.2).
 target_parts read_target(std::string_view method, std::string_view target) {
-    target_parts made;
-    if (target.empty() || !all(target, is_of_target) || method == "CONNECT") return made;
+    target_parts result;
+    if (target.empty() || !all(target, is_target_char) || method == "CONNECT") return result;
     if (target == "*") {
-        made.valid = method == "OPTIONS";
-        made.path = "*";
-        return made;
+        result.valid = method == "OPTIONS";
+        result.path = "*";
+        return result;
     }
     if (target.front() != '/') {
         auto const scheme_end = target.find("://");
-        if (scheme_end == target.npos) return made;
+        if (scheme_end == target.npos) return result;
         auto const scheme = lower(target.substr(0, scheme_end));
-        if (scheme != "http" && scheme != "https") return made;
+        if (scheme != "http" && scheme != "https") return result;
         target.remove_prefix(scheme_end + 3);
         auto const end = std::min(target.find_first_of("/?"), target.size());
-        made.authority = target.substr(0, end);
-        if (!is_authority(made.authority)) return made;
-        made.absolute = true;
+        result.authority = target.substr(0, end);
+        if (!is_authority(result.authority)) return result;
+        result.absolute = true;
         target.remove_prefix(end);
-        if (target.empty() && method == "OPTIONS") made.path = "*";
+        if (target.empty() && method == "OPTIONS") result.path = "*";
     }
-    auto const mark = std::min(target.find('?'), target.size());
-    if (made.path.empty()) made.path = mark == 0 ? "/" : std::string(target.substr(0, mark));
-    if (mark < target.size()) made.query = target.substr(mark + 1);
-    made.valid = true;
-    return made;
+    auto const question_mark = std::min(target.find('?'), target.size());
+    if (result.path.empty())
+        result.path = question_mark == 0 ? "/" : std::string(target.substr(0, question_mark));
+    if (question_mark < target.size()) result.query = target.substr(question_mark + 1);
+    result.valid = true;
+    return result;
 }
 
 bool is_authority(std::string_view text) {
@@ -420,29 +424,29 @@ bool is_authority(std::string_view text) {
 }
 
 chunked_body read_chunks(std::string_view bytes, std::size_t body_bytes_max) {
-    chunked_body made;
-    reader from(bytes);
+    chunked_body result;
+    reader input(bytes);
     try {
-        made.content = read_chunked(from, body_bytes_max);
-        made.state = chunked_body::state::complete;
-        made.consumed = from.at();
-    } catch (wrong const&) {
-        made.state = chunked_body::state::refused;
-    } catch (cut_short const&) {
+        result.content = read_chunked(input, body_bytes_max);
+        result.state = chunked_body::state::complete;
+        result.consumed = input.position();
+    } catch (syntax_error const&) {
+        result.state = chunked_body::state::refused;
+    } catch (incomplete_input const&) {
     }
-    return made;
+    return result;
 }
 
 reading read_requests(std::string_view bytes, bounds const& limits) {
-    reading all_of_them;
-    reader from(bytes);
+    reading result;
+    reader input(bytes);
     try {
-        for (;;) all_of_them.messages.push_back(read_message(from, limits));
-    } catch (wrong const&) {
-        all_of_them.refused = true;
-    } catch (cut_short const&) {
+        for (;;) result.messages.push_back(read_message(input, limits));
+    } catch (syntax_error const&) {
+        result.refused = true;
+    } catch (incomplete_input const&) {
     }
-    return all_of_them;
+    return result;
 }
 
 }  // namespace latchkey::reference

@@ -1,6 +1,6 @@
-// A second reading of HTTP/1.1 requests to hold the first against: written from RFC 9112, RFC 9110,
-// RFC 3986 and DESIGN §4 alone, it shares no code with src/http. As slow and plain as it likes: it
-// sees all bytes at once and goes through the grammar from top to bottom.
+// Reference parser of HTTP/1.1 requests for differential tests: written from RFC 9112, RFC 9110,
+// RFC 3986 and api.md §1 alone, without code of src/http. Plain and slow: it gets all bytes at once
+// and follows the grammar from top to bottom.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@ struct bounds {
 };
 
 struct reading {
-    // Complete ones, as text: what outcome::messages of wire.hpp has for the same request.
+    // Complete messages as text, in the form of outcome::messages (wire.hpp).
     std::vector<std::string> messages;
-    // What follows them is no beginning of a request. False does not promise that it is one: lines
-    // are judged when they have ended.
+    // The bytes after them cannot begin a request. False does not promise the opposite: lines are
+    // checked when they are complete.
     bool refused = false;
 };
 
 reading read_requests(std::string_view bytes, bounds const& limits = {});
 
-// The parts of a message, for fuzzers that look at one of them only.
+// Parts of a message, for fuzzers of one part.
 struct target_parts {
     bool valid = false;
     std::string path;  // "*" where the request is about the server as a whole

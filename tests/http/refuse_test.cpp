@@ -1,5 +1,5 @@
-// Scripts that are wrong. Each is written in two parts: `sound` is still a possible beginning of a
-// request, and the first byte of `wrong` must bring the refusal, not one later.
+// Invalid scripts in two parts: `valid_prefix` may still begin a request, and the first byte of
+// `invalid_rest` must cause the refusal.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -15,8 +15,8 @@ using base::problem;
 
 struct script {
     std::string_view name;
-    std::string_view sound;
-    std::string_view wrong;
+    std::string_view valid_prefix;
+    std::string_view invalid_rest;
     problem expected = problem::malformed_request;
 };
 
@@ -81,10 +81,24 @@ constexpr script request_lines[] = {
     {"RFC 3986 §3.2.3 a port that is none", "GET http://a:8x/", " HTTP/1.1\r\nHost: a\r\n\r\n"},
     {"RFC 3986 §3.2.2 an address that is none", "GET http://[::g]/",
      " HTTP/1.1\r\nHost: a\r\n\r\n"},
-    {"RFC 9112 §3.2.3 CONNECT, authority form", "CONNECT ", "a:443 HTTP/1.1\r\nHost: a\r\n\r\n"},
-    {"RFC 9112 §3.2.3 authority form that begins like a scheme", "CONNECT host:443",
+    {"RFC 9110 §9.3.6 CONNECT to a host", "CONNECT a:443 HTTP/1.1\r", "\nHost: a\r\n\r\n",
+     problem::method_not_allowed},
+    {"RFC 9110 §9.3.6 CONNECT to a host that begins like a scheme", "CONNECT http:443 HTTP/1.1\r",
+     "\nHost: a\r\n\r\n", problem::method_not_allowed},
+    {"RFC 9110 §9.3.6 CONNECT to an address", "CONNECT [::1]:443 HTTP/1.1\r", "\nHost: a\r\n\r\n",
+     problem::method_not_allowed},
+    {"RFC 9110 §9.3.6 CONNECT over HTTP/2.0", "CONNECT a:443 HTTP/2.0\r", "\nHost: a\r\n\r\n",
+     problem::http_version_not_supported},
+    {"RFC 9110 §9.3.6 CONNECT without a port", "CONNECT a", " HTTP/1.1\r\nHost: a\r\n\r\n"},
+    {"RFC 9110 §9.3.6 CONNECT with an empty port", "CONNECT a:", " HTTP/1.1\r\nHost: a\r\n\r\n"},
+    {"RFC 9110 §9.3.6 CONNECT to port 0", "CONNECT a:00", " HTTP/1.1\r\nHost: a\r\n\r\n"},
+    {"RFC 9110 §9.3.6 CONNECT to port 65536", "CONNECT a:65536", " HTTP/1.1\r\nHost: a\r\n\r\n"},
+    {"RFC 9110 §9.3.6 CONNECT to an address without a port", "CONNECT [::1]",
      " HTTP/1.1\r\nHost: a\r\n\r\n"},
-    {"RFC 9110 §9.3.6 CONNECT, origin form", "CONNECT / HTTP/1.1\r", "\nHost: a\r\n\r\n"},
+    {"RFC 9110 §9.3.6 CONNECT, origin form", "CONNECT /", " HTTP/1.1\r\nHost: a\r\n\r\n"},
+    {"RFC 9110 §9.3.6 CONNECT, absolute form", "CONNECT http://a:443/",
+     " HTTP/1.1\r\nHost: a\r\n\r\n"},
+    {"RFC 9112 §3.2.3 the authority form on GET", "GET ", "a:443 HTTP/1.1\r\nHost: a\r\n\r\n"},
     {"RFC 9112 §3.2.4 asterisk on GET", "GET * HTTP/1.1\r", "\nHost: a\r\n\r\n"},
     {"RFC 9112 §3.2.4 more than an asterisk", "OPTIONS */a", " HTTP/1.1\r\nHost: a\r\n\r\n"},
     {"RFC 9112 §2.3 lower case", "GET / ", "http/1.1\r\n"},
@@ -93,7 +107,6 @@ constexpr script request_lines[] = {
     {"RFC 9112 §2.3 two digits", "GET / HTTP/1.1", "0\r\n"},
     {"RFC 9112 §2.3 a comma", "GET / HTTP/1", ",1\r\n"},
     {"RFC 9112 §2.3 no digit", "GET / HTTP/", "x.1\r\n"},
-    {"HTTP/1.2", "GET / HTTP/1.2\r", "\nHost: a\r\n\r\n", problem::http_version_not_supported},
     {"HTTP/0.9 by name", "GET / HTTP/0.9\r", "\n\r\n", problem::http_version_not_supported},
     {"HTTP/3.0", "GET / HTTP/3.0\r", "\n\r\n", problem::http_version_not_supported},
     {"RFC 9113 §3.4 the preface of HTTP/2", "PRI * HTTP/2.0\r", "\n\r\nSM\r\n\r\n",
@@ -204,7 +217,7 @@ constexpr script framings[] = {
      "\n\r\n"},
     {"RFC 9112 §6.1 repeated with another",
      POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r", "\n\r\n"},
-    // llhttp 8.1.0 does not take the tab for white space here and would see no chunks at all.
+    // llhttp 8.1.0 does not treat the tab as white space here and would see no chunks.
     {"white space that llhttp reads otherwise", POST "Transfer-Encoding: chunked\t\r\n\r", "\n"},
     {"white space that llhttp refuses", POST "Content-Length: 1\t\r\n\r", "\na"},
     {"a body beyond the limit", POST "Content-Length: 33\r\n\r", "\n", problem::body_too_large},
@@ -219,11 +232,11 @@ template <std::size_t Count>
 void expect_refusals(script const (&table)[Count]) {
     for (auto const& one : table) {
         SCOPED_TRACE(one.name);
-        auto const bytes = std::string(one.sound).append(one.wrong);
-        auto const result = run_every_way(bytes, small_limits);
+        auto const bytes = std::string(one.valid_prefix).append(one.invalid_rest);
+        auto const result = run_all_splits(bytes, small_limits);
         EXPECT_EQ(base::describe(result.problem).name, base::describe(one.expected).name)
             << result.detail;
-        EXPECT_EQ(result.shown, one.sound.size() + 1) << "refused at another byte";
+        EXPECT_EQ(result.bytes_fed, one.valid_prefix.size() + 1) << "refused at another byte";
     }
 }
 
@@ -240,17 +253,17 @@ TEST(refuse, framings) {
     expect_refusals(framings);
 }
 
-// RFC 9110 §5.5, §5.6.2, RFC 3986: the classes of all 256 bytes, in each place.
-TEST(refuse, every_byte_in_every_place) {
+// RFC 9110 §5.5, §5.6.2, RFC 3986: all 256 bytes in each element.
+TEST(refuse, every_byte_in_every_element) {
     constexpr std::string_view alphanumeric =
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     for (int value = 0; value < 256; ++value) {
         auto const byte = static_cast<char>(value);
-        auto const in = [byte](std::string_view set) {
+        auto const is_in = [byte](std::string_view set) {
             return set.find(byte) != std::string_view::npos;
         };
         auto const name = std::string("GET / HTTP/1.1\r\nHost: a\r\nx") + byte + "y: z\r\n\r\n";
-        EXPECT_EQ(run(name, {}, {}).refused(), !in(alphanumeric) && !in(":!#$%&'*+-.^_`|~"))
+        EXPECT_EQ(run(name, {}, {}).refused(), !is_in(alphanumeric) && !is_in(":!#$%&'*+-.^_`|~"))
             << value;
         for (std::size_t place = 0; place < 20; ++place) {
             auto const text = std::string("GET / HTTP/1.1\r\nHost: a\r\nX: ") +
@@ -259,25 +272,40 @@ TEST(refuse, every_byte_in_every_place) {
                 << value << " at " << place;
         }
         auto const target = std::string("GET /x") + byte + "y HTTP/1.1\r\nHost: a\r\n\r\n";
-        EXPECT_EQ(run(target, {}, {}).refused(), !in(alphanumeric) && !in("-._~%:/?[]@!$&'()*+,;="))
+        EXPECT_EQ(run(target, {}, {}).refused(),
+                  !is_in(alphanumeric) && !is_in("-._~%:/?[]@!$&'()*+,;="))
             << value;
         auto const host = std::string("GET / HTTP/1.1\r\nHost: x") + byte + "1\r\n\r\n";
-        EXPECT_EQ(run(host, {}, {}).refused(), !in(alphanumeric) && !in("-._~!$&'()*+,;=:"))
+        EXPECT_EQ(run(host, {}, {}).refused(), !is_in(alphanumeric) && !is_in("-._~!$&'()*+,;=:"))
             << value;
     }
 }
 
 TEST(refuse, stays_refused) {
-    settings const limits;
-    parser on(limits);
+    size_limits const limits;
+    parser subject(limits);
     request head;
-    framing how;
-    EXPECT_EQ(on.read_head("GET /\r", head, how).state, step::state::refused);
-    auto const again = on.read_head("GET /\r\n\r\n", head, how);
-    EXPECT_EQ(again.state, step::state::refused);
+    framing delivery;
+    EXPECT_EQ(subject.read_head("GET /\r", head, delivery).state, step::progress::refused);
+    auto const again = subject.read_head("GET /\r\n\r\n", head, delivery);
+    EXPECT_EQ(again.state, step::progress::refused);
     EXPECT_EQ(again.problem, problem::malformed_request);
-    on.next();
-    EXPECT_EQ(on.read_head("GET / HTTP/1.0\r\n\r\n", head, how).state, step::state::complete);
+    subject.next();
+    EXPECT_EQ(subject.read_head("GET / HTTP/1.0\r\n\r\n", head, delivery).state,
+              step::progress::complete);
+}
+
+TEST(refuse, names_folded_lines_in_the_detail) {
+    size_limits const limits;
+    for (std::string const blank : {" ", "\t"}) {
+        auto const text = "GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n" + blank + "b\r\n\r\n";
+        parser reader(limits);
+        request head;
+        framing delivery;
+        auto const result = reader.read_head(text, head, delivery);
+        EXPECT_EQ(result.problem, problem::malformed_request);
+        EXPECT_NE(result.detail.find("folded"), std::string_view::npos) << result.detail;
+    }
 }
 
 }  // namespace

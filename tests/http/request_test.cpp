@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "http/kept_request.hpp"
 #include "http/parser.hpp"
 
 namespace latchkey::http {
@@ -31,20 +32,20 @@ TEST(request, finds_known_fields_in_any_case) {
         {"X-API-Key", field_name::x_api_key},
     };
     EXPECT_EQ(std::size(names), static_cast<std::size_t>(field_name::count_));
-    for (auto const& [name, known] : names) {
+    for (auto const& [name, id] : names) {
         std::string upper;
         std::string lower;
         for (char const byte : name) {
             upper.push_back(static_cast<char>(std::toupper(byte)));
             lower.push_back(static_cast<char>(std::tolower(byte)));
         }
-        EXPECT_EQ(field_name_of(name), known) << name;
-        EXPECT_EQ(field_name_of(upper), known) << name;
-        EXPECT_EQ(field_name_of(lower), known) << name;
+        EXPECT_EQ(field_name_of(name), id) << name;
+        EXPECT_EQ(field_name_of(upper), id) << name;
+        EXPECT_EQ(field_name_of(lower), id) << name;
         // Another byte anywhere makes it another name.
-        for (std::size_t at = 0; at < name.size(); ++at) {
+        for (std::size_t index = 0; index < name.size(); ++index) {
             auto other = std::string(name);
-            other[at] = '~';
+            other[index] = '~';
             EXPECT_EQ(field_name_of(other), field_name::unknown) << other;
         }
         EXPECT_EQ(field_name_of(std::string(name) + "x"), field_name::unknown);
@@ -63,7 +64,7 @@ TEST(request, keeps_the_first_and_counts_all) {
     EXPECT_EQ(one.find(field_name::expect), std::nullopt);
     EXPECT_EQ(one.count(field_name::expect), 0u);
     EXPECT_EQ(one.fields().size(), 3u);
-    EXPECT_EQ(one.fields()[2].known, field_name::accept);
+    EXPECT_EQ(one.fields()[2].id, field_name::accept);
     one.clear();
     EXPECT_EQ(one.find(field_name::accept), std::nullopt);
     EXPECT_TRUE(one.fields().empty());
@@ -88,22 +89,31 @@ std::vector<std::string> all_views(request const& one) {
     return views;
 }
 
-TEST(request, follows_its_bytes) {
-    settings const limits;
+TEST(request, is_kept_when_its_bytes_go) {
+    size_limits const limits;
     for (std::string const head :
          {"GET /a?b HTTP/1.1\r\nHost: h\r\nX:\r\nY: z\r\n\r\n",
           "GET http://h HTTP/1.1\r\nHost: i\r\n\r\n",
           "OPTIONS http://h HTTP/1.1\r\nHost: i\r\n\r\n", "OPTIONS * HTTP/1.0\r\n\r\n"}) {
         std::string storage = head + std::string(100, '.');
-        parser on(limits);
+        parser subject(limits);
         request one;
-        framing how;
-        ASSERT_EQ(on.read_head({storage.data(), head.size()}, one, how).state,
-                  step::state::complete);
-        auto const before = all_views(one);
-        storage.replace(0, head.size() + 7, std::string(7, '!') + head);
-        one.rebase(7);
-        EXPECT_EQ(all_views(one), before);
+        framing delivery;
+        ASSERT_EQ(subject.read_head({storage.data(), head.size()}, one, delivery).state,
+                  step::progress::complete);
+        auto const expected = all_views(one);
+        kept_request copy;
+        copy.keep(one);
+        storage.assign(storage.size(), '!');
+        request restored;
+        restored.add("X-Earlier", "request", field_name::unknown);
+        copy.restore(restored);
+        EXPECT_EQ(all_views(restored), expected);
+        EXPECT_EQ(restored.method, one.method);
+        EXPECT_EQ(restored.minor_version, one.minor_version);
+        for (int name = 0; name < static_cast<int>(field_name::count_); ++name)
+            EXPECT_EQ(restored.count(static_cast<field_name>(name)),
+                      one.count(static_cast<field_name>(name)));
     }
 }
 

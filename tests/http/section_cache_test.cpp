@@ -1,5 +1,5 @@
-// That a section is taken over where it is the same, and only there. That it then means the same as
-// one that is read, run_every_way (wire.hpp) shows for every script of this folder.
+// A cached section is used where the bytes are equal, and only there. run_all_splits (wire.hpp) checks
+// for every script of this folder that its meaning is that of a parsed one.
 #include "http/section_cache.hpp"
 
 #include <gtest/gtest.h>
@@ -26,52 +26,51 @@ std::string request_with(std::string const& section) {
 }
 
 // A connection of a worker.
-struct reader {
-    explicit reader(section_cache& sections, settings with = {})
-        : limits(with), in(limits, &sections) {}
+struct test_connection {
+    explicit test_connection(section_cache& sections, size_limits initial_limits = {})
+        : limits(initial_limits), subject(limits, &sections) {}
 
-    // What came of it: the agent, or the refusal.
-    std::string read(std::string bytes_that_came) {
-        bytes = std::move(bytes_that_came);
-        auto const step = in.read_head(bytes, head, how);
-        if (step.state == step::state::incomplete) return "incomplete";
-        in.next();
-        if (step.state == step::state::refused)
+    // The User-Agent that was read, or the refusal's name.
+    std::string read(std::string input) {
+        bytes = std::move(input);
+        auto const step = subject.read_head(bytes, head, delivery);
+        if (step.state == step::progress::incomplete) return "incomplete";
+        subject.next();
+        if (step.state == step::progress::refused)
             return std::string(base::describe(step.problem).name);
         EXPECT_EQ(step.consumed, bytes.size());
         return std::string(head.find(field_name::user_agent).value_or("no agent"));
     }
 
-    settings limits;
-    parser in;
+    size_limits limits;
+    parser subject;
     request head;
-    framing how;
-    std::string bytes;  // what the request shows
+    framing delivery;
+    std::string bytes;  // the request's views point here
 };
 
-// The cache is made to believe that the section names another agent than it does, so that one can
-// see who was asked.
-void mislead(section_cache& sections, std::string const& section) {
-    settings const limits;
+// Inserts the section with a falsified User-Agent, so that a test sees whether the cache answered.
+void insert_marked_section(section_cache& sections, std::string const& section) {
+    size_limits const limits;
     parser plain(limits);
     request head;
-    framing how;
+    framing delivery;
     auto const bytes = request_with(section);
-    ASSERT_EQ(plain.read_head(bytes, head, how).state, step::state::complete);
+    ASSERT_EQ(plain.read_head(bytes, head, delivery).state, step::progress::complete);
     request other;
-    auto const at = bytes.size() - section.size();
+    auto const offset = bytes.size() - section.size();
     for (auto const& each : head.fields())
         other.add(each.name,
-                  each.known == field_name::user_agent ? each.value.substr(0, 1) : each.value);
+                  each.id == field_name::user_agent ? each.value.substr(0, 1) : each.value);
     other.authority = head.authority;
-    section_cache::place place = 0;
-    sections.keep(place, std::string_view(bytes).substr(at), other, how);
+    section_cache::slot slot = 0;
+    sections.insert(slot, std::string_view(bytes).substr(offset), other, delivery);
 }
 
-TEST(section_cache, answers_for_a_section_that_was_read_before) {
+TEST(section_cache, is_used_for_a_repeated_section) {
     auto const sections = std::make_unique<section_cache>();
-    mislead(*sections, section_with(key_a));
-    reader one(*sections);
+    insert_marked_section(*sections, section_with(key_a));
+    test_connection one(*sections);
     EXPECT_EQ(one.read(request_with(section_with(key_a))), "probe/1") << "its first is read";
     EXPECT_EQ(one.read(request_with(section_with(key_a))), "p") << "its second is not";
     EXPECT_EQ(one.head.path, "/api/v1/users/7");
@@ -87,7 +86,7 @@ std::string_view bytes_of(section_cache const& sections) {
     return {reinterpret_cast<char const*>(&sections), sizeof sections};
 }
 
-TEST(section_cache, shows_the_key_that_came_and_keeps_none) {
+TEST(section_cache, returns_the_received_key_and_stores_none) {
     std::tuple<std::string, field_name, std::string> const ways[] = {
         {"Authorization: Bearer ", field_name::authorization, "Bearer "},
         {"X-API-Key: ", field_name::x_api_key, ""}};
@@ -96,128 +95,132 @@ TEST(section_cache, shows_the_key_that_came_and_keeps_none) {
             return "Host: api.example.com\r\n" + line + key + "\r\nUser-Agent: probe/1\r\n\r\n";
         };
         auto const sections = std::make_unique<section_cache>();
-        mislead(*sections, bytes_with(key_a));
-        reader one(*sections);
+        insert_marked_section(*sections, bytes_with(key_a));
+        test_connection one(*sections);
         EXPECT_EQ(one.read(request_with(bytes_with(key_a))), "probe/1");
         for (auto const& key : {key_a, key_b, key_a}) {
             EXPECT_EQ(one.read(request_with(bytes_with(key))), "p") << "whatever key came first";
             EXPECT_EQ(one.head.find(name), scheme + key);
         }
-        reader two(*sections);  // of a client with another key: they share the entry
+        test_connection two(*sections);  // of a client with another key: they share the entry
         EXPECT_EQ(two.read(request_with(bytes_with(key_b))), "probe/1");
         EXPECT_EQ(two.read(request_with(bytes_with(key_b))), "p");
 
         auto const all = bytes_of(*sections);
         EXPECT_NE(all.find("Host: api.example.com"), all.npos);
         for (auto const& key : {key_a, key_b})
-            for (std::size_t at = 0; at + 8 <= key.size(); ++at)
-                EXPECT_EQ(all.find(key.substr(at, 8)), all.npos) << "a piece of a key is kept";
+            for (std::size_t offset = 0; offset + 8 <= key.size(); ++offset)
+                EXPECT_EQ(all.find(key.substr(offset, 8)), all.npos) << "a piece of a key is kept";
     }
 }
 
-// Each is read, whatever the cache says.
-TEST(section_cache, is_not_asked_where_anything_differs) {
-    auto const read_after_the_known = [&](std::string const& bytes, settings limits = {}) {
+// Each of these is parsed, in spite of the cached entry.
+TEST(section_cache, is_not_used_where_any_byte_differs) {
+    auto const read_after_cached = [&](std::string const& bytes, size_limits limits = {}) {
         auto const sections = std::make_unique<section_cache>();
-        mislead(*sections, section_with(key_a));
-        reader one(*sections);
+        insert_marked_section(*sections, section_with(key_a));
+        test_connection one(*sections);
         EXPECT_EQ(one.read(request_with(section_with(key_a))), "probe/1");
         EXPECT_EQ(one.read(request_with(section_with(key_a))), "p");
         one.limits = limits;
         return one.read(bytes);
     };
-    auto const known = section_with(key_a);
-    for (std::size_t at = 0; at < known.size(); ++at) {
-        auto changed = known;
-        bool const secret = at >= known.find(key_a) && at < known.find(key_a) + key_a.size();
-        changed[at] = secret ? ' ' : static_cast<char>(changed[at] ^ 1);
-        EXPECT_NE(read_after_the_known(request_with(changed)), "p") << "at byte " << at;
+    auto const cached_bytes = section_with(key_a);
+    for (std::size_t offset = 0; offset < cached_bytes.size(); ++offset) {
+        auto changed = cached_bytes;
+        bool const secret =
+            offset >= cached_bytes.find(key_a) && offset < cached_bytes.find(key_a) + key_a.size();
+        changed[offset] = secret ? ' ' : static_cast<char>(changed[offset] ^ 1);
+        EXPECT_NE(read_after_cached(request_with(changed)), "p") << "at byte " << offset;
         if (!secret) continue;
-        for (char const wrong : {'\r', '\n', '\0', '\x7f', '\x1f'}) {
-            changed[at] = wrong;
-            EXPECT_EQ(read_after_the_known(request_with(changed)), "malformed_request")
-                << "at byte " << at;
+        for (char const invalid_rest : {'\r', '\n', '\0', '\x7f', '\x1f'}) {
+            changed[offset] = invalid_rest;
+            EXPECT_EQ(read_after_cached(request_with(changed)), "malformed_request")
+                << "at byte " << offset;
         }
-        changed[at] = '\xe9';
-        EXPECT_EQ(read_after_the_known(request_with(changed)), "probe/1") << "at byte " << at;
+        changed[offset] = '\xe9';
+        EXPECT_EQ(read_after_cached(request_with(changed)), "probe/1") << "at byte " << offset;
     }
-    EXPECT_EQ(read_after_the_known(request_with(section_with(key_a + "x"))), "probe/1");
-    EXPECT_EQ(read_after_the_known(request_with(section_with(key_a.substr(1)))), "probe/1");
-    for (std::size_t size = 0; size < known.size(); ++size)
-        EXPECT_EQ(read_after_the_known(request_with(known.substr(0, size))), "incomplete");
+    EXPECT_EQ(read_after_cached(request_with(section_with(key_a + "x"))), "probe/1");
+    EXPECT_EQ(read_after_cached(request_with(section_with(key_a.substr(1)))), "probe/1");
+    for (std::size_t size = 0; size < cached_bytes.size(); ++size)
+        EXPECT_EQ(read_after_cached(request_with(cached_bytes.substr(0, size))), "incomplete");
 
-    EXPECT_EQ(read_after_the_known("GET / HTTP/1.0\r\n" + known), "probe/1");
-    EXPECT_EQ(read_after_the_known("GET http://other/ HTTP/1.1\r\n" + known), "probe/1");
-    EXPECT_EQ(read_after_the_known("PROPFIND / HTTP/1.1\r\n" + known), "probe/1");
-    EXPECT_EQ(read_after_the_known("BREW / HTTP/1.1\r\n" + known), "method_not_implemented");
-    EXPECT_EQ(read_after_the_known("GET / HTTP/1.1 \r\n" + known), "malformed_request");
+    EXPECT_EQ(read_after_cached("GET / HTTP/1.0\r\n" + cached_bytes), "probe/1");
+    EXPECT_EQ(read_after_cached("GET http://other/ HTTP/1.1\r\n" + cached_bytes), "probe/1");
+    EXPECT_EQ(read_after_cached("PROPFIND / HTTP/1.1\r\n" + cached_bytes), "probe/1");
+    EXPECT_EQ(read_after_cached("BREW / HTTP/1.1\r\n" + cached_bytes), "method_not_implemented");
+    EXPECT_EQ(read_after_cached("GET / HTTP/1.1 \r\n" + cached_bytes), "malformed_request");
     // A reload has made the bound tighter.
-    EXPECT_EQ(read_after_the_known(request_with(known), {.header_bytes_max = known.size() - 1}),
+    EXPECT_EQ(read_after_cached(request_with(cached_bytes),
+                                {.header_bytes_max = cached_bytes.size() - 1}),
               "headers_too_large");
-    EXPECT_EQ(read_after_the_known(request_with(known), {.header_bytes_max = known.size()}), "p");
+    EXPECT_EQ(
+        read_after_cached(request_with(cached_bytes), {.header_bytes_max = cached_bytes.size()}),
+        "p");
 }
 
-// What comes in pieces is read as far as it is there, and then to its end.
-TEST(section_cache, goes_on_with_a_section_that_has_begun) {
+// A section of which some bytes were parsed is parsed to its end.
+TEST(section_cache, parses_a_section_of_which_bytes_were_read) {
     auto const sections = std::make_unique<section_cache>();
-    mislead(*sections, section_with(key_a));
+    insert_marked_section(*sections, section_with(key_a));
     auto const bytes = request_with(section_with(key_a));
     auto const begin = bytes.size() - section_with(key_a).size();
     for (std::size_t size = 1; size < bytes.size(); ++size) {
-        reader one(*sections);
+        test_connection one(*sections);
         EXPECT_EQ(one.read(bytes), "probe/1");
-        auto const first = one.in.read_head(bytes.substr(0, size), one.head, one.how);
-        EXPECT_EQ(first.state, step::state::incomplete);
+        auto const first = one.subject.read_head(bytes.substr(0, size), one.head, one.delivery);
+        EXPECT_EQ(first.state, step::progress::incomplete);
         EXPECT_EQ(one.read(bytes), size <= begin ? "p" : "probe/1") << size;
     }
 }
 
-TEST(section_cache, holds_the_length_of_a_body_against_the_bound) {
+TEST(section_cache, checks_the_body_length_of_a_cached_section) {
     auto const sections = std::make_unique<section_cache>();
     auto const bytes = "POST /api/v1/users HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n";
-    for (std::size_t const most : {std::size_t{3}, std::size_t{2}}) {
-        reader one(*sections, {.body_bytes_max = most});
+    for (std::size_t const bytes_max : {std::size_t{3}, std::size_t{2}}) {
+        test_connection one(*sections, {.body_bytes_max = bytes_max});
         for (int i = 0; i < 3; ++i)
-            EXPECT_EQ(one.read(bytes), most == 3 ? "no agent" : "body_too_large");
+            EXPECT_EQ(one.read(bytes), bytes_max == 3 ? "no agent" : "body_too_large");
     }
-    reader one(*sections);
+    test_connection one(*sections);
     for (int i = 0; i < 3; ++i) {
-        EXPECT_EQ(one.in.read_head(bytes, one.head, one.how).state, step::state::complete);
-        EXPECT_EQ(one.how.content_length, 3u);
+        EXPECT_EQ(one.subject.read_head(bytes, one.head, one.delivery).state,
+                  step::progress::complete);
+        EXPECT_EQ(one.delivery.content_length, 3u);
         std::string body;
-        auto const rest = one.in.read_body("abcdef", body);
-        EXPECT_EQ(rest.state, step::state::complete);
+        auto const rest = one.subject.read_body("abcdef", body);
+        EXPECT_EQ(rest.state, step::progress::complete);
         EXPECT_EQ(rest.consumed, 3u);
         EXPECT_EQ(body, "abc");
-        one.in.next();
+        one.subject.next();
     }
 }
 
-// A section means something else behind each of these, so nothing is learned from them.
-TEST(section_cache, learns_nothing_from_an_unusual_request_line) {
+// After each of these request lines a section has another meaning, so it must not be cached.
+TEST(section_cache, stores_nothing_after_an_unusual_request_line) {
     std::pair<std::string, std::string> const first[] = {
         {"GET / HTTP/1.0\r\n", "User-Agent: probe/1\r\n\r\n"},
         {"GET http://other.example/ HTTP/1.1\r\n", "Host: a\r\nUser-Agent: probe/1\r\n\r\n"},
         {"PROPFIND / HTTP/1.1\r\n", "Host: a\r\nUser-Agent: probe/1\r\n\r\n"}};
     for (auto const& [line, section] : first) {
         auto const sections = std::make_unique<section_cache>();
-        reader one(*sections);
+        test_connection one(*sections);
         EXPECT_EQ(one.read(line + section), "probe/1");
         EXPECT_EQ(bytes_of(*sections).find("probe/1"), std::string_view::npos) << line;
         auto const host = section.starts_with("Host");
-        EXPECT_EQ(one.read("GET / HTTP/1.1\r\n" + section),
-                  host ? "probe/1" : "malformed_request");
+        EXPECT_EQ(one.read("GET / HTTP/1.1\r\n" + section), host ? "probe/1" : "malformed_request");
         if (host) {
             EXPECT_EQ(one.head.authority, "a");
         }
     }
 }
 
-// Kept or not, seen by whether any trace of it is in the cache.
-TEST(section_cache, keeps_no_section_that_it_must_not) {
-    auto const kept = [](std::string const& section) {
+// Cached or not: looks for the bytes in the cache's memory.
+TEST(section_cache, stores_only_cacheable_sections) {
+    auto const is_cached = [](std::string const& section) {
         auto const sections = std::make_unique<section_cache>();
-        reader one(*sections);
+        test_connection one(*sections);
         one.read(request_with(section));
         return bytes_of(*sections).find("Accept-Language: here") != std::string_view::npos;
     };
@@ -226,38 +229,49 @@ TEST(section_cache, keeps_no_section_that_it_must_not) {
          {"", "X-API-Key: abc\r\n", "X-API-Key:\r\n", "Authorization: bEARER abc\r\n",
           "Content-Length: 3\r\n", "Expect: 100-continue\r\n", "Connection: close\r\n",
           "Accept: a\r\nAccept: b\r\n", "SEC-Fetch-Mode: cors\r\n", "Origin: https://a\r\n"})
-        EXPECT_TRUE(kept(begin + rest + "\r\n")) << rest;
+        EXPECT_TRUE(is_cached(begin + rest + "\r\n")) << rest;
     for (std::string const rest :
          {"X-API-Key: abc\r\nX-API-Key: abc\r\n",
           "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n",
-          "Authorization: Digest abc\r\n", "Referer: https://a/?api_key=b\r\n",
-          "X-Forwarded-Uri: /?api_key=b\r\n", "Api-Key: a\r\n", "X-Gitlab-Token: a\r\n",
-          "X-Forwarded-Authorization: Bearer a\r\n", "Second: a\r\n",
+          "Authorization: Digest abc\r\n",
+          "Referer: https://a/?api_key=b\r\n",
+          "X-Forwarded-Uri: /?api_key=b\r\n",
+          "Api-Key: a\r\n",
+          "X-Gitlab-Token: a\r\n",
+          "X-Forwarded-Authorization: Bearer a\r\n",
+          "Second: a\r\n",
           "X-API-Key: a\r\nAuthorization: Bearer b\r\n",
-          "X-API-Key: a b\r\n", "X-API-Key: \xe9\r\n", "Authorization: Basic YTpi\r\n",
-          "Authorization: Bearer\r\n", "Authorization: Bearer\tabc\r\n",
-          "Authorization: Bearer  abc\r\n", "Authorization: Bearer a b\r\n",
-          "Authorization: Bearerabc\r\n", "cOOKIE: a=b\r\n", "Proxy-Authorization: Basic YTpi\r\n",
-          "Idempotency-Key: a\r\n", "X-Request-Id: a\r\n",
+          "X-API-Key: a b\r\n",
+          "X-API-Key: \xe9\r\n",
+          "Authorization: Basic YTpi\r\n",
+          "Authorization: Bearer\r\n",
+          "Authorization: Bearer\tabc\r\n",
+          "Authorization: Bearer  abc\r\n",
+          "Authorization: Bearer a b\r\n",
+          "Authorization: Bearerabc\r\n",
+          "cOOKIE: a=b\r\n",
+          "Proxy-Authorization: Basic YTpi\r\n",
+          "Idempotency-Key: a\r\n",
+          "X-Request-Id: a\r\n",
           "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n",
           "Transfer-Encoding: chunked\r\n"})
-        EXPECT_FALSE(kept(begin + rest + "\r\n")) << rest;
+        EXPECT_FALSE(is_cached(begin + rest + "\r\n")) << rest;
 
     std::string many;
-    for (std::size_t i = 2; i < known_section::fields_max; ++i) many += "DNT: 1\r\n";
-    EXPECT_TRUE(kept(begin + many + "\r\n"));
-    EXPECT_FALSE(kept(begin + many + "DNT: 1\r\n\r\n"));
-    std::string const longest(known_section::bytes_max - begin.size() - 8, 'v');
-    EXPECT_TRUE(kept(begin + "Via: " + longest.substr(1) + "\r\n\r\n"));
-    EXPECT_FALSE(kept(begin + "Via: " + longest + "\r\n\r\n"));
+    for (std::size_t i = 2; i < cached_section::fields_max; ++i) many += "DNT: 1\r\n";
+    EXPECT_TRUE(is_cached(begin + many + "\r\n"));
+    EXPECT_FALSE(is_cached(begin + many + "DNT: 1\r\n\r\n"));
+    std::string const longest(cached_section::bytes_max - begin.size() - 8, 'v');
+    EXPECT_TRUE(is_cached(begin + "Via: " + longest.substr(1) + "\r\n\r\n"));
+    EXPECT_FALSE(is_cached(begin + "Via: " + longest + "\r\n\r\n"));
 }
 
-// More clients than there is room: each is read right, whoever was there before.
-TEST(section_cache, gives_a_place_to_whoever_came_last) {
+// More clients than entries: each is read correctly.
+TEST(section_cache, replaces_the_entry_of_an_earlier_client) {
     auto const sections = std::make_unique<section_cache>();
-    std::vector<std::unique_ptr<reader>> all;
-    for (std::size_t i = 0; i < 4 * section_cache::entries; ++i)
-        all.push_back(std::make_unique<reader>(*sections));
+    std::vector<std::unique_ptr<test_connection>> all;
+    for (std::size_t i = 0; i < 4 * section_cache::entry_count; ++i)
+        all.push_back(std::make_unique<test_connection>(*sections));
     for (int round = 0; round < 3; ++round)
         for (std::size_t i = 0; i < all.size(); ++i) {
             auto const agent = "agent/" + std::to_string(i);

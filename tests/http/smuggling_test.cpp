@@ -1,6 +1,6 @@
-// Every published way to make two parsers read one byte string as different requests, each by its
-// name: it is refused, or it is what the RFCs say and nothing else, however it is cut; and the
-// second reading (reference.hpp) agrees. refuse_test.cpp has the first wrong byte of each element.
+// Published request smuggling attacks, each by its name: refused, or read exactly as the RFCs say,
+// in every split, and the reference parser (reference.hpp) agrees. refuse_test.cpp covers the first
+// invalid byte of each element.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -11,13 +11,13 @@
 namespace latchkey::http {
 namespace {
 
-struct trick {
+struct attack {
     std::string_view name;
     std::string_view bytes;
-    std::string_view told = "refused malformed_request\n";
+    std::string_view expected = "refused malformed_request\n";
 };
 
-// With their NULs.
+// Keeps NULs in the text.
 template <std::size_t Size>
 constexpr std::string_view all_of(char const (&text)[Size]) {
     return {text, Size - 1};
@@ -27,12 +27,12 @@ constexpr std::string_view all_of(char const (&text)[Size]) {
 #define POST "POST / HTTP/1.1\r\nHost: a\r\n"
 #define CHUNKED POST "Transfer-Encoding: chunked\r\n\r\n"
 #define CHUNKS "3\r\nabc\r\n0\r\n\r\n"
-// What a smuggler wants to be a request, or not to be one.
+// The request that an attacker smuggles.
 #define SECRET "GET /secret HTTP/1.1\r\nHost: a\r\n\r\n"
 
-// Content-Length and Transfer-Encoding, of which each of two parsers takes another: CL.TE, TE.CL,
-// TE.TE (Linhart et al. 2005; Kettle, "HTTP Desync Attacks", 2019, and the tool of it).
-constexpr trick framing_twice[] = {
+// Content-Length and Transfer-Encoding, where two parsers each use another one: CL.TE, TE.CL, TE.TE
+// (Linhart et al. 2005; Kettle, "HTTP Desync Attacks", 2019, and its tool).
+constexpr attack framing_twice[] = {
     {"CL.TE", all_of(POST "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG")},
     {"TE.CL", all_of(POST "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n" CHUNKS SECRET)},
     {"TE.0, length 0 beside chunks",
@@ -78,8 +78,8 @@ constexpr trick framing_twice[] = {
             "chunked\r\n\r\n" CHUNKS)},
 };
 
-// A field that framing goes by, written so that some see it and others do not.
-constexpr trick hidden_fields[] = {
+// A framing field that only some parsers recognise.
+constexpr attack hidden_fields[] = {
     {"a space before the colon", all_of(POST "Transfer-Encoding : chunked\r\n\r\n" CHUNKS)},
     {"a tab before the colon", all_of(POST "Content-Length\t: 3\r\n\r\nabc")},
     {"a space before the name", all_of(POST "X: y\r\n Transfer-Encoding: chunked\r\n\r\n" CHUNKS)},
@@ -138,8 +138,8 @@ constexpr trick hidden_fields[] = {
             "/secret @a 1.1 keep {Host=a} none\n")},
 };
 
-// What one parser reads as a number, and another does not.
-constexpr trick lengths[] = {
+// Lengths that only some parsers read as numbers.
+constexpr attack lengths[] = {
     {"plus", all_of(POST "Content-Length: +5\r\n\r\nabcde")},
     {"minus zero", all_of(POST "Content-Length: -0\r\n\r\nabcde")},
     {"negative", all_of(POST "Content-Length: -5\r\n\r\nabcde")},
@@ -173,8 +173,8 @@ constexpr trick lengths[] = {
 };
 
 // Sizes, extensions and line ends of chunks: TERM.EXT, EXT.TERM, TERM.SPILL, SPILL.TERM, ONE.TWO,
-// TWO.ONE, ZERO.TWO, TWO.ZERO (Weikop, "Funky chunks", 2025), and what came before them.
-constexpr trick chunks[] = {
+// TWO.ONE, ZERO.TWO, TWO.ZERO (Weikop, "Funky chunks", 2025), and earlier attacks.
+constexpr attack chunks[] = {
     {"TERM.EXT: LF ends the line, or is in the extension",
      all_of(CHUNKED "5;\nhello\r\n0\r\n\r\n" SECRET)},
     {"EXT.TERM: the same behind a name", all_of(CHUNKED "5;a\nhello\r\n0\r\n\r\n" SECRET)},
@@ -237,8 +237,8 @@ constexpr trick chunks[] = {
     {"NUL in a trailer", all_of(CHUNKED "0\r\nX\0: y\r\n\r\n" SECRET)},
 };
 
-// How a line is taken apart, and what a target may be.
-constexpr trick request_lines[] = {
+// Splitting of the request line, and forms of the target.
+constexpr attack request_lines[] = {
     {"HTTP/0.9", all_of("GET /\r\n\r\n")},
     {"HTTP/0.9 with LF", all_of("GET /\n")},
     {"HTTP/0.9 and more", all_of("GET /secret\r\nHost: a\r\n\r\n")},
@@ -262,8 +262,15 @@ constexpr trick request_lines[] = {
     {"a leading zero", all_of("GET / HTTP/01.1\r\nHost: a\r\n\r\n")},
     {"a space in the version", all_of("GET / HTTP /1.1\r\nHost: a\r\n\r\n")},
     {"a lower-case version", all_of("GET / http/1.1\r\nHost: a\r\n\r\n")},
-    {"HTTP/1.2", all_of("GET / HTTP/1.2\r\nHost: a\r\n\r\n"),
-     all_of("refused http_version_not_supported\n")},
+    {"HTTP/1.2 is read as HTTP/1.1",
+     all_of("GET / HTTP/1.2\r\nHost: a\r\nExpect: 100-continue\r\n\r\n"
+            "POST /b?c HTTP/1.9\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+            "1\r\nx\r\n0\r\n\r\n"),
+     all_of("GET / @a 1.1 keep continue {Host=a;Expect=100-continue} none\n"
+            "POST /b?c @a 1.1 keep {Host=a;Transfer-Encoding=chunked} chunked 'x'\n")},
+    {"HTTP/1.2 needs a Host", all_of("GET /secret HTTP/1.2\r\n\r\n")},
+    {"HTTP/1.2 with two framings", all_of("POST / HTTP/1.2\r\nHost: a\r\nContent-Length: 4\r\n"
+                                          "Transfer-Encoding: chunked\r\n\r\n" CHUNKS)},
     {"HTTP/2.0", all_of("GET / HTTP/2.0\r\nHost: a\r\n\r\n"),
      all_of("refused http_version_not_supported\n")},
     {"the preface of HTTP/2",
@@ -294,18 +301,19 @@ constexpr trick request_lines[] = {
     {"an at sign first", all_of("GET @b/secret HTTP/1.1\r\nHost: a\r\n\r\n")},
     {"a query first", all_of("GET ?a HTTP/1.1\r\nHost: a\r\n\r\n")},
     {"an asterisk on GET", all_of("GET * HTTP/1.1\r\nHost: a\r\n\r\n")},
-    {"%00 is left to who decodes it", all_of("GET /a%00b HTTP/1.1\r\nHost: a\r\n\r\n"),
+    {"%00 is left to the code that decodes it", all_of("GET /a%00b HTTP/1.1\r\nHost: a\r\n\r\n"),
      all_of("GET /a%00b @a 1.1 keep {Host=a} none\n")},
     {"dots are left as they are", all_of("GET /a/../secret/%2e%2e/b HTTP/1.1\r\nHost: a\r\n\r\n"),
      all_of("GET /a/../secret/%2e%2e/b @a 1.1 keep {Host=a} none\n")},
     {"two slashes are no authority", all_of("GET //b/secret HTTP/1.1\r\nHost: a\r\n\r\n"),
      all_of("GET //b/secret @a 1.1 keep {Host=a} none\n")},
-    {"CONNECT", all_of("CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n")},
+    {"CONNECT", all_of("CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n"),
+     all_of("refused method_not_allowed\n")},
     {"the authority form", all_of("GET a:443 HTTP/1.1\r\nHost: a\r\n\r\n")},
 };
 
-// For whom a request is.
-constexpr trick hosts[] = {
+// The host that a request addresses.
+constexpr attack hosts[] = {
     {"absolute form and Host disagree", all_of("GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n"),
      all_of("GET / @b 1.1 keep {Host=a} none\n")},
     {"in absolute form, Host must be right too",
@@ -342,9 +350,9 @@ constexpr trick hosts[] = {
      all_of("GET / @a 1.1 keep {Host=a;X-Forwarded-Host=b;X-Original-URL=/secret} none\n")},
 };
 
-// A body is a body: CL.0, 0.CL, TE.0 (Kettle, "Browser-Powered Desync Attacks", 2022, and "HTTP/1.1
-// must die", 2025), and what Expect and Connection do to it.
-constexpr trick bodies_that_are_requests[] = {
+// Bodies that look like requests: CL.0, 0.CL, TE.0 (Kettle, "Browser-Powered Desync Attacks", 2022, and "HTTP/1.1
+// must die", 2025), and their use with Expect and Connection.
+constexpr attack bodies_that_are_requests[] = {
     {"CL.0 on POST", all_of(POST "Content-Length: 33\r\n\r\n" SECRET),
      all_of("POST / @a 1.1 keep {Host=a;Content-Length=33} sized 'GET /secret HTTP/1.1\r\nHost: "
             "a\r\n\r\n'\n")},
@@ -404,37 +412,37 @@ constexpr trick bodies_that_are_requests[] = {
 };
 
 template <std::size_t Count>
-void expect_as_told(trick const (&table)[Count]) {
+void expect_outcomes(attack const (&table)[Count]) {
     for (auto const& one : table) {
         SCOPED_TRACE(one.name);
-        auto const seen = run_every_way(one.bytes);
-        EXPECT_EQ(tell(seen, one.bytes.size()), one.told) << seen.detail;
+        auto const actual = run_all_splits(one.bytes);
+        EXPECT_EQ(format_outcome(actual, one.bytes.size()), one.expected) << actual.detail;
         auto const other = reference::read_requests(one.bytes);
-        EXPECT_EQ(other.messages, seen.messages);
-        EXPECT_EQ(other.refused, seen.refused());
+        EXPECT_EQ(other.messages, actual.messages);
+        EXPECT_EQ(other.refused, actual.refused());
     }
 }
 
 TEST(smuggling, framing_twice) {
-    expect_as_told(framing_twice);
+    expect_outcomes(framing_twice);
 }
 TEST(smuggling, hidden_fields) {
-    expect_as_told(hidden_fields);
+    expect_outcomes(hidden_fields);
 }
 TEST(smuggling, lengths) {
-    expect_as_told(lengths);
+    expect_outcomes(lengths);
 }
 TEST(smuggling, chunks) {
-    expect_as_told(chunks);
+    expect_outcomes(chunks);
 }
 TEST(smuggling, request_lines) {
-    expect_as_told(request_lines);
+    expect_outcomes(request_lines);
 }
 TEST(smuggling, hosts) {
-    expect_as_told(hosts);
+    expect_outcomes(hosts);
 }
 TEST(smuggling, bodies_that_are_requests) {
-    expect_as_told(bodies_that_are_requests);
+    expect_outcomes(bodies_that_are_requests);
 }
 
 }  // namespace

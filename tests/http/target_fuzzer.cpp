@@ -1,7 +1,7 @@
-// Targets and queries. The first byte chooses the method, the rest is the target of a request:
-// parser and second reading (reference.hpp) see the same path, query and authority in it, or both
-// refuse it, and so do both judges of authorities. Then it is taken apart as a query and decoded, by
-// a second, plainer way as well.
+// Targets and queries. The first byte selects the method, the rest is the target of a request. The
+// parser and the reference (reference.hpp) must find the same path, query and authority, or both
+// refuse; the same holds for the authority checks. Then the bytes are split as a query and decoded,
+// each compared with a plainer implementation.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,9 +16,9 @@
 namespace {
 
 using namespace latchkey;
-using state = enum http::step::state;
+using progress = http::step::progress;
 
-void want(bool holds) {
+void require(bool holds) {
     if (!holds) __builtin_trap();
 }
 
@@ -26,15 +26,15 @@ void compare_target(std::string_view method, std::string_view target) {
     auto const other = reference::read_target(method, target);
     auto const bytes =
         std::string(method) + " " + std::string(target) + " HTTP/1.1\r\nHost: of.field\r\n\r\n";
-    static http::settings const limits;
+    static http::size_limits const limits;
     http::parser parser(limits);
     http::request request;
     http::framing framing;
     auto const step = parser.read_head(bytes, request, framing);
-    want((step.state == state::complete) == other.valid);
-    if (!other.valid) return want(step.state == state::refused);
-    want(request.path == other.path && request.query == other.query);
-    want(request.authority == (other.absolute ? other.authority : "of.field"));
+    require((step.state == progress::complete) == other.valid);
+    if (!other.valid) return require(step.state == progress::refused);
+    require(request.path == other.path && request.query == other.query);
+    require(request.authority == (other.absolute ? other.authority : "of.field"));
 }
 
 // Character by character, as RFC 3986 §2.1 has it.
@@ -59,35 +59,37 @@ bool decode(std::string_view text, bool form, std::string& decoded) {
 void compare_encoding(std::string_view text) {
     for (bool const form : {false, true}) {
         std::string expected;
-        bool const sound = decode(text, form, expected);
+        bool const valid = decode(text, form, expected);
         auto const decoded = http::percent_decode(text, form);
-        want(decoded.has_value() == sound);
-        if (sound) want(*decoded == expected);
+        require(decoded.has_value() == valid);
+        if (valid) require(*decoded == expected);
     }
     auto const encoded = http::percent_encode(text);
     for (char const each : encoded)
-        want(each == '%' || ('0' <= each && each <= '9') || ('a' <= each && each <= 'z') ||
-             ('A' <= each && each <= 'Z') ||
-             std::string_view("-._~").find(each) != std::string_view::npos);
+        require(each == '%' || ('0' <= each && each <= '9') || ('a' <= each && each <= 'z') ||
+                ('A' <= each && each <= 'Z') ||
+                std::string_view("-._~").find(each) != std::string_view::npos);
     auto const again = http::percent_decode(encoded, false);
     bool const has_nul = text.find('\0') != text.npos;
-    want(again.has_value() == !has_nul && (has_nul || *again == text));
+    require(again.has_value() == !has_nul && (has_nul || *again == text));
 }
 
-// Parameters do not overlap, come in order, and leave out nothing but '&'.
+// Parameters are disjoint, in order, and cover everything but '&'.
 void compare_query(std::string_view query) {
     http::query_cursor cursor(query);
-    std::size_t at = 0;
+    std::size_t offset = 0;
     while (auto const parameter = cursor.next()) {
-        while (at < query.size() && query[at] == '&') ++at;
-        auto const end = std::min(query.find('&', at), query.size());
-        want(parameter->whole == query.substr(at, end - at) && !parameter->whole.empty());
+        while (offset < query.size() && query[offset] == '&') ++offset;
+        auto const end = std::min(query.find('&', offset), query.size());
+        require(parameter->whole == query.substr(offset, end - offset) &&
+                !parameter->whole.empty());
         auto const equals = parameter->whole.find('=');
-        want(parameter->name == parameter->whole.substr(0, equals));
-        want(parameter->value == (equals == query.npos ? "" : parameter->whole.substr(equals + 1)));
-        at = end;
+        require(parameter->name == parameter->whole.substr(0, equals));
+        require(parameter->value ==
+                (equals == query.npos ? "" : parameter->whole.substr(equals + 1)));
+        offset = end;
     }
-    want(query.find_first_not_of('&', at) == query.npos);
+    require(query.find_first_not_of('&', offset) == query.npos);
 }
 
 }  // namespace
@@ -97,9 +99,9 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     constexpr std::string_view methods[] = {"GET", "OPTIONS", "POST", "CONNECT"};
     std::vector<char> const copy(data + 1, data + size);
     std::string_view const text(copy.data(), copy.size());
-    // What ends the target belongs to no target.
+    // A byte that ends a target cannot be part of one.
     if (text.find_first_of(" \r\n") == text.npos) compare_target(methods[data[0] % 4], text);
-    want(http::is_authority(text) == reference::is_authority(text));
+    require(http::is_authority(text) == reference::is_authority(text));
     compare_encoding(text);
     compare_query(text);
     return 0;

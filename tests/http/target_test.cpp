@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "http/authority.hpp"
+
 namespace latchkey::http {
 namespace {
 
@@ -18,12 +20,20 @@ TEST(target, decodes) {
     EXPECT_EQ(percent_decode("%2541", false), "%41");
 }
 
-TEST(target, refuses_what_is_no_escape) {
+TEST(target, refuses_invalid_escapes) {
     for (auto const text : {"%", "a%", "%4", "%4g", "%g4", "%%41", "% 41", "%-1", "%00", "a%00b"}) {
         EXPECT_EQ(percent_decode(text, false), std::nullopt) << text;
         EXPECT_EQ(percent_decode(text, true), std::nullopt) << text;
     }
     EXPECT_EQ(percent_decode("a\0b"s, false), std::nullopt);
+    // Bytes after the view must not be read.
+    std::string_view const text = "%41";
+    EXPECT_EQ(percent_decode(text.substr(0, 2), false), std::nullopt);
+    EXPECT_EQ(percent_decode(text.substr(0, 1), false), std::nullopt);
+    std::string_view const host = "a%41";
+    EXPECT_TRUE(is_authority(host));
+    EXPECT_FALSE(is_authority(host.substr(0, 3)));
+    EXPECT_FALSE(is_authority(host.substr(0, 2)));
 }
 
 TEST(target, encodes) {
@@ -53,7 +63,7 @@ std::string walk(std::string_view query) {
     return text;
 }
 
-TEST(target, walks_over_parameters) {
+TEST(target, iterates_over_parameters) {
     EXPECT_EQ(walk(""), "");
     EXPECT_EQ(walk("&&"), "");
     EXPECT_EQ(walk("a=b"), "[a|b|a=b]");

@@ -38,7 +38,7 @@ TEST(write, head_has_the_length_and_no_content) {
               "Content-Type: text/plain; charset=utf-8\r\nContent-Length: 5\r\n\r\n");
 }
 
-TEST(write, no_content_where_there_can_be_some) {
+TEST(write, empty_content_has_a_length) {
     response answer;
     answer.status = 401;
     EXPECT_EQ(written(answer),
@@ -87,7 +87,7 @@ TEST(write, every_status_of_the_contract_has_a_reason) {
     EXPECT_TRUE(written(answer).starts_with("HTTP/1.1 599 Unknown\r\n"));
 }
 
-// However long its parts, an answer moves what was written before at most once.
+// Whatever the size of its parts, a response moves earlier output at most once.
 TEST(write, grows_once) {
     for (std::size_t const size : {0u, 10u, 1000u, 100000u}) {
         response answer;

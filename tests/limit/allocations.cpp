@@ -6,7 +6,7 @@
 
 #if __has_feature(thread_sanitizer)
 
-// TSan's runtime has an operator new of its own, which cannot be replaced when it is linked in.
+// The runtime of TSan has its own operator new, which cannot be replaced at link time.
 bool latchkey::test::counts_allocations() {
     return false;
 }
@@ -24,15 +24,15 @@ namespace {
 thread_local std::size_t count = 0;
 std::atomic<std::size_t> total{0};
 
-void* take_or_null(std::size_t bytes, std::size_t alignment) noexcept {
+void* allocate_or_null(std::size_t bytes, std::size_t alignment) noexcept {
     ++count;
     total.fetch_add(1, std::memory_order_relaxed);
     std::size_t const rounded = (bytes + alignment - 1) / alignment * alignment;
     return std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
 }
 
-void* take(std::size_t bytes, std::size_t alignment) {
-    void* const memory = take_or_null(bytes, alignment);
+void* allocate(std::size_t bytes, std::size_t alignment) {
+    void* const memory = allocate_or_null(bytes, alignment);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
 }
@@ -50,14 +50,14 @@ std::size_t latchkey::test::allocations_everywhere() {
 }
 
 void* operator new(std::size_t bytes) {
-    return take(bytes, alignof(std::max_align_t));
+    return allocate(bytes, alignof(std::max_align_t));
 }
-// The library's own one would take from elsewhere what the `delete` below gives back.
+// The default one would not match the `delete` below.
 void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
-    return take_or_null(bytes, alignof(std::max_align_t));
+    return allocate_or_null(bytes, alignof(std::max_align_t));
 }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
-    return take(bytes, static_cast<std::size_t>(alignment));
+    return allocate(bytes, static_cast<std::size_t>(alignment));
 }
 void operator delete(void* memory) noexcept {
     std::free(memory);

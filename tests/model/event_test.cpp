@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace latchkey::model {
 namespace {
 
-event_view whole() {
+event_view some_event() {
     static std::string const marks(64, 'm');
     return {.id = 7,
             .source = "shop",
@@ -17,29 +19,47 @@ event_view whole() {
             .payload = "{\"a\": 1 }\n"};
 }
 
-TEST(events, are_read_as_they_were_written) {
+TEST(events, are_decoded_as_they_were_encoded) {
     std::string bytes;
-    encode(whole(), bytes);
-    auto const read = decode_event(7, bytes);
-    ASSERT_TRUE(read);
-    EXPECT_EQ(read->id, 7);
-    EXPECT_EQ(read->source, "shop");
-    EXPECT_EQ(read->delivery_id, "msg_1");
-    EXPECT_EQ(read->key_id, 3);
-    EXPECT_TRUE(read->verified);
-    EXPECT_EQ(read->received_at, 1'700'000'000'123);
-    EXPECT_EQ(read->marks, std::string(64, 'm'));
-    EXPECT_EQ(read->payload, "{\"a\": 1 }\n");
+    encode(some_event(), bytes);
+    auto const decoded = decode_event(7, bytes);
+    ASSERT_TRUE(decoded);
+    EXPECT_EQ(decoded->id, 7);
+    EXPECT_EQ(decoded->source, "shop");
+    EXPECT_EQ(decoded->delivery_id, "msg_1");
+    EXPECT_EQ(decoded->key_id, 3);
+    EXPECT_TRUE(decoded->verified);
+    EXPECT_EQ(decoded->received_at, 1'700'000'000'123);
+    EXPECT_EQ(decoded->marks, std::string(64, 'm'));
+    EXPECT_EQ(decoded->payload, "{\"a\": 1 }\n");
 }
 
-TEST(events, that_were_cut_short_or_lengthened_are_refused) {
+TEST(events, truncated_or_extended_are_refused) {
     std::string bytes;
-    encode(whole(), bytes);
+    encode(some_event(), bytes);
     for (std::size_t size = 0; size < bytes.size(); ++size)
         EXPECT_FALSE(decode_event(7, std::string_view(bytes).substr(0, size))) << size;
     EXPECT_FALSE(decode_event(7, bytes + "x"));
     bytes[0] = 2;
-    EXPECT_FALSE(decode_event(7, bytes)) << "of another version";
+    EXPECT_FALSE(decode_event(7, bytes)) << "another version";
+}
+
+TEST(events, with_values_that_no_event_has_are_refused) {
+    std::string verified, bytes;
+    encode(some_event(), verified);
+    auto other = some_event();
+    other.verified = false;
+    encode(other, bytes);
+    auto const offset = std::ranges::mismatch(verified, bytes).in1 - verified.begin();
+    bytes[static_cast<std::size_t>(offset)] = 2;
+    EXPECT_FALSE(decode_event(7, bytes));
+    std::string const marks((event_marks_max + 1) * 32, 'm');
+    other.marks = marks;
+    encode(other, bytes);
+    EXPECT_FALSE(decode_event(7, bytes));
+    other.marks = std::string_view(marks).substr(32);
+    encode(other, bytes);
+    EXPECT_TRUE(decode_event(7, bytes));
 }
 
 TEST(events, have_delivery_ids_of_visible_ascii) {

@@ -2,30 +2,40 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace latchkey::model {
 namespace {
 
 key some_key() {
-    key whole;
-    whole.id = 9;
-    for (std::size_t i = 0; i < whole.digest.size(); ++i)
-        whole.digest[i] = static_cast<unsigned char>(i * 7);
-    whole.name = "Zoë's";
-    whole.project = "blog-2";
-    whole.environment = environment::production;
-    whole.start = "lkey1234";
-    whole.last4 = "wxyz";
-    whole.scopes.add(scope::users_any);
-    whole.scopes.add("events:write:stripe");
-    whole.scopes.add("events:write:github");
-    whole.not_before = 100, whole.expires_at = 200, whole.created_at = 50, whole.created_by = 3;
-    whole.deactivated_at = 150, whole.deactivation_reason = deactivation::rotated;
-    whole.lineage = 2, whole.replaces = 4, whole.replaced_by = 11, whole.rotation_ends_at = 160;
-    whole.rate_limits = {{"second", 10, 1, 20}, {"day", 1'000'000'000, 31'536'000, 0}};
-    whole.limit_slots = {1, 0};
-    whole.ip_allowlist = {*cidr::parse("10.0.0.0/8"), *cidr::parse("2001:db8::/32")};
-    whole.metadata = {{"team", "a"}, {"", std::string(1000, 'x')}};
-    return whole;
+    key record;
+    record.id = 9;
+    for (std::size_t i = 0; i < record.digest.size(); ++i)
+        record.digest[i] = static_cast<unsigned char>(i * 7);
+    record.name = "Zoë's";
+    record.project = "blog-2";
+    record.environment = environment::production;
+    record.start = "lkey1234";
+    record.last4 = "wxyz";
+    record.scopes.add(scope::users_any);
+    record.scopes.add("events:write:stripe");
+    record.scopes.add("events:write:github");
+    record.not_before = 100;
+    record.expires_at = 200;
+    record.created_at = 50;
+    record.created_by = 3;
+    record.deactivated_at = 150;
+    record.deactivation_reason = deactivation::rotated;
+    record.lineage = 2;
+    record.replaces = 4;
+    record.replaced_by = 11;
+    record.rotation_ends_at = 160;
+    record.rate_limits = {{"second", 10, 1, 20}, {"day", 1'000'000'000, 31'536'000, 0}};
+    record.limit_slots = {1, 0};
+    record.limit_generations = {7, 1ull << 60};
+    record.ip_allowlist = {*cidr::parse("10.0.0.0/8"), *cidr::parse("2001:db8::/32")};
+    record.metadata = {{"team", "a"}, {"", std::string(1000, 'x')}};
+    return record;
 }
 
 void expect_same(key const& left, key const& right) {
@@ -48,6 +58,7 @@ void expect_same(key const& left, key const& right) {
     EXPECT_EQ(left.rotation_ends_at, right.rotation_ends_at);
     EXPECT_EQ(left.rate_limits, right.rate_limits);
     EXPECT_EQ(left.limit_slots, right.limit_slots);
+    EXPECT_EQ(left.limit_generations, right.limit_generations);
     EXPECT_EQ(left.ip_allowlist, right.ip_allowlist);
     EXPECT_EQ(left.metadata, right.metadata);
 }
@@ -69,102 +80,176 @@ TEST(keys, come_back_as_they_were_encoded) {
 }
 
 TEST(keys, come_back_at_their_bounds) {
-    auto whole = some_key();
-    whole.rate_limits.clear(), whole.limit_slots.clear(), whole.ip_allowlist.clear(),
-        whole.metadata.clear();
+    auto record = some_key();
+    record.rate_limits.clear();
+    record.limit_slots.clear();
+    record.limit_generations.clear();
+    record.ip_allowlist.clear();
+    record.metadata.clear();
     for (std::size_t i = 0; i < rate_limits_max; ++i) {
-        whole.rate_limits.push_back({"l" + std::to_string(i), 1, 1, 0});
-        whole.limit_slots.push_back(static_cast<std::uint8_t>(rate_limits_max - 1 - i));
+        record.rate_limits.push_back({"l" + std::to_string(i), 1, 1, 0});
+        record.limit_slots.push_back(static_cast<std::uint8_t>(rate_limits_max - 1 - i));
+        record.limit_generations.push_back(i);
     }
     for (std::size_t i = 0; i < ip_allowlist_max; ++i)
-        whole.ip_allowlist.push_back(*cidr::parse("10.0.0." + std::to_string(i)));
+        record.ip_allowlist.push_back(*cidr::parse("10.0.0." + std::to_string(i)));
     for (std::size_t i = 0; i < metadata_members_max; ++i)
-        whole.metadata["member" + std::to_string(i)] = std::string(300, 'v');
+        record.metadata["member" + std::to_string(i)] = std::string(300, 'v');
     std::string bytes;
-    encode(whole, bytes);
+    encode(record, bytes);
     ASSERT_TRUE(decode_key(9, bytes));
-    expect_same(*decode_key(9, bytes), whole);
+    expect_same(*decode_key(9, bytes), record);
 }
 
-TEST(keys, that_were_cut_or_changed_are_refused) {
+TEST(keys, truncated_or_changed_are_refused) {
     std::string bytes;
     encode(some_key(), bytes);
     for (std::size_t size = 0; size < bytes.size(); ++size)
         EXPECT_FALSE(decode_key(9, std::string_view(bytes).substr(0, size))) << size;
     EXPECT_FALSE(decode_key(9, bytes + "x"));
-    // Any single changed byte gives a record or a refusal, never anything worse (for the
-    // sanitizers).
-    for (std::size_t at = 0; at < bytes.size(); ++at)
+    // Any single changed byte gives a record or a refusal; the sanitizers check for anything worse.
+    for (std::size_t offset = 0; offset < bytes.size(); ++offset)
         for (int const value : {0, 1, 4, 127, 255}) {
             auto changed = bytes;
-            changed[at] = static_cast<char>(value);
+            changed[offset] = static_cast<char>(value);
             if (auto const decoded = decode_key(9, changed))
                 EXPECT_LE(decoded->limit_slots.size(), rate_limits_max);
         }
     auto other_version = bytes;
-    for (char const version : {0, 3}) {
+    for (char const version : {0, 4}) {
         other_version[0] = version;
         EXPECT_FALSE(decode_key(9, other_version));
     }
 }
 
-// There the predecessor stands for the line.
+// Size of the generations, with which a record of the latest version ends.
+constexpr std::size_t generations_bytes = 2 * sizeof(std::uint64_t);
+
+key without_generations() {
+    auto record = some_key();
+    record.limit_generations = {0, 0};
+    return record;
+}
+
+TEST(keys, of_version_2_have_limits_of_the_first_generation) {
+    std::string bytes;
+    encode(some_key(), bytes);
+    bytes[0] = 2;
+    EXPECT_FALSE(decode_key(9, bytes));
+    bytes.resize(bytes.size() - generations_bytes);
+    auto const old = decode_key(9, bytes);
+    ASSERT_TRUE(old);
+    expect_same(*old, without_generations());
+    EXPECT_EQ(old->line(), 2);
+}
+
+// In version 1 the predecessor takes the place of the lineage.
 TEST(keys, of_version_1_have_no_lineage) {
     std::string bytes;
     encode(some_key(), bytes);
     bytes[0] = 1;
     EXPECT_FALSE(decode_key(9, bytes));
-    bytes.resize(bytes.size() - sizeof(id));
+    bytes.resize(bytes.size() - sizeof(id) - generations_bytes);
     auto const old = decode_key(9, bytes);
     ASSERT_TRUE(old);
     EXPECT_EQ(old->line(), 4);
-    expect_same(*old, some_key());
+    expect_same(*old, without_generations());
     EXPECT_EQ((key{.id = 9}.line()), 9);
     EXPECT_EQ(some_key().line(), 2);
 }
 
 TEST(keys, with_two_limits_in_one_slot_are_refused) {
-    auto whole = some_key();
-    whole.limit_slots = {1, 1};
+    auto record = some_key();
+    record.limit_slots = {1, 1};
     std::string bytes;
-    encode(whole, bytes);
+    encode(record, bytes);
     EXPECT_FALSE(decode_key(9, bytes));
-    whole.limit_slots = {1, 8};
-    encode(whole, bytes);
+    record.limit_slots = {1, 8};
+    encode(record, bytes);
+    EXPECT_FALSE(decode_key(9, bytes));
+}
+
+TEST(keys, with_values_that_no_key_has_are_refused) {
+    auto const is_refused = [](auto change) {
+        auto record = some_key();
+        change(record);
+        std::string bytes;
+        encode(record, bytes);
+        return !decode_key(9, bytes);
+    };
+    EXPECT_FALSE(is_refused([](key&) {}));
+    EXPECT_TRUE(is_refused([](key& k) { k.rate_limits[1].limit = 0; }));
+    EXPECT_TRUE(is_refused([](key& k) { k.rate_limits[1].window_seconds = 0; }));
+    EXPECT_TRUE(is_refused([](key& k) { k.rate_limits[1].name = "Day"; }));
+    EXPECT_TRUE(is_refused([](key& k) { k.ip_allowlist[1].prefix = 129; }));
+    EXPECT_TRUE(is_refused([](key& k) { k.environment = static_cast<environment>(3); }));
+    EXPECT_TRUE(is_refused([](key& k) { k.deactivation_reason = static_cast<deactivation>(4); }));
+    EXPECT_TRUE(is_refused([](key& k) { k.scopes = scope_set::of(0, {"No source"}); }));
+}
+
+// Records that cannot be encoded, so their bytes are edited.
+TEST(keys, with_members_twice_or_unknown_scopes_are_refused) {
+    auto record = some_key();
+    record.scopes = scope_set::of(0, {"source-a", "source-b"});
+    record.metadata = {{"member-a", "1"}, {"member-b", "2"}};
+    std::string bytes;
+    encode(record, bytes);
+    ASSERT_TRUE(decode_key(9, bytes));
+    for (auto const* const twice : {"source-b", "member-b"}) {
+        auto changed = bytes;
+        changed[changed.find(twice) + 7] = 'a';
+        EXPECT_FALSE(decode_key(9, changed)) << twice;
+    }
+    record.scopes.add(scope::users_read);
+    std::string with_one;
+    encode(record, with_one);
+    auto const last = std::ranges::mismatch(bytes, with_one).in1 - bytes.begin();
+    bytes[static_cast<std::size_t>(last) - 3] = '\x80';  // the highest bit of the word
     EXPECT_FALSE(decode_key(9, bytes));
 }
 
 TEST(key_states, follow_the_clock) {
-    key whole;
-    EXPECT_EQ(whole.state_at(0), key_state::active);
-    whole.not_before = 100;
-    whole.expires_at = 200;
-    EXPECT_EQ(whole.state_at(99), key_state::scheduled);
-    EXPECT_EQ(whole.state_at(100), key_state::active);
-    EXPECT_EQ(whole.state_at(199), key_state::active);
-    EXPECT_EQ(whole.state_at(200), key_state::expired);
-    whole.expires_at = 300;  // moving it forward revives
-    EXPECT_EQ(whole.state_at(200), key_state::active);
+    key record;
+    EXPECT_EQ(record.state_at(0), key_state::active);
+    record.not_before = 100;
+    record.expires_at = 200;
+    EXPECT_EQ(record.state_at(99), key_state::scheduled);
+    EXPECT_EQ(record.state_at(100), key_state::active);
+    EXPECT_EQ(record.state_at(199), key_state::active);
+    EXPECT_EQ(record.state_at(200), key_state::expired);
+    record.expires_at = 300;  // moving it forward revives
+    EXPECT_EQ(record.state_at(200), key_state::active);
 }
 
 TEST(key_states, have_an_order) {
-    key whole;
-    whole.not_before = 300, whole.expires_at = 200;
-    EXPECT_EQ(whole.state_at(100), key_state::scheduled);
-    EXPECT_EQ(whole.state_at(250), key_state::expired);
-    whole.deactivated_at = 50, whole.deactivation_reason = deactivation::manual;
+    key record;
+    record.not_before = 300;
+    record.expires_at = 200;
+    EXPECT_EQ(record.state_at(100), key_state::scheduled);
+    EXPECT_EQ(record.state_at(250), key_state::expired);
+    record.deactivated_at = 50;
+    record.deactivation_reason = deactivation::manual;
     for (base::wall_ms const now : {0, 100, 250, 400})
-        EXPECT_EQ(whole.state_at(now), key_state::deactivated);
+        EXPECT_EQ(record.state_at(now), key_state::deactivated);
+}
+
+// A deactivation without a reason counts as manual.
+TEST(key_states, a_time_of_deactivation_is_enough) {
+    key const record{.deactivated_at = 5};
+    EXPECT_EQ(record.state_at(4), key_state::deactivated);
+    EXPECT_EQ(record.ending_at(9).time, 5);
+    EXPECT_EQ(record.ending_at(9).reason, deactivation::manual);
 }
 
 TEST(key_states, a_rotation_that_has_ended_deactivates) {
-    key whole;
-    whole.replaced_by = 2, whole.rotation_ends_at = 100;
-    EXPECT_EQ(whole.state_at(99), key_state::active);
-    EXPECT_EQ(whole.state_at(100), key_state::deactivated);
-    whole.expires_at = 50;
-    EXPECT_EQ(whole.state_at(60), key_state::expired);
-    EXPECT_EQ(whole.state_at(100), key_state::deactivated);
+    key record;
+    record.replaced_by = 2;
+    record.rotation_ends_at = 100;
+    EXPECT_EQ(record.state_at(99), key_state::active);
+    EXPECT_EQ(record.state_at(100), key_state::deactivated);
+    record.expires_at = 50;
+    EXPECT_EQ(record.state_at(60), key_state::expired);
+    EXPECT_EQ(record.state_at(100), key_state::deactivated);
 }
 
 TEST(key_states, name_their_refusal) {

@@ -13,52 +13,53 @@ post some_post() {
 
 TEST(posts, come_back_as_they_were_encoded) {
     std::string bytes = "left over";
-    auto const whole = some_post();
-    encode(whole, bytes);
+    auto const record = some_post();
+    encode(record, bytes);
     auto const view = decode_post(7, bytes);
     ASSERT_TRUE(view);
     EXPECT_EQ(view->id, 7);
     EXPECT_EQ(view->user_id, 42);
-    EXPECT_EQ(view->title, whole.title);
-    EXPECT_EQ(view->body, whole.body);
+    EXPECT_EQ(view->title, record.title);
+    EXPECT_EQ(view->body, record.body);
     EXPECT_EQ(view->status, published);
     EXPECT_EQ(view->published_at, 30);
     EXPECT_EQ(view->created_at, 10);
     EXPECT_EQ(view->updated_at, 20);
     EXPECT_FALSE(view->plain);
-    EXPECT_FALSE(view_of(whole).plain);
-    EXPECT_EQ(copy_of(*view).body, whole.body);
+    EXPECT_FALSE(view_of(record).plain);
+    EXPECT_EQ(copy_of(*view).body, record.body);
 }
 
 TEST(posts, take_the_longest_and_the_emptiest_body) {
-    auto whole = some_post();
+    auto record = some_post();
     std::string bytes;
-    whole.body.assign(post_body_bytes_max, 'b');
-    encode(whole, bytes);
-    EXPECT_EQ(decode_post(7, bytes)->body, whole.body);
+    record.body.assign(post_body_bytes_max, 'b');
+    encode(record, bytes);
+    EXPECT_EQ(decode_post(7, bytes)->body, record.body);
     EXPECT_TRUE(decode_post(7, bytes)->plain);
-    whole.body.clear();
-    encode(whole, bytes);
+    record.body.clear();
+    encode(record, bytes);
     EXPECT_EQ(decode_post(7, bytes)->body, "");
 }
 
-TEST(posts, that_were_cut_or_changed_are_refused) {
+TEST(posts, truncated_or_changed_are_refused) {
     std::string bytes;
     encode(some_post(), bytes);
     for (std::size_t size = 0; size < bytes.size(); ++size)
         EXPECT_FALSE(decode_post(7, std::string_view(bytes).substr(0, size))) << size;
     EXPECT_FALSE(decode_post(7, bytes + "x"));
-    for (auto const& [at, value] : {std::pair{0, 0}, {0, 2}, {33, 3}, {34, 2}}) {
+    for (auto const& [offset, value] : {std::pair{0, 0}, {0, 2}, {33, 3}, {34, 2}}) {
         auto changed = bytes;
-        changed[static_cast<std::size_t>(at)] = static_cast<char>(value);
-        EXPECT_FALSE(decode_post(7, changed)) << at;
+        changed[static_cast<std::size_t>(offset)] = static_cast<char>(value);
+        EXPECT_FALSE(decode_post(7, changed)) << offset;
     }
 }
 
 TEST(statuses, change_as_the_contract_says) {
-    for (auto const from : {draft, published, archived})
-        for (auto const to : {draft, published, archived})
-            EXPECT_EQ(can_become(from, to), !(from == archived && to == published));
+    for (auto const old_status : {draft, published, archived})
+        for (auto const new_status : {draft, published, archived})
+            EXPECT_EQ(can_become(old_status, new_status),
+                      !(old_status == archived && new_status == published));
 }
 
 TEST(statuses, are_found_by_name) {

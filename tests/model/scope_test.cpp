@@ -8,14 +8,14 @@ namespace latchkey::model {
 namespace {
 
 scope_set set_of(std::initializer_list<std::string_view> names) {
-    scope_set whole;
-    for (auto const name : names) EXPECT_TRUE(whole.add(name)) << name;
-    return whole;
+    scope_set set;
+    for (auto const name : names) EXPECT_TRUE(set.add(name)) << name;
+    return set;
 }
 
-bool covers(std::initializer_list<std::string_view> holds,
-            std::initializer_list<std::string_view> asked) {
-    return set_of(holds).covers(set_of(asked));
+bool covers(std::initializer_list<std::string_view> scopes,
+            std::initializer_list<std::string_view> required) {
+    return set_of(scopes).covers(set_of(required));
 }
 
 TEST(scopes, have_one_name_each_and_are_found_by_it) {
@@ -25,7 +25,7 @@ TEST(scopes, have_one_name_each_and_are_found_by_it) {
         EXPECT_TRUE(names.insert(name_of(each)).second);
         EXPECT_EQ(find_scope(name_of(each)), each);
     }
-    EXPECT_EQ(names.size(), 20u);
+    EXPECT_EQ(names.size(), 21u);
     for (auto const* bad : {"", "users", "users:", ":read", "Users:read", "users:read ",
                             "keys:delete", "**", "events:write:stripe", "*:verify"})
         EXPECT_FALSE(find_scope(bad)) << bad;
@@ -78,9 +78,10 @@ TEST(scopes, a_wildcard_is_never_covered_by_the_sum_of_its_parts) {
 }
 
 TEST(scopes, events_of_one_source_are_covered_by_all_that_write_events) {
-    for (auto const wider : {"events:write", "events:*", "*:write", "*", "events:write:stripe"}) {
-        EXPECT_TRUE(covers({wider}, {"events:write:stripe"})) << wider;
-        EXPECT_TRUE(set_of({wider}).allows_events_of("stripe")) << wider;
+    for (auto const covering :
+         {"events:write", "events:*", "*:write", "*", "events:write:stripe"}) {
+        EXPECT_TRUE(covers({covering}, {"events:write:stripe"})) << covering;
+        EXPECT_TRUE(set_of({covering}).allows_events_of("stripe")) << covering;
     }
     for (auto const other : {"events:write:github", "events:read", "*:read", "users:*"}) {
         EXPECT_FALSE(covers({other}, {"events:write:stripe"})) << other;
@@ -88,6 +89,32 @@ TEST(scopes, events_of_one_source_are_covered_by_all_that_write_events) {
     }
     EXPECT_FALSE(covers({"events:write:stripe"}, {"events:write"}));
     EXPECT_FALSE(set_of({"events:write:stripe"}).allows(scope::events_write));
+}
+
+TEST(scopes, secrets_of_sources_are_managed_only_by_scopes_of_events) {
+    for (auto const covering : {"events:manage", "events:*", "*"}) {
+        EXPECT_TRUE(covers({covering}, {"events:manage"})) << covering;
+        EXPECT_TRUE(set_of({covering}).allows(scope::events_manage)) << covering;
+    }
+    for (auto const other : {"*:write", "*:read", "keys:*", "keys:write", "events:write",
+                             "events:read", "events:write:stripe"}) {
+        EXPECT_FALSE(covers({other}, {"events:manage"})) << other;
+        EXPECT_FALSE(set_of({other}).allows(scope::events_manage)) << other;
+        EXPECT_FALSE(covers({"events:manage"}, {other})) << other;
+    }
+}
+
+// The bits are part of stored key records.
+TEST(scopes, keep_their_bits) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < scope_count; ++i)
+        names.push_back(scope_set::of(1u << i, {}).names().at(0));
+    EXPECT_EQ(names, (std::vector<std::string>{
+                         "users:read",   "users:write", "posts:read", "posts:write", "keys:read",
+                         "keys:write",   "keys:verify", "usage:read", "audit:read",  "events:read",
+                         "events:write", "*",           "users:*",    "posts:*",     "keys:*",
+                         "usage:*",      "audit:*",     "events:*",   "*:read",      "*:write",
+                         "events:manage"}));
 }
 
 TEST(scopes, nothing_covers_only_nothing) {
@@ -99,34 +126,37 @@ TEST(scopes, nothing_covers_only_nothing) {
     EXPECT_FALSE(scope_set{}.allows(scope::users_read));
 }
 
-TEST(scopes, are_given_back_as_they_were_given) {
-    auto const whole =
+TEST(scopes, are_listed_as_they_were_added) {
+    auto const set =
         set_of({"events:write:stripe", "users:*", "events:write:github", "users:read", "users:*"});
-    EXPECT_EQ(whole.names(),
-              (std::vector<std::string>{"users:read", "users:*", "events:write:github",
-                                        "events:write:stripe"}));
-    EXPECT_EQ(scope_set::of(whole.bits(), {"stripe", "github", "stripe"}), whole);
+    EXPECT_EQ(set.names(), (std::vector<std::string>{"users:read", "users:*", "events:write:github",
+                                                     "events:write:stripe"}));
+    EXPECT_EQ(scope_set::of(set.bits(), {"stripe", "github", "stripe"}), set);
 }
 
-TEST(scopes, refuse_names_and_sources_that_are_none) {
-    scope_set whole;
+TEST(scopes, refuse_invalid_names_and_sources) {
+    scope_set set;
     for (auto const* bad :
          {"", "users:delete", "events:write:", "events:write:A", "events:write:1a",
           "events:write:a_b", "events:write:a.b", "events:read:a"})
-        EXPECT_FALSE(whole.add(bad)) << bad;
-    EXPECT_TRUE(whole.empty());
+        EXPECT_FALSE(set.add(bad)) << bad;
+    EXPECT_TRUE(set.empty());
     EXPECT_TRUE(is_event_source("a" + std::string(31, '-')));
     EXPECT_FALSE(is_event_source("a" + std::string(32, '-')));
     EXPECT_FALSE(is_event_source("-a"));
 }
 
+TEST(scopes, ignore_unknown_bits) {
+    EXPECT_EQ(scope_set::of(0xffffffff, {}).bits(), (1u << scope_count) - 1);
+}
+
 TEST(scopes, bound_the_number_of_sources) {
-    scope_set whole;
+    scope_set set;
     for (std::size_t i = 0; i < scope_set::sources_max; ++i)
-        EXPECT_TRUE(whole.add("events:write:s" + std::to_string(i)));
-    EXPECT_FALSE(whole.add("events:write:one-more"));
-    EXPECT_TRUE(whole.add("events:write:s3"));
-    EXPECT_EQ(whole.sources().size(), scope_set::sources_max);
+        EXPECT_TRUE(set.add("events:write:s" + std::to_string(i)));
+    EXPECT_FALSE(set.add("events:write:one-more"));
+    EXPECT_TRUE(set.add("events:write:s3"));
+    EXPECT_EQ(set.sources().size(), scope_set::sources_max);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""Runs a command under a container's seccomp profile, as an engine would that gives it no capability:
+"""Runs a command under a container's seccomp profile, like a container engine that grants no capability:
     under_profile.py PROFILE.json COMMAND [ARGUMENT...]
 Entries for capabilities and for other architectures are left out."""
 import json
@@ -10,7 +10,7 @@ import seccomp
 
 profile = json.load(open(sys.argv[1]))
 assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
-allowed = seccomp.SyscallFilter(seccomp.ERRNO(profile["defaultErrnoRet"]))
+seccomp_filter = seccomp.SyscallFilter(seccomp.ERRNO(profile["defaultErrnoRet"]))
 machine = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
 comparisons = {"SCMP_CMP_EQ": seccomp.EQ, "SCMP_CMP_NE": seccomp.NE, "SCMP_CMP_MASKED_EQ": seccomp.MASKED_EQ}
 for entry in profile["syscalls"]:
@@ -21,8 +21,8 @@ for entry in profile["syscalls"]:
         arguments = [seccomp.Arg(each["index"], comparisons[each["op"]], each["value"], each.get("valueTwo", 0)) if each["op"] == "SCMP_CMP_MASKED_EQ"
                      else seccomp.Arg(each["index"], comparisons[each["op"]], each["value"]) for each in entry.get("args") or []]
         try:
-            allowed.add_rule(seccomp.ALLOW, name, *arguments)
+            seccomp_filter.add_rule(seccomp.ALLOW, name, *arguments)
         except (RuntimeError, OSError):
             pass  # not a call of this architecture
-allowed.load()
+seccomp_filter.load()
 os.execv(sys.argv[2], sys.argv[2:])

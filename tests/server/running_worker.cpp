@@ -2,27 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
 
 namespace latchkey::server {
 
-int connected_to(listen_address const& where, int receive_bytes) {
-    sockaddr_storage address;
-    auto const size = to_sockaddr(where, address);
-    int const fd = ::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    timeval const patience{20, 0};
-    ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (receive_bytes != 0)
-        ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
-    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
-    return fd;
-}
-
-running_worker::running_worker(config const& settings, std::size_t posts, std::size_t post_bytes) {
+running_worker::running_worker(config const& settings, std::size_t posts, std::size_t post_bytes,
+                               worker_options options) {
     auto name = (std::filesystem::temp_directory_path() / "worker-XXXXXX").string();
     base::check(mkdtemp(name.data()) != nullptr, "no temporary directory");
     folder_ = name;
@@ -30,14 +17,15 @@ running_worker::running_worker(config const& settings, std::size_t posts, std::s
     fill_store(posts, post_bytes);
     writer_ = std::make_unique<store::writer>(*store_);
     buckets_ = limit::buckets::make(1024).value();
-    failures_ = std::make_unique<limit::failures>(30, 1);
-    cursors_ = std::make_unique<auth::seal>(store_->derived_key("cursors").value());
+    failures_ = std::make_unique<limit::auth_failure_limiter>(30, 1);
+    cursors_ = std::make_unique<auth::mac>(store_->derived_key("cursors").value());
     log_ = log_thread::open(folder_ / "access.log").value();
     common_.reset(new common{*store_, *writer_, *buckets_, *failures_, *cursors_, open_by_address_,
                              *log_, signer_});
-    supplies const given{std::make_shared<rulebook>(settings), nullptr, nullptr};
-    worker_ = std::make_unique<worker>(*common_, 0, given);
-    socket_.emplace(listening::open(parse_listen_address("http://127.0.0.1:0").value(), 1).value());
+    worker_config const initial{std::make_shared<config_snapshot>(settings), nullptr, nullptr};
+    worker_ = std::make_unique<worker>(*common_, 0, initial, options);
+    socket_.emplace(
+        listen_sockets::open(parse_listen_address("http://127.0.0.1:0").value(), 1).value());
     auto const started = worker_->start({{socket_->descriptor_of(0), false}});
     EXPECT_TRUE(started) << started.error().message;
 }
@@ -61,10 +49,11 @@ void running_worker::fill_store(std::size_t posts, std::size_t post_bytes) {
     record.scopes.add("*");
     record.rate_limits = {{"minute", 1'000'000, 60, 0}};
     std::vector<store::command> commands(2);
-    commands[0].what = store::create_key{record};
-    commands[1].what = store::create_user{"Ada Lovelace", "ada@example.com"};
+    commands[0].action = store::create_key{record};
+    commands[1].action = store::create_user{"Ada Lovelace", "ada@example.com"};
     for (std::size_t i = 0; i < posts; ++i)
-        commands.emplace_back().what = store::create_post{1, "Post", std::string(post_bytes, 'x')};
+        commands.emplace_back().action =
+            store::create_post{1, "Post", std::string(post_bytes, 'x')};
     auto const done = store::apply(*store_, std::move(commands));
     ASSERT_TRUE(done);
     for (auto const& each : *done) ASSERT_EQ(each.problem, base::problem::none);

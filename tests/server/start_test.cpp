@@ -1,4 +1,4 @@
-// The service where it cannot have what it needs: it ends with a sentence, or it runs.
+// The service without the resources that it needs: it ends with an error message, or it runs.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-#include "../uring/spoilt.hpp"
+#include "../uring/syscall_faults.hpp"
 #include "base/check.hpp"
 #include "server/service.hpp"
 
@@ -17,33 +17,34 @@ namespace latchkey::server {
 namespace {
 
 using test::make_system_call_fail;
-using test::said_after;
+using test::output_after;
 
-constexpr uid_t nobody = 65534;
+constexpr uid_t unprivileged_uid = 65534;
 
-// A folder for the store of a service that runs as nobody.
+// A directory for the store of a service that runs unprivileged.
 struct folder {
     std::filesystem::path path;
     folder() {
         auto name = (std::filesystem::temp_directory_path() / "start-test-XXXXXX").string();
         base::check(mkdtemp(name.data()) != nullptr, "no temporary directory");
         path = name;
-        if (geteuid() == 0) base::check(chown(name.c_str(), nobody, nobody) == 0, "no chown");
+        if (geteuid() == 0)
+            base::check(chown(name.c_str(), unprivileged_uid, unprivileged_uid) == 0, "no chown");
     }
     ~folder() { std::filesystem::remove_all(path); }
 };
 
-bool become_nobody() {
-    return geteuid() != 0 || (setgid(nobody) == 0 && setuid(nobody) == 0);
+bool drop_root() {
+    return geteuid() != 0 || (setgid(unprivileged_uid) == 0 && setuid(unprivileged_uid) == 0);
 }
 
-bool limit(__rlimit_resource which, rlim_t most) {
-    rlimit const low{most, most};
-    return setrlimit(which, &low) == 0;
+bool set_limit(__rlimit_resource resource, rlim_t value) {
+    rlimit const low{value, value};
+    return setrlimit(resource, &low) == 0;
 }
 
 // Starts the service and stops it at once.
-std::string served() {
+std::string run_service() {
     folder const home;
     sigset_t set;
     sigemptyset(&set);
@@ -72,19 +73,19 @@ TEST(service, ends_with_the_sentence_when_there_is_no_io_uring) {
                       {ENOMEM, "LimitMEMLOCK="},
                       {EMFILE, "LimitNOFILE="}};
     for (auto const& way : ways) {
-        auto const said = said_after(
-            [&] { return make_system_call_fail(__NR_io_uring_setup, way.code); }, served);
-        EXPECT_NE(said.find(way.part), std::string::npos) << said;
+        auto const message = output_after(
+            [&] { return make_system_call_fail(__NR_io_uring_setup, way.code); }, run_service);
+        EXPECT_NE(message.find(way.part), std::string::npos) << message;
     }
 }
 
-// A probe's ring may be had where a worker's cannot.
+// The probe's ring may succeed where a worker's does not.
 TEST(service, starts_or_says_so_with_any_amount_of_memory_to_lock) {
     for (rlim_t kib = 0; kib <= 1024; kib = kib == 0 ? 8 : kib * 2) {
-        auto const said = said_after(
-            [&] { return limit(RLIMIT_MEMLOCK, kib * 1024) && become_nobody(); }, served);
-        EXPECT_TRUE(said == "it ran" || said.find("LimitMEMLOCK=") != said.npos)
-            << kib << " KiB: " << said;
+        auto const message = output_after(
+            [&] { return set_limit(RLIMIT_MEMLOCK, kib * 1024) && drop_root(); }, run_service);
+        EXPECT_TRUE(message == "it ran" || message.find("LimitMEMLOCK=") != message.npos)
+            << kib << " KiB: " << message;
     }
 }
 

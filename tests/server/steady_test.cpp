@@ -1,5 +1,5 @@
-// A whole worker on a real socket: once it is warm, a GET allocates nothing, whatever thread one
-// looks at. The client uses the stack alone, so that everything that is counted is the service's.
+// A whole worker on a real socket: once it is warm, a GET allocates nothing on any thread. The
+// client uses the stack alone, so that everything that is counted is the service's.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -12,59 +12,52 @@
 
 #include "../limit/allocations.hpp"
 #include "running_worker.hpp"
+#include "socket_client.hpp"
 
 namespace latchkey::server {
 namespace {
 
-class client {
-  public:
-    explicit client(listen_address const& where) : fd_(connected_to(where)) {}
-    ~client() { ::close(fd_); }
-
-    // Sends one request and takes one answer of a known size; false when it is no 200.
-    bool ask(std::string_view request) {
-        if (::send(fd_, request.data(), request.size(), MSG_NOSIGNAL) !=
-            static_cast<ssize_t>(request.size()))
-            return false;
-        auto const got = ::recv(fd_, answer_, sizeof answer_, 0);
-        return got > 15 && std::string_view(answer_, 15) == "HTTP/1.1 200 OK";
-    }
-
-  private:
-    int fd_;
-    char answer_[4096];
-};
+// Sends a request and takes its response, of less than 4 KiB; false when it is no 200. On the stack
+// alone.
+bool is_served(int fd, std::string_view request) {
+    char response[4096];
+    if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(request.size()))
+        return false;
+    auto const count = ::recv(fd, response, sizeof response, 0);
+    return count > 15 && std::string_view(response, 15) == "HTTP/1.1 200 OK";
+}
 
 TEST(worker, allocates_nothing_for_a_get_once_it_is_warm) {
     if (!test::counts_allocations()) GTEST_SKIP() << "nothing is counted in this build";
     running_worker service;
-    client asks(service.where());
+    socket_client const client(service.address());
     auto const request = service.get("/users/1");
-    for (int i = 0; i < 3000; ++i) ASSERT_TRUE(asks.ask(request)) << i;
-    auto const before = test::allocations_everywhere();
-    for (int i = 0; i < 1000; ++i) ASSERT_TRUE(asks.ask(request)) << i;
-    EXPECT_EQ(test::allocations_everywhere() - before, 0u);
+    for (int i = 0; i < 3000; ++i) ASSERT_TRUE(is_served(client.fd(), request)) << i;
+    auto const baseline = test::allocations_everywhere();
+    for (int i = 0; i < 1000; ++i) ASSERT_TRUE(is_served(client.fd(), request)) << i;
+    EXPECT_EQ(test::allocations_everywhere() - baseline, 0u);
 }
 
-// An address of IPv6 is longer than what a string holds in itself.
+// An IPv6 address is longer than what a string holds without the heap.
 TEST(access_log, allocates_nothing_for_a_line_about_any_client) {
     if (!test::counts_allocations()) GTEST_SKIP() << "nothing is counted in this build";
     std::string const client = "2001:db8:1111:2222:3333:4444:5555:6666";
-    api::peer from;
-    from.client = model::address::parse(client);
+    api::peer peer;
+    peer.client = model::address::parse(client);
     log_entry entry;
     entry.begin("GET", "/api/v1/users/1", "steady", base::read_clocks());
     std::string lines;
     lines.reserve(4096);
-    auto const before = test::allocations();
-    append_line(entry, nullptr, from, 1000, lines);
-    EXPECT_EQ(test::allocations() - before, 0u);
+    auto const baseline = test::allocations();
+    append_line(entry, nullptr, peer, 1000, lines);
+    EXPECT_EQ(test::allocations() - baseline, 0u);
     EXPECT_NE(lines.find("\"ip\":\"" + client + "\""), std::string::npos) << lines;
 }
 
-// A pipe that nobody empties is a disk that takes its time: until it goes on, lines go into buffers
-// that were there before. (Found where the machine let the log's thread wait.)
-TEST(access_log, allocates_nothing_while_the_disk_takes_its_time) {
+// A pipe that is not read stands for a slow disk: meanwhile lines go into buffers that were made at
+// the start. (Found where the machine let the log's thread wait.)
+TEST(access_log, allocates_nothing_while_the_disk_is_slow) {
     if (!test::counts_allocations()) GTEST_SKIP() << "nothing is counted in this build";
     auto const path =
         std::filesystem::temp_directory_path() / ("slow-" + std::to_string(::getpid()));
@@ -75,13 +68,13 @@ TEST(access_log, allocates_nothing_while_the_disk_takes_its_time) {
         auto log = log_thread::open(path).value();
         std::string lines;
         lines.reserve(64 * 1024);
-        auto const before = test::allocations_everywhere();
+        auto const baseline = test::allocations_everywhere();
         for (int i = 0; i < 6; ++i) {
             lines.assign(64 * 1024, 'x');
             lines.back() = '\n';
-            log->hand_over(lines);
+            log->submit(lines);
         }
-        EXPECT_EQ(test::allocations_everywhere() - before, 0u);
+        EXPECT_EQ(test::allocations_everywhere() - baseline, 0u);
         EXPECT_EQ(log->dropped(), 0u);
         ::close(reader);  // the rest of the lines is lost, so that the thread ends
     }

@@ -1,22 +1,21 @@
 // What a power cut leaves of a directory. This program's own pwrite, write, writev, fdatasync,
-// fsync and rename stand before libc's, so what the shared liblmdb asks of the disk comes by here
-// too and is noted; `cut_disk` plays it back up to any moment and says what may be on the disk
-// then.
+// fsync and rename take precedence over those of libc, so the requests of the shared liblmdb to the
+// disk are recorded too; `cut_disk` replays them up to any moment and computes a possible state of
+// the disk.
 //
 //     std::vector<disk_event> events;
 //     {
-//         disk_recording const noting(directory, events);
+//         disk_recording const recording(directory, events);
 //         … open a store in there, write to it …
 //     }
 //     cut_disk disk({});
-//     for (auto const& event : events) disk.play(event);
-//     auto const files = disk.cut(random);   // one of the states that a cut at this moment may
-//     leave
+//     for (auto const& event : events) disk.replay(event);
+//     auto const files = disk.cut(random);  // one of the states that a cut may leave here
 //
 // The disk: a sector of 512 bytes is written whole or not at all; between two syncs of a file any
 // of the sectors written to it may have arrived, in any order; a write through an O_DSYNC
-// descriptor has arrived when it returns, and nothing else has with it; new names are there after
-// the directory was synced, before that any number of the first of them are.
+// descriptor has arrived when it returns, and nothing else with it; new names are durable after a
+// sync of the directory, before that any number of the first of them are.
 #pragma once
 
 #include <cstdint>
@@ -31,21 +30,21 @@ namespace latchkey::store {
 
 struct disk_event {
     enum class kind : std::uint8_t {
-        write,           // was begun
-        through,         // `write` before this one has arrived on the disk
-        sync,            // of the file is done
-        rename,          // to `bytes`
-        sync_directory,  // is done
-        answer           // a command was acknowledged
+        write,            // begun
+        written_through,  // the `write` before this one has arrived on the disk
+        sync,             // of the file, done
+        rename,           // to `bytes`
+        sync_directory,   // of the directory, done
+        answer            // a command was acknowledged
     };
-    kind what = kind::answer;
+    kind type = kind::answer;
     std::string name;  // of the file in the directory
     std::uint64_t offset = 0;
     std::string bytes;
 };
 
-// Notes what this process does to the files of one directory, on whatever thread, as long as it
-// lives; LMDB's lock file is left out, since it means nothing after a cut. One at a time.
+// Records what this process does to the files of one directory, on any thread, during its lifetime;
+// LMDB's lock file is excluded, since it means nothing after a cut. One at a time.
 class disk_recording {
   public:
     disk_recording(std::string directory, std::vector<disk_event>& events);
@@ -53,7 +52,7 @@ class disk_recording {
     disk_recording(disk_recording const&) = delete;
     disk_recording& operator=(disk_recording const&) = delete;
 
-    void note(disk_event event);
+    void record(disk_event event);
     // Empty: not a file of the directory; ".": the directory itself.
     std::string name_of(int descriptor) const;
     std::string name_of(std::string const& path) const;
@@ -66,21 +65,20 @@ class disk_recording {
 
 using files = std::map<std::string, std::string>;  // name to content
 
-// How true the disk is to what it promises. A harness that finds nothing wrong with a disk that
-// lies would find nothing at all.
-struct disk_honesty {
-    bool syncs = true;    // fdatasync
-    bool through = true;  // O_DSYNC
+// Guarantees of the disk. They can be switched off to prove that the tests detect a disk that lies.
+struct disk_guarantees {
+    bool syncs = true;            // fdatasync
+    bool written_through = true;  // O_DSYNC
 };
 
 class cut_disk {
   public:
-    explicit cut_disk(files const& before, disk_honesty honesty = {});
-    void play(disk_event const& event);
+    explicit cut_disk(files const& start, disk_guarantees guarantees = {});
+    void replay(disk_event const& event);
     files cut(std::mt19937_64& random) const;
 
   private:
-    struct piece {  // of a write, within one sector
+    struct piece {  // a part of a write, within one sector
         std::size_t write = 0;
         std::uint64_t offset = 0;
         std::string bytes;
@@ -93,10 +91,10 @@ class cut_disk {
     using names = std::map<std::string, std::shared_ptr<file>>;
 
     file& file_called(std::string const& name);
-    static std::string content_after_cut(file const& of, std::mt19937_64& random);
+    static std::string content_after_cut(file const& file, std::mt19937_64& random);
 
-    disk_honesty honesty_;
-    std::vector<names> names_;  // what the directory is on the disk, then after each change to it
+    disk_guarantees guarantees_;
+    std::vector<names> names_;  // the directory on the disk, then after each change to it
 };
 
 }  // namespace latchkey::store

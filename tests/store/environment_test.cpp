@@ -3,15 +3,18 @@
 
 #include <fstream>
 
-#include "store/environment_state.hpp"
+#include "store/engine/checksum.hpp"
+#include "store/engine/environment_state.hpp"
+#include "store/engine/lmdb_value.hpp"
+#include "store/engine/transaction.hpp"
 #include "support.hpp"
 
 namespace latchkey::store {
 namespace {
 
 unsigned mode_of(std::string const& path) {
-    struct stat found{};
-    return ::stat(path.c_str(), &found) == 0 ? found.st_mode & 0777 : 0;
+    struct stat status{};
+    return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 0777 : 0;
 }
 
 std::string content_of(std::string const& path) {
@@ -19,7 +22,7 @@ std::string content_of(std::string const& path) {
     return {std::istreambuf_iterator<char>(from), {}};
 }
 
-TEST(environments, make_a_private_directory_with_private_files) {
+TEST(environments, create_a_private_directory_with_private_files) {
     temporary_directory const outer;
     auto const directory = outer.path() + "/state/latchkey";
     auto const store = open_store(directory);
@@ -31,23 +34,23 @@ TEST(environments, make_a_private_directory_with_private_files) {
     EXPECT_EQ(content_of(directory + "/server.lock"), std::to_string(::getpid()) + "\n");
 }
 
-TEST(environments, make_a_private_directory_however_it_is_written) {
+TEST(environments, create_a_private_directory_for_any_spelling_of_its_path) {
     temporary_directory const outer;
     auto const directory = outer.path() + "/latchkey";
     ASSERT_TRUE(open_store(directory + "//", (1 << 20) + 1));
     EXPECT_EQ(mode_of(directory), 0700u);
 }
 
-// What a server maps is asked for in huge pages, which the kernel notes as "hg".
-TEST(environments, of_a_server_are_mapped_in_huge_pages_where_there_are_some) {
+// A server requests huge pages for its map, which the kernel reports as "hg".
+TEST(environments, of_a_server_are_mapped_in_huge_pages_if_available) {
     if (::access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) != 0) GTEST_SKIP();
     temporary_directory const directory;
     auto const flags_of_the_map = [&] {
         std::ifstream maps("/proc/self/smaps");
-        bool within = false;
+        bool inside = false;
         for (std::string line; std::getline(maps, line);) {
-            if (line.ends_with(directory.path() + "/store.mdb")) within = true;
-            if (within && line.starts_with("VmFlags:")) return line + " ";
+            if (line.ends_with(directory.path() + "/store.mdb")) inside = true;
+            if (inside && line.starts_with("VmFlags:")) return line + " ";
         }
         return std::string();
     };
@@ -60,21 +63,22 @@ TEST(environments, of_a_server_are_mapped_in_huge_pages_where_there_are_some) {
     EXPECT_NE(flags_of_the_map().find(" hg "), std::string::npos) << flags_of_the_map();
 }
 
-// Without it records would still be found, by LMDB, and nobody would notice but for the time.
+// Without it, records would still be found by LMDB, only more slowly.
 TEST(environments, know_where_their_file_is_mapped) {
     temporary_directory directory;
     auto const store = open_store(directory.path());
     ASSERT_NE(store, nullptr);
     auto const& native = store->native();
     ASSERT_GE(native.map.size(), native.map_bytes);
-    EXPECT_EQ(native.map.substr(16, 4), std::string_view("\xde\xc0\xef\xbe"));  // LMDB's mark
-    auto const user = made_user(one(*store, new_user("Ann", "ann@example.org")));
-    snapshot seen(*store);
-    seen.renew();
-    auto const found = seen.user(user.id);
-    ASSERT_TRUE(found);
-    EXPECT_GE(found->name.data(), native.map.data());
-    EXPECT_LT(found->name.data(), native.map.data() + native.map.size());
+    EXPECT_EQ(native.map.substr(16, 4),
+              std::string_view("\xde\xc0\xef\xbe"));  // LMDB's magic number
+    auto const user = get_user(one(*store, new_user("Ann", "ann@example.org")));
+    snapshot view(*store);
+    view.renew();
+    auto const status = view.user(user.id);
+    ASSERT_TRUE(status);
+    EXPECT_GE(status->name.data(), native.map.data());
+    EXPECT_LT(status->name.data(), native.map.data() + native.map.size());
 }
 
 TEST(environments, keep_their_master_key) {
@@ -122,23 +126,54 @@ TEST(environments, refuse_a_damaged_master_key) {
     for (auto const size : {0, 31, 33}) {
         std::ofstream(directory.path() + "/master.key", std::ios::trunc)
             << std::string(size_t(size), 'k');
-        auto const opened = environment::open({.directory = directory.path(), .sync = false});
-        ASSERT_FALSE(opened);
-        EXPECT_NE(opened.error().message.find("master.key is damaged"), std::string::npos);
+        auto const result = environment::open({.directory = directory.path(), .sync = false});
+        ASSERT_FALSE(result);
+        EXPECT_NE(result.error().message.find("master.key is damaged"), std::string::npos);
     }
 }
 
-TEST(environments, are_found_as_they_were_left) {
+TEST(environments, keep_their_records_across_restarts) {
     temporary_directory const directory;
     {
-        made_user(one(*open_store(directory.path()), new_user("Ann", "ann@example.org")));
+        get_user(one(*open_store(directory.path()), new_user("Ann", "ann@example.org")));
     }
     auto const store = open_store(directory.path());
-    snapshot seen(*store);
-    seen.renew();
-    ASSERT_TRUE(seen.user(1));
-    EXPECT_EQ(seen.user(1)->email, "ann@example.org");
-    expect_whole(*store);
+    snapshot view(*store);
+    view.renew();
+    ASSERT_TRUE(view.user(1));
+    EXPECT_EQ(view.user(1)->email, "ann@example.org");
+    expect_sound(*store);
+}
+
+TEST(environments, find_the_same_records_by_id_tree_and_by_lmdb) {
+    temporary_directory const directory;
+    auto const store_with = [&](bool interpolates) {
+        return environment::open({.directory = directory.path(),
+                                  .map_bytes = 1u << 30,
+                                  .sync = false,
+                                  .interpolates = interpolates})
+            .value();
+    };
+    constexpr model::id users = 500;
+    {
+        auto const store = store_with(true);
+        for (model::id id = 1; id <= users; ++id)
+            get_user(one(*store, new_user("u" + std::to_string(id),
+                                          "u" + std::to_string(id) + "@example.org")));
+    }
+    for (bool const interpolates : {true, false}) {
+        auto const store = store_with(interpolates);
+        store::snapshot snapshot(*store);
+        snapshot.renew();
+        std::vector<model::id> const ids{3, 400};
+        snapshot.prefetch(resource::user, ids);
+        for (model::id id = 1; id <= users; ++id) {
+            auto const user = snapshot.user(id);
+            ASSERT_TRUE(user) << id;
+            EXPECT_EQ(user->name, "u" + std::to_string(id));
+        }
+        EXPECT_FALSE(snapshot.user(users + 1));
+    }
 }
 
 TEST(environments, opened_read_only_change_nothing) {
@@ -146,17 +181,17 @@ TEST(environments, opened_read_only_change_nothing) {
     EXPECT_FALSE(environment::open({.directory = directory.path() + "/none", .read_only = true}));
     EXPECT_FALSE(environment::open({.directory = directory.path(), .read_only = true}));
     {
-        made_user(one(*open_store(directory.path()), new_user("Ann", "ann@example.org")));
+        get_user(one(*open_store(directory.path()), new_user("Ann", "ann@example.org")));
     }
-    auto opened = environment::open({.directory = directory.path(), .read_only = true});
-    ASSERT_TRUE(opened) << opened.error().message;
-    auto& store = *opened.value();
+    auto result = environment::open({.directory = directory.path(), .read_only = true});
+    ASSERT_TRUE(result) << result.error().message;
+    auto& store = *result.value();
     EXPECT_EQ(store.master_key().size(), 32u);
-    snapshot seen(store);
-    seen.renew();
-    EXPECT_TRUE(seen.user(1));
+    snapshot view(store);
+    view.renew();
+    EXPECT_TRUE(view.user(1));
     EXPECT_FALSE(apply(store, {new_user("Bob", "bob@example.org")}));
-    expect_whole(store);
+    expect_sound(store);
 }
 
 TEST(environments, of_another_schema_are_refused_with_a_sentence) {
@@ -172,14 +207,14 @@ TEST(environments, of_another_schema_are_refused_with_a_sentence) {
         ASSERT_EQ(::mdb_put(txn, store->native().dbi(table::index), &key, &value, 0), 0);
         ASSERT_EQ(::mdb_txn_commit(txn), 0);
     }
-    auto const opened = environment::open({.directory = directory.path(), .sync = false});
-    ASSERT_FALSE(opened);
-    EXPECT_NE(opened.error().message.find("has schema version 7, this program knows version 1"),
+    auto const result = environment::open({.directory = directory.path(), .sync = false});
+    ASSERT_FALSE(result);
+    EXPECT_NE(result.error().message.find("has schema version 7, this program knows version 2"),
               std::string::npos)
-        << opened.error().message;
+        << result.error().message;
 }
 
-TEST(environments, that_are_something_else_are_refused) {
+TEST(environments, that_are_not_stores_are_refused) {
     temporary_directory const directory;
     std::ofstream(directory.path() + "/store.mdb") << std::string(16384, 'x');
     EXPECT_FALSE(environment::open({.directory = directory.path(), .sync = false}));
@@ -202,6 +237,17 @@ TEST(environments, are_claimed_more_than_once_by_their_own_server_only) {
     EXPECT_TRUE(store->claim_for_server());
     EXPECT_TRUE(store->claim_for_server());
     store->clear_stale_readers();
+}
+
+TEST(transactions, erase_a_range_without_its_end) {
+    temporary_directory const directory;
+    auto const store = open_store(directory.path());
+    transaction txn(store->native());
+    for (auto const* const key : {"\xf0x", "\xf0y", "\xf0z"}) txn.put(table::index, key, {});
+    EXPECT_EQ(txn.erase_range("\xf0x", "\xf0z", 9), 2u);
+    EXPECT_TRUE(txn.has(table::index, "\xf0z"));
+    EXPECT_EQ(txn.erase_range("\xf0", "\xf1", 0), 0u);
+    EXPECT_EQ(txn.erase_range("\xf0", "\xf1", 1), 1u);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What a store must hold, told from the answers to the commands that it was given, and the same
-// read from a store: a line of bytes for each thing, by its name ("user/7/", "user/7/post/9",
-// "key/3", "event/2", "secret/shop", "once/12", "use/3").
+// The expected content of a store, derived from the answers to its commands, and the same read from
+// a store: a string of bytes for each thing, by its name ("user/7/", "user/7/post/9", "key/3",
+// "event/2", "secret/shop", "once/12", "use/3").
 #pragma once
 
 #include <array>
@@ -14,25 +14,25 @@ namespace latchkey::store {
 class known_content {
   public:
     std::map<std::string, std::string> things;
-    // The last id that was given out: of users, posts, keys, events.
+    // The last assigned id of users, posts, keys and events.
     std::array<model::id, 4> last{};
 
-    void note(command const& asked, outcome const& answer);
+    void note(command const& command, outcome const& answer);
 
   private:
-    void note(command::kind const& asked, outcome const& answer);
-    void note_rotation(rotate_key const& asked, model::key const& made, base::wall_ms at);
+    void note(command::any_action const& kind, outcome const& answer);
+    void note_rotation(rotate_key const& command, model::key const& key, base::wall_ms time);
 };
 
-// An Idempotency-Key of that number, of which `read` looks for the first `once_max`.
+// An Idempotency-Key by number; `content_of` looks for the first `once_max`.
 inline constexpr unsigned once_max = 64;
 idempotency once_number(unsigned number);
 
-// Everything that the store has.
+// The whole content of the store.
 std::map<std::string, std::string> content_of(environment& store);
 
-// The first thing that differs, in a sentence; empty: none does.
-std::string difference(std::map<std::string, std::string> const& found,
+// The first difference as a sentence; empty: none.
+std::string difference(std::map<std::string, std::string> const& content,
                        std::map<std::string, std::string> const& expected);
 
 }  // namespace latchkey::store

@@ -3,101 +3,102 @@
 namespace latchkey::store {
 namespace {
 
-// Of the ids that were given out, some gone.
+// Random commands about ids that were assigned, some of them deleted since.
 class generator {
   public:
-    generator(std::mt19937_64& random, known_content const& known)
-        : random_(random), known_(known) {}
+    generator(std::mt19937_64& random, known_content const& content)
+        : random_(random), content_(content) {}
 
     command next() {
-        auto what = whatever();
-        bool const secret = std::holds_alternative<put_event_secret>(what.what);
-        if (!secret && chance(20)) what.once = once_number(static_cast<unsigned>(below(once_max)));
-        return what;
+        auto command = random_command();
+        bool const secret = std::holds_alternative<put_event_secret>(command.action);
+        if (!secret && chance(20))
+            command.idempotency = once_number(static_cast<unsigned>(below(once_max)));
+        return command;
     }
 
   private:
     std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
     bool chance(unsigned percent) { return below(100) < percent; }
-    // The younger ones more often.
+    // Recent ids more often.
     model::id some_id(std::size_t kind) {
-        auto const last = known_.last[kind];
+        auto const last = content_.last[kind];
         if (last == 0) return 1;
         auto const back = static_cast<model::id>(below(chance(70) ? 20 : 200));
         return std::max<model::id>(1, last - back);
     }
-    std::string text(std::size_t most) {
-        return std::string(1 + below(most), static_cast<char>('a' + below(26)));
+    std::string text(std::size_t size_max) {
+        return std::string(1 + below(size_max), static_cast<char>('a' + below(26)));
     }
-    // Some take pages of their own, some many in a row.
+    // Some bodies take pages of their own, some many in a row.
     std::string body() { return text(chance(10) ? 30'000 : chance(30) ? 3000 : 200); }
     std::string source() { return chance(50) ? "shop" : "till"; }
-    unsigned fresh() { return static_cast<unsigned>(random_()); }
+    unsigned random_number() { return static_cast<unsigned>(random_()); }
 
-    command whatever() {
-        auto const pick = below(100);
-        if (pick < 15) return new_user(text(40), std::to_string(random_()) + "@example.org");
-        if (pick < 40)
+    command random_command() {
+        auto const choice = below(100);
+        if (choice < 15) return new_user(text(40), std::to_string(random_()) + "@example.org");
+        if (choice < 40)
             return new_post(some_id(0), text(20), static_cast<model::post_status>(below(3)),
                             body());
-        if (pick < 48) return {.what = change_post{.id = some_id(1), .body = body()}};
-        if (pick < 54) return {.what = change_user{.id = some_id(0), .name = text(40)}};
-        if (pick < 66) return {.what = delete_post{some_id(1)}};
-        if (pick < 72) return {.what = delete_user{some_id(0)}};
-        if (pick < 85) return about_key();
-        if (pick < 95) return about_event();
+        if (choice < 48) return {.action = change_post{.id = some_id(1), .body = body()}};
+        if (choice < 54) return {.action = change_user{.id = some_id(0), .name = text(40)}};
+        if (choice < 66) return {.action = delete_post{some_id(1)}};
+        if (choice < 72) return {.action = delete_user{some_id(0)}};
+        if (choice < 85) return about_key();
+        if (choice < 95) return about_event();
         return use();
     }
     command about_key() {
-        auto const pick = below(10);
-        if (pick < 4) return new_key(key_number(fresh(), {"users:read"}));
-        if (pick < 6) return {.what = change_key{.id = some_id(2), .name = text(30)}};
-        if (pick < 7)
-            return {.what = rotate_key{.id = some_id(2),
-                                       .digest = key_number(fresh()).digest,
-                                       .start = "lkeyEFGH",
-                                       .last4 = "zzzz",
-                                       .overlap_ms = 3'600'000}};
-        if (pick < 9) return {.what = deactivate_key{.id = some_id(2)}};
-        return {.what = reactivate_key{.id = some_id(2)}};
+        auto const choice = below(10);
+        if (choice < 4) return new_key(key_number(random_number(), {"users:read"}));
+        if (choice < 6) return {.action = change_key{.id = some_id(2), .name = text(30)}};
+        if (choice < 7)
+            return {.action = rotate_key{.id = some_id(2),
+                                         .digest = key_number(random_number()).digest,
+                                         .start = "lkeyEFGH",
+                                         .last4 = "zzzz",
+                                         .overlap_ms = 3'600'000}};
+        if (choice < 9) return {.action = deactivate_key{.id = some_id(2)}};
+        return {.action = reactivate_key{.id = some_id(2)}};
     }
     command about_event() {
-        auto const pick = below(10);
-        if (pick < 2)
-            return {.what = put_event_secret{.source = source(),
-                                             .secret = base::secret(text(40) + "12345678")}};
-        if (pick < 3) return {.what = delete_event_secret{source()}};
-        auto const number = below(1000);  // some come again
+        auto const choice = below(10);
+        if (choice < 2)
+            return {.action = put_event_secret{.source = source(),
+                                               .secret = base::secret(text(40) + "12345678")}};
+        if (choice < 3) return {.action = delete_event_secret{source()}};
+        auto const number = below(1000);  // some are repeated
         auto const delivery = "msg_" + std::to_string(number);
-        return {.what = receive_event{.source = source(),
-                                      .delivery_id = delivery,
-                                      .verified = chance(50),
-                                      .marks = {key_number(static_cast<unsigned>(number)).digest},
-                                      .payload = "{\"text\":\"" + text(2000) + "\"}"}};
+        return {.action = receive_event{.source = source(),
+                                        .delivery_id = delivery,
+                                        .verified = chance(50),
+                                        .marks = {key_number(static_cast<unsigned>(number)).digest},
+                                        .payload = "{\"text\":\"" + text(2000) + "\"}"}};
     }
     command use() {
         auto const now = base::read_clocks().wall;
         auto const minute = model::start_of(model::granularity::minute, now);
         key_use one{.key = some_id(2), .last_used = now, .minute = minute};
         one.counted.count(200, false);
-        return {.what = note_key_uses{{one}}};
+        return {.action = note_key_uses{{one}}};
     }
 
     std::mt19937_64& random_;
-    known_content const& known_;
+    known_content const& content_;
 };
 
-// Tells the recording of each answer, on the thread that also writes.
-class noting_waiter : public waiter {
+// Records each answer, on the thread that also writes.
+class recording_waiter : public ticket_waiter {
   public:
-    explicit noting_waiter(disk_recording& to) : to_(to) {}
+    explicit recording_waiter(disk_recording& recording) : recording_(recording) {}
     void post(coro::resumption& node) noexcept override {
-        to_.note({});
-        waiter::post(node);
+        recording_.record({});
+        ticket_waiter::post(node);
     }
 
   private:
-    disk_recording& to_;
+    disk_recording& recording_;
 };
 
 }  // namespace
@@ -106,34 +107,35 @@ environment_options power_options(std::string const& directory, bool sync) {
     return {.directory = directory, .map_bytes = 12 << 20, .for_server = true, .sync = sync};
 }
 
-life live(std::string const& directory, known_content const& before, std::mt19937_64& random,
+life live(std::string const& directory, known_content const& start, std::mt19937_64& random,
           std::size_t groups, bool sync) {
-    life whole{.known = before};
-    disk_recording noting(directory, whole.events);
-    auto const opened = environment::open(power_options(directory, sync));
-    if (!opened) {
-        ADD_FAILURE() << opened.error().message;
-        return whole;
+    life result{.content = start};
+    disk_recording recording(directory, result.events);
+    auto const store = environment::open(power_options(directory, sync));
+    if (!store) {
+        ADD_FAILURE() << store.error().message;
+        return result;
     }
-    writer through(**opened);
-    noting_waiter home(noting);
+    store::writer writer(**store);
+    recording_waiter waiter(recording);
     for (std::size_t i = 0; i < groups; ++i) {
-        // What is kept under an Idempotency-Key is of key 1.
-        bool const first = whole.known.last[2] == 0;
+        // Outcomes under an Idempotency-Key belong to key 1.
+        bool const first = result.content.last[2] == 0;
         std::vector<ticket> tickets(first ? 1 : 1 + random() % 24);
         for (auto& each : tickets) {
-            each.command = first ? new_key(key_number(1)) : generator(random, whole.known).next();
-            each.home = &home;
-            EXPECT_TRUE(through.submit(each));
+            each.command =
+                first ? new_key(key_number(1)) : generator(random, result.content).next();
+            each.executor = &waiter;
+            EXPECT_TRUE(writer.submit(each));
         }
-        home.wait_for(tickets.size());
+        waiter.wait_for(tickets.size());
         for (auto& each : tickets) {
-            whole.known.note(each.command, each.outcome);
-            whole.steps.push_back({std::move(each.command), std::move(each.outcome)});
+            result.content.note(each.command, each.outcome);
+            result.steps.push_back({std::move(each.command), std::move(each.outcome)});
         }
     }
-    through.stop();
-    return whole;
+    writer.stop();
+    return result;
 }
 
 }  // namespace latchkey::store

@@ -1,5 +1,5 @@
-// Random commands of every kind through a writer, in groups, and the record of what they came to
-// and of what the disk was asked for meanwhile.
+// Random commands of every kind through a writer, in groups, and a record of their outcomes and of
+// the requests to the disk meanwhile.
 #pragma once
 
 #include <random>
@@ -15,15 +15,15 @@ struct step {
     store::outcome outcome;
 };
 
-// From the opening of a store to its end.
+// The life of a store, from opening to closing.
 struct life {
     std::vector<disk_event> events;
-    std::vector<step> steps;  // in the order in which they were carried out and answered
-    known_content known;      // in the end
+    std::vector<step> steps;  // in the order of execution
+    known_content content;    // at the end
 };
 
-// `before` is what the store in the directory holds, if there is one.
-life live(std::string const& directory, known_content const& before, std::mt19937_64& random,
+// `start` is the content of the store in the directory, if there is one.
+life live(std::string const& directory, known_content const& start, std::mt19937_64& random,
           std::size_t groups, bool sync = true);
 
 environment_options power_options(std::string const& directory, bool sync = true);

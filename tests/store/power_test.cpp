@@ -1,6 +1,6 @@
-// Power cuts. A store is worked with while everything that it asks of the disk is noted; then the
-// disk is put together as a cut at some moment may leave it, opened, and compared with what had
-// been answered by then. POWER_CUTS is how many different states are looked at (300 by default).
+// Power cuts: a store is used while all its requests to the disk are recorded; then the disk is put
+// into a state that a cut at some moment may leave, opened, and compared with what had been
+// answered by then. POWER_CUTS is the number of different states (300 by default).
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,14 +13,14 @@
 #include <sstream>
 
 #include "power_load.hpp"
-#include "store/audit.hpp"
+#include "store/admin/verify_audit.hpp"
 
 namespace latchkey::store {
 namespace {
 
 using kind = disk_event::kind;
 
-std::size_t wanted_states() {
+std::size_t states_to_check() {
     auto const* const text = std::getenv("POWER_CUTS");
     return text != nullptr ? std::strtoull(text, nullptr, 10) : 300;
 }
@@ -33,156 +33,158 @@ void write_files(std::string const& directory, files const& all) {
         std::ofstream(directory + "/" + name, std::ios::binary) << content;
 }
 
-// The fates that the commands may have had at a cut: all that were answered are there, and of what
-// was under way the whole group or nothing.
+// The possible effects of the commands at a cut: all that were answered are there, and of the group
+// under way all commands or none.
 struct possible {
-    known_content without, with;
+    known_content unapplied, applied;
 };
 
-// Which of the two it was; otherwise what is wrong.
+// Which of the two it is, or what is wrong.
 struct verdict {
-    bool with = false;
-    std::string wrong;
+    bool applied = false;
+    std::string error;
 };
 
 std::string first_of(std::vector<std::string> const& sentences) {
     return sentences.empty() ? std::string() : sentences.front();
 }
 
-// No id comes again: each is the one after the last that was given out.
-std::string write_on(environment& store, known_content const& known) {
-    auto const user = known.last[0] + 1;
+// No id is reused: each is the next one.
+std::string write_on(environment& store, known_content const& expected) {
+    auto const user = expected.last[0] + 1;
     auto const outcomes = apply(store, {new_user("later", "later@example.org"),
                                         new_post(user, "later"),
                                         new_key(key_number(7)),
-                                        {.what = receive_event{"shop", "", false, {}, "{}"}}});
+                                        {.action = receive_event{"shop", "", false, {}, "{}"}}});
     if (!outcomes) return outcomes.error().message;
-    auto next = known;
-    std::vector<model::id> given;
+    auto next = expected;
+    std::vector<model::id> ids;
     for (auto const& each : *outcomes) {
         if (each.problem != base::problem::none) return "it cannot be written";
-        if (auto const* made = std::get_if<model::user>(&each.record)) given.push_back(made->id);
-        if (auto const* made = std::get_if<model::post>(&each.record)) given.push_back(made->id);
-        if (auto const* made = std::get_if<model::key>(&each.record)) given.push_back(made->id);
-        if (auto const* made = std::get_if<received_event>(&each.record)) given.push_back(made->id);
+        if (auto const* record = std::get_if<model::user>(&each.record)) ids.push_back(record->id);
+        if (auto const* record = std::get_if<model::post>(&each.record)) ids.push_back(record->id);
+        if (auto const* record = std::get_if<model::key>(&each.record)) ids.push_back(record->id);
+        if (auto const* record = std::get_if<received_event>(&each.record))
+            ids.push_back(record->id);
     }
-    for (std::size_t i = 0; i < known.last.size(); ++i)
-        if (given.at(i) != known.last[i] + 1) return "an id was not the next one";
+    for (std::size_t i = 0; i < expected.last.size(); ++i)
+        if (ids.at(i) != expected.last[i] + 1) return "an id was not the next one";
     return first_of(verify(store));
 }
 
-verdict look(std::string const& directory, possible const& fates) {
-    auto const opened = environment::open(power_options(directory));
-    if (!opened) return {.wrong = opened.error().message};
-    auto& store = **opened;
-    if (auto const wrong = first_of(verify(store)); !wrong.empty()) return {.wrong = wrong};
-    if (auto const wrong = first_of(verify_audit(store).wrong); !wrong.empty())
-        return {.wrong = wrong};
-    auto const found = content_of(store);
-    auto const without = difference(found, fates.without.things);
-    auto const with = difference(found, fates.with.things);
-    if (!without.empty() && !with.empty())
-        return {.wrong = "what was answered: " + without + "; with what was not: " + with};
-    auto const happened = !without.empty();
-    return {happened, write_on(store, happened ? fates.with : fates.without)};
+verdict check(std::string const& directory, possible const& outcomes) {
+    auto const result = environment::open(power_options(directory));
+    if (!result) return {.error = result.error().message};
+    auto& store = **result;
+    if (auto const error = first_of(verify(store)); !error.empty()) return {.error = error};
+    if (auto const error = first_of(verify_audit(store).wrong); !error.empty())
+        return {.error = error};
+    auto const content = content_of(store);
+    auto const unapplied = difference(content, outcomes.unapplied.things);
+    auto const applied = difference(content, outcomes.applied.things);
+    if (!unapplied.empty() && !applied.empty())
+        return {.error = "without the group under way: " + unapplied + "; with it: " + applied};
+    auto const happened = !unapplied.empty();
+    return {happened, write_on(store, happened ? outcomes.applied : outcomes.unapplied)};
 }
 
-// In a process of its own: LMDB maps the file, so a damaged one may end whoever reads it.
-verdict look_apart(std::string const& directory, possible const& fates) {
-    int ends[2];
-    if (::pipe(ends) != 0) return {.wrong = "no pipe"};
+// In a child process: LMDB maps the file, so a damaged one may end the process.
+verdict check_in_child(std::string const& directory, possible const& outcomes) {
+    int pipe_ends[2];
+    if (::pipe(pipe_ends) != 0) return {.error = "no pipe"};
     auto const child = ::fork();
     if (child == 0) {
         ::alarm(20);
         ::dup2(::open("/dev/null", O_WRONLY), STDERR_FILENO);
-        auto const found = look(directory, fates);
-        auto const text = (found.with ? "1" : "0") + found.wrong.substr(0, 2000);
-        auto const sent = ::write(ends[1], text.data(), text.size());
-        ::_exit(sent == static_cast<ssize_t>(text.size()) ? 0 : 1);
+        auto const result = check(directory, outcomes);
+        auto const text = (result.applied ? "1" : "0") + result.error.substr(0, 2000);
+        auto const count = ::write(pipe_ends[1], text.data(), text.size());
+        ::_exit(count == static_cast<ssize_t>(text.size()) ? 0 : 1);
     }
-    ::close(ends[1]);
+    ::close(pipe_ends[1]);
     char text[4096];
-    auto const size = ::read(ends[0], text, sizeof text);
-    ::close(ends[0]);
+    auto const size = ::read(pipe_ends[0], text, sizeof text);
+    ::close(pipe_ends[0]);
     int status = 0;
     ::waitpid(child, &status, 0);
-    if (size < 1 || status != 0) return {.wrong = "whoever opened it ended"};
+    if (size < 1 || status != 0) return {.error = "the process that opened it ended"};
     return {text[0] == '1', std::string(text + 1, static_cast<std::size_t>(size) - 1)};
 }
 
-struct tally {
-    std::size_t states = 0, with = 0;
-    std::vector<std::string> wrong;
+struct summary {
+    std::size_t states = 0, applied = 0;
+    std::vector<std::string> errors;
 };
 
 class power_cuts : public testing::Test {
   protected:
-    // Looks at `count` different states that a cut may leave during a life that began with `start`.
-    // The last of them that was right becomes the beginning of the next.
-    void cut(life const& lived, std::size_t count, disk_honesty honesty = {}) {
-        auto const moments = some_moments(lived, count);
-        cut_disk disk(start_, honesty);
-        possible fates{known_, known_};
+    // Checks `count` different states that a cut may leave during a life that began with `start_`.
+    // The last good one is the start of the next life.
+    void cut(life const& run, std::size_t count, disk_guarantees guarantees = {}) {
+        auto const moments = some_moments(run, count);
+        cut_disk disk(start_, guarantees);
+        possible outcomes{expected_, expected_};
         std::size_t answered = 0, ahead = 0, played = 0;
-        std::set<std::size_t> seen;
-        auto const learn = [&](known_content& known, std::size_t& upto, std::size_t end) {
-            for (; upto < end; ++upto)
-                known.note(lived.steps.at(upto).command, lived.steps.at(upto).outcome);
+        std::set<std::size_t> hashes;
+        auto const apply_answers = [&](known_content& expected, std::size_t& position,
+                                       std::size_t end) {
+            for (; position < end; ++position)
+                expected.note(run.steps.at(position).command, run.steps.at(position).outcome);
         };
         for (auto const moment : moments) {
             std::size_t answers = answered;
             for (; played < moment; ++played) {
-                disk.play(lived.events[played]);
-                answers += lived.events[played].what == kind::answer;
+                disk.replay(run.events[played]);
+                answers += run.events[played].type == kind::answer;
             }
-            learn(fates.without, answered, answers);
-            learn(fates.with, ahead, answers_after(lived.events, moment, answers));
+            apply_answers(outcomes.unapplied, answered, answers);
+            apply_answers(outcomes.applied, ahead, answers_after(run.events, moment, answers));
             for (int tries = 0; tries < 4; ++tries) {
-                auto const left = disk.cut(random_);
-                if (!seen.insert(hash_of(left)).second) continue;
-                look_at(left, fates, moment);
+                auto const state = disk.cut(random_);
+                if (!hashes.insert(hash_of(state)).second) continue;
+                check_state(state, outcomes, moment);
                 break;
             }
         }
     }
 
     void expect_nothing_wrong() {
-        for (auto const& sentence : found_.wrong) ADD_FAILURE() << sentence;
+        for (auto const& sentence : report_.errors) ADD_FAILURE() << sentence;
     }
-    void expect_losses_in(life const& lived, disk_honesty honesty) {
-        cut(lived, 60, honesty);
-        EXPECT_GT(found_.wrong.size(), 0u) << "of " << found_.states;
-        std::printf("%zu of %zu states are wrong, one so: %s\n", found_.wrong.size(), found_.states,
-                    found_.wrong.empty() ? "" : found_.wrong.back().c_str());
+    void expect_losses_in(life const& run, disk_guarantees guarantees) {
+        cut(run, 60, guarantees);
+        EXPECT_GT(report_.errors.size(), 0u) << "of " << report_.states;
+        std::printf("%zu of %zu states are wrong, one so: %s\n", report_.errors.size(),
+                    report_.states, report_.errors.empty() ? "" : report_.errors.back().c_str());
     }
 
     temporary_directory outer_;
-    std::string const here_ = outer_.path() + "/store";
+    std::string const directory_ = outer_.path() + "/store";
     std::mt19937_64 random_{std::random_device{}()};
-    files start_;          // of the life that is looked at
-    known_content known_;  // of those
+    files start_;             // at the start of the current life
+    known_content expected_;  // of those files
     files next_start_;
     known_content next_known_;
-    tally found_;
+    summary report_;
 
   private:
-    // Ascending; only behind what changes the disk.
-    std::vector<std::size_t> some_moments(life const& lived, std::size_t count) {
+    // Ascending; only after events that change the disk.
+    std::vector<std::size_t> some_moments(life const& run, std::size_t count) {
         std::vector<std::size_t> possible_ones{0};
-        for (std::size_t i = 0; i < lived.events.size(); ++i)
-            if (lived.events[i].what != kind::answer) possible_ones.push_back(i + 1);
-        std::vector<std::size_t> chosen;
+        for (std::size_t i = 0; i < run.events.size(); ++i)
+            if (run.events[i].type != kind::answer) possible_ones.push_back(i + 1);
+        std::vector<std::size_t> moments;
         for (std::size_t i = 0; i < count; ++i)
-            chosen.push_back(possible_ones[random_() % possible_ones.size()]);
-        std::ranges::sort(chosen);
-        return chosen;
+            moments.push_back(possible_ones[random_() % possible_ones.size()]);
+        std::ranges::sort(moments);
+        return moments;
     }
-    // Once what is under way has been answered.
+    // The number of answers once the group under way is answered.
     static std::size_t answers_after(std::vector<disk_event> const& events, std::size_t moment,
                                      std::size_t answers) {
-        auto const is_answer = [](auto const& each) { return each.what == kind::answer; };
-        auto const from = events.begin() + static_cast<std::ptrdiff_t>(moment);
-        auto const first = std::find_if(from, events.end(), is_answer);
+        auto const is_answer = [](auto const& each) { return each.type == kind::answer; };
+        auto const begin = events.begin() + static_cast<std::ptrdiff_t>(moment);
+        auto const first = std::find_if(begin, events.end(), is_answer);
         auto const last = std::find_if_not(first, events.end(), is_answer);
         return answers + static_cast<std::size_t>(last - first);
     }
@@ -191,68 +193,74 @@ class power_cuts : public testing::Test {
         for (auto const& [name, content] : all) whole += name + '\0' + content;
         return std::hash<std::string>()(whole);
     }
-    void look_at(files const& left, possible const& fates, std::size_t moment) {
-        auto const place = outer_.path() + "/cut";
-        write_files(place, left);
-        auto const judged = look_apart(place, fates);
-        ++found_.states;
-        if (judged.with) ++found_.with;
-        if (!judged.wrong.empty())
-            found_.wrong.push_back("at event " + std::to_string(moment) + ": " + judged.wrong);
-        else if (next_start_.empty() || random_() % 50 == 0)
-            next_start_ = left, next_known_ = judged.with ? fates.with : fates.without;
+    void check_state(files const& state, possible const& outcomes, std::size_t moment) {
+        auto const directory = outer_.path() + "/cut";
+        write_files(directory, state);
+        auto const result = check_in_child(directory, outcomes);
+        ++report_.states;
+        if (result.applied) ++report_.applied;
+        if (!result.error.empty()) {
+            report_.errors.push_back("at event " + std::to_string(moment) + ": " + result.error);
+        } else if (next_start_.empty() || random_() % 50 == 0) {
+            next_start_ = state;
+            next_known_ = result.applied ? outcomes.applied : outcomes.unapplied;
+        }
     }
 };
 
-TEST_F(power_cuts, lose_nothing_that_was_answered_and_leave_nothing_half_there) {
+TEST_F(power_cuts, lose_no_answered_command_and_leave_no_partial_one) {
     constexpr std::size_t states_of_a_life = 150;
     std::size_t lives = 0, commands = 0;
-    while (found_.states < wanted_states() && found_.wrong.empty()) {
-        // Each life begins where a cut ended another; now and then one from nothing.
-        if (lives++ % 6 == 0) start_ = {}, known_ = {};
-        write_files(here_, start_);
+    while (report_.states < states_to_check() && report_.errors.empty()) {
+        // Each life begins with the state after a cut; every sixth one with an empty directory.
+        if (lives++ % 6 == 0) {
+            start_ = {};
+            expected_ = {};
+        }
+        write_files(directory_, start_);
         next_start_ = {};
-        auto const lived = live(here_, known_, random_, 30);
-        commands += lived.steps.size();
-        cut(lived, std::min(states_of_a_life, wanted_states() - found_.states));
-        start_ = next_start_, known_ = next_known_;
+        auto const run = live(directory_, expected_, random_, 30);
+        commands += run.steps.size();
+        cut(run, std::min(states_of_a_life, states_to_check() - report_.states));
+        start_ = next_start_;
+        expected_ = next_known_;
     }
     expect_nothing_wrong();
-    EXPECT_GE(found_.states, wanted_states());
-    EXPECT_GT(found_.with, 0u);
+    EXPECT_GE(report_.states, states_to_check());
+    EXPECT_GT(report_.applied, 0u);
     std::printf(
-        "%zu states after cuts in %zu lives of %zu commands; in %zu what was under way had "
-        "happened\n",
-        found_.states, lives, commands, found_.with);
+        "%zu states after cuts in %zu lives of %zu commands; in %zu the group under way was "
+        "applied\n",
+        report_.states, lives, commands, report_.applied);
 }
 
 // LMDB writes the first two pages of its file one by one, and does not open a file that lacks one.
 TEST_F(power_cuts, in_the_first_start_do_not_hinder_the_second) {
     for (int i = 0; i < 3; ++i) {
-        write_files(here_, {});
-        cut(live(here_, {}, random_, 1), 40);
+        write_files(directory_, {});
+        cut(live(directory_, {}, random_, 1), 40);
     }
     expect_nothing_wrong();
-    EXPECT_GT(found_.states, 20u);
+    EXPECT_GT(report_.states, 20u);
 }
 
-// Would all this find anything? These must be found.
-TEST_F(power_cuts, of_a_store_that_does_not_sync_are_seen_to_lose) {
-    write_files(here_, {});
-    auto const lived = live(here_, {}, random_, 30, false);
-    for (auto const& event : lived.events)
-        EXPECT_FALSE(event.what == kind::sync && event.name == "store.mdb");
-    expect_losses_in(lived, {});
+// The tests must detect these losses.
+TEST_F(power_cuts, of_a_store_that_does_not_sync_are_detected) {
+    write_files(directory_, {});
+    auto const run = live(directory_, {}, random_, 30, false);
+    for (auto const& event : run.events)
+        EXPECT_FALSE(event.type == kind::sync && event.name == "store.mdb");
+    expect_losses_in(run, {});
 }
 
-TEST_F(power_cuts, of_a_disk_that_forgets_its_syncs_are_seen_to_lose) {
-    write_files(here_, {});
-    expect_losses_in(live(here_, {}, random_, 30), {.syncs = false});
+TEST_F(power_cuts, of_a_disk_that_forgets_its_syncs_are_detected) {
+    write_files(directory_, {});
+    expect_losses_in(live(directory_, {}, random_, 30), {.syncs = false});
 }
 
-TEST_F(power_cuts, of_a_disk_that_delays_the_last_page_are_seen_to_lose) {
-    write_files(here_, {});
-    expect_losses_in(live(here_, {}, random_, 30), {.through = false});
+TEST_F(power_cuts, of_a_disk_that_delays_the_last_page_are_detected) {
+    write_files(directory_, {});
+    expect_losses_in(live(directory_, {}, random_, 30), {.written_through = false});
 }
 
 }  // namespace

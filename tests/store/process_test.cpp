@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,12 +20,12 @@ namespace {
 // store-child, beside this program, with its output in a pipe.
 class child {
   public:
-    child(std::string what, std::string directory, std::uint64_t number = 0) {
+    child(std::string mode, std::string directory, std::uint64_t number = 0) {
         auto program =
             std::filesystem::read_symlink("/proc/self/exe").parent_path() / "store-child";
         auto text = std::to_string(number);
         auto path = program.string();
-        char* arguments[] = {path.data(), what.data(), directory.data(), text.data(), nullptr};
+        char* arguments[] = {path.data(), mode.data(), directory.data(), text.data(), nullptr};
         int ends[2];
         EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
         posix_spawn_file_actions_t actions;
@@ -43,7 +44,7 @@ class child {
     child& operator=(child const&) = delete;
 
     pid_t pid() const { return pid_; }
-    // Never without a process of our own: to kill(2), -1 means everybody.
+    // Only with a child: kill(2) takes -1 as all processes.
     void kill() {
         if (pid_ > 0) ::kill(pid_, SIGKILL);
     }
@@ -76,29 +77,29 @@ struct answered {
         for (std::string line; std::getline(lines, line);) {
             if (lines.eof()) return;  // the last one may be cut
             std::istringstream words(line);
-            std::string what;
+            std::string mode;
             model::id id = 0, user = 0;
-            words >> what >> id >> user;
-            if (what == "+u") users[id] = 0;
-            if (what == "+p") posts[id] = user;
-            if (what == "-u") gone_users.insert(id);
-            if (what == "-p") gone_posts.insert(id);
+            words >> mode >> id >> user;
+            if (mode == "+u") users[id] = 0;
+            if (mode == "+p") posts[id] = user;
+            if (mode == "-u") gone_users.insert(id);
+            if (mode == "-p") gone_posts.insert(id);
         }
     }
 };
 
-// What was answered is so, but for the last command of each of the three threads, which may have
-// been carried out without an answer.
-void expect_everything_answered(environment& store, answered const& told) {
-    snapshot seen(store);
-    seen.renew();
-    for (auto const id : told.gone_users) EXPECT_FALSE(seen.user(id)) << "user " << id;
-    for (auto const id : told.gone_posts) EXPECT_FALSE(seen.post(id)) << "post " << id;
+// Everything answered is in the store; of each of the three threads one more command may have been
+// carried out without an answer.
+void expect_everything_answered(environment& store, answered const& answers) {
+    snapshot view(store);
+    view.renew();
+    for (auto const id : answers.gone_users) EXPECT_FALSE(view.user(id)) << "user " << id;
+    for (auto const id : answers.gone_posts) EXPECT_FALSE(view.post(id)) << "post " << id;
     std::size_t unexplained = 0;
-    for (auto const& [id, nobody] : told.users)
-        if (!told.gone_users.contains(id) && !seen.user(id)) ++unexplained;
-    for (auto const& [id, user] : told.posts)
-        if (!told.gone_posts.contains(id) && seen.user(user) && !seen.post(id)) ++unexplained;
+    for (auto const& [id, unused] : answers.users)
+        if (!answers.gone_users.contains(id) && !view.user(id)) ++unexplained;
+    for (auto const& [id, user] : answers.posts)
+        if (!answers.gone_posts.contains(id) && view.user(user) && !view.post(id)) ++unexplained;
     EXPECT_LE(unexplained, 3u);
 }
 
@@ -111,16 +112,16 @@ TEST(processes, that_are_killed_lose_nothing_that_was_answered) {
             std::this_thread::sleep_for(std::chrono::milliseconds(150 + round * 37));
             loaded.kill();
         });
-        answered told;
-        told.read(loaded.rest_of_output());
+        answered answers;
+        answers.read(loaded.rest_of_output());
         killer.join();
         EXPECT_TRUE(WIFSIGNALED(loaded.wait()));
-        commits += told.users.size() + told.posts.size();
+        commits += answers.users.size() + answers.posts.size();
         auto const store = open_store(directory.path());
         ASSERT_TRUE(store);
-        expect_whole(*store);
-        expect_everything_answered(*store, told);
-        // And it goes on.
+        expect_sound(*store);
+        expect_everything_answered(*store, answers);
+        // The store can still be written.
         EXPECT_EQ(
             one(*store, new_user("x", "round" + std::to_string(round) + "@example.org")).problem,
             base::problem::none);
@@ -131,8 +132,8 @@ TEST(processes, that_are_killed_lose_nothing_that_was_answered) {
 TEST(processes, share_a_store) {
     temporary_directory const directory;
     auto const store = open_store(directory.path());
-    writer through(*store);
-    snapshot seen(*store);
+    writer store_writer(*store);
+    snapshot view(*store);
     child other("apply", directory.path(), 400);
     std::atomic<bool> done{false};
     std::atomic<int> wrong{0};
@@ -142,34 +143,34 @@ TEST(processes, share_a_store) {
             snapshot mine(*store);
             while (!done) {
                 mine.renew();
-                std::uint64_t given = 0;
-                auto const answer = mine.users({.limit = 1000}, [&](auto const&) { ++given; });
-                if (given != answer.total || mine.damaged()) ++wrong;
+                std::uint64_t ids = 0;
+                auto const answer = mine.users({.limit = 1000}, [&](auto const&) { ++ids; });
+                if (ids != answer.total || mine.damaged()) ++wrong;
                 mine.reset();
             }
         });
     for (int i = 0; i < 200; ++i) {
-        auto const user =
-            made_user(ask(through, new_user("here", "here" + std::to_string(i) + "@example.org")));
-        seen.renew();
-        EXPECT_TRUE(seen.user(user.id));
-        seen.reset();
+        auto const user = get_user(
+            ask(store_writer, new_user("here", "here" + std::to_string(i) + "@example.org")));
+        view.renew();
+        EXPECT_TRUE(view.user(user.id));
+        view.reset();
     }
     EXPECT_EQ(other.wait(), 0);
     done = true;
     for (auto& reader : readers) reader.join();
     EXPECT_EQ(wrong, 0);
-    seen.renew();
-    EXPECT_EQ(seen.users({}, [](auto const&) {}).total, 600u);
-    EXPECT_TRUE(seen.user_with_email("child399@example.org"));
-    seen.reset();
-    through.stop();
-    expect_whole(*store);
+    view.renew();
+    EXPECT_EQ(view.users({}, [](auto const&) {}).total, 600u);
+    EXPECT_TRUE(view.user_with_email("child399@example.org"));
+    view.reset();
+    store_writer.stop();
+    expect_sound(*store);
 }
 
-// A renewal that waits after any of its instructions, while two commits are made. (Found where one
-// had read the later version under the name of the earlier one, and mixed what it knew of both.)
-TEST(processes, see_the_version_that_they_name_whenever_others_commit) {
+// A renewal that is stopped after any of its instructions, while two commits happen. (A regression
+// test: it once read the later version under the number of the earlier one and mixed the two.)
+TEST(processes, show_the_version_of_their_number_whenever_others_commit) {
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
     GTEST_SKIP() << "too many of its instructions would be the sanitizer's";
@@ -180,7 +181,7 @@ TEST(processes, see_the_version_that_they_name_whenever_others_commit) {
     snapshot mine(*store);
     std::map<std::uint64_t, std::uint64_t> users;  // by version
     auto const commit = [&] {
-        made_user(one(*store, new_user("u", std::to_string(users.size()) + "@example.org")));
+        get_user(one(*store, new_user("u", std::to_string(users.size()) + "@example.org")));
         mine.renew();
         users[mine.version()] = mine.users({}, [](auto const&) {}).total;
         mine.reset();
@@ -188,8 +189,8 @@ TEST(processes, see_the_version_that_they_name_whenever_others_commit) {
     commit();
     child other("renew", directory.path(), 10'000);
     int status = 0;
-    auto const goes_on = [&](auto how) {  // until it stops; false: it ended
-        ::ptrace(how, other.pid(), nullptr, nullptr);
+    auto const continues = [&](auto signal) {  // runs until the child stops; false: it ended
+        ::ptrace(signal, other.pid(), nullptr, nullptr);
         return ::waitpid(other.pid(), &status, 0) == other.pid() && WIFSTOPPED(status);
     };
     ::waitpid(other.pid(), &status, 0);
@@ -198,21 +199,21 @@ TEST(processes, see_the_version_that_they_name_whenever_others_commit) {
     bool renewed = false;
     for (int steps = 0; !renewed; steps += 8) {
         for (int i = 0; i < steps && !renewed; ++i) {
-            ASSERT_TRUE(goes_on(PTRACE_SINGLESTEP));
+            ASSERT_TRUE(continues(PTRACE_SINGLESTEP));
             renewed = WSTOPSIG(status) == SIGSTOP;
         }
         commit();
         commit();
-        if (!renewed) ASSERT_TRUE(goes_on(PTRACE_CONT));
+        if (!renewed) ASSERT_TRUE(continues(PTRACE_CONT));
         ASSERT_EQ(WSTOPSIG(status), SIGSTOP);
-        ASSERT_TRUE(goes_on(PTRACE_CONT));
+        ASSERT_TRUE(continues(PTRACE_CONT));
     }
     other.kill();
     std::istringstream lines(other.rest_of_output());
-    std::size_t seen = 0;
-    for (std::uint64_t version = 0, total = 0; lines >> version >> total; ++seen)
+    std::size_t count = 0;
+    for (std::uint64_t version = 0, total = 0; lines >> version >> total; ++count)
         EXPECT_EQ(users.at(version), total) << "of version " << version;
-    EXPECT_GT(seen, 10u);
+    EXPECT_GT(count, 10u);
 }
 
 TEST(processes, have_one_server_among_them) {
@@ -221,13 +222,32 @@ TEST(processes, have_one_server_among_them) {
         auto const store = open_store(directory.path());
         ASSERT_TRUE(store->claim_for_server());
         child other("claim", directory.path());
-        auto const said = other.rest_of_output();
+        auto const output = other.rest_of_output();
         other.wait();
-        EXPECT_NE(said.find("process " + std::to_string(::getpid()) + ")"), std::string::npos)
-            << said;
+        EXPECT_NE(output.find("process " + std::to_string(::getpid()) + ")"), std::string::npos)
+            << output;
     }
     child next("claim", directory.path());
     EXPECT_EQ(next.rest_of_output(), "claimed\n");
+}
+
+// `is_claimed` holds the lock for a moment; that must not keep a server from starting.
+TEST(processes, become_the_server_while_others_look) {
+    temporary_directory const directory;
+    auto const store = open_store(directory.path());
+    bool claimed = false;
+    for (int trial = 0; trial < 20 && !claimed; ++trial) {
+        auto const path = directory.path() + "/server.lock";
+        int const look = ::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+        ASSERT_EQ(::flock(look, LOCK_SH | LOCK_NB), 0);
+        std::thread other([&] {
+            ::usleep(20'000);
+            ::close(look);
+        });
+        claimed = bool(store->claim_for_server());
+        other.join();
+    }
+    EXPECT_TRUE(claimed);
 }
 
 TEST(processes, that_died_leave_reader_slots_that_are_freed) {
@@ -239,35 +259,34 @@ TEST(processes, that_died_leave_reader_slots_that_are_freed) {
     loaded.wait();
     store->clear_stale_readers();
     EXPECT_EQ(one(*store, new_user("x", "x@example.org")).problem, base::problem::none);
-    expect_whole(*store);
+    expect_sound(*store);
 }
 
-// Both ask for the same; whoever comes first does it, and the other is told the same.
-TEST(processes, carry_out_once_what_both_ask_for) {
+// Two processes send the same command; one carries it out, and both get the same outcome.
+TEST(processes, carry_out_a_command_of_both_once) {
     constexpr unsigned count = 60;
     temporary_directory const directory;
     auto const store = open_store(directory.path());
-    made_key(one(*store, new_key(key_number(1))));
+    get_key(one(*store, new_key(key_number(1))));
     child other("once", directory.path(), count);
-    std::vector<model::id> mine, theirs;
-    for (unsigned i = 0; i < count; ++i)
-        mine.push_back(made_user(one(*store, new_user_once(i))).id);
+    std::vector<model::id> mine, expected;
+    for (unsigned i = 0; i < count; ++i) mine.push_back(get_user(one(*store, new_user_once(i))).id);
     std::istringstream lines(other.rest_of_output());
     std::string kind;
-    for (model::id id = 0, nobody = 0; lines >> kind >> id >> nobody;) theirs.push_back(id);
+    for (model::id id = 0, unused = 0; lines >> kind >> id >> unused;) expected.push_back(id);
     EXPECT_EQ(other.wait(), 0);
-    EXPECT_EQ(mine, theirs);
-    snapshot seen(*store);
-    seen.renew();
-    EXPECT_EQ(seen.users({}, [](auto const&) {}).total, count);
-    seen.reset();
-    expect_whole(*store);
+    EXPECT_EQ(mine, expected);
+    snapshot view(*store);
+    view.renew();
+    EXPECT_EQ(view.users({}, [](auto const&) {}).total, count);
+    view.reset();
+    expect_sound(*store);
 }
 
-TEST(processes, purge_what_another_deleted) {
+TEST(processes, purge_users_that_another_deleted) {
     temporary_directory const directory;
     auto const store = open_store(directory.path());
-    made_user(one(*store, new_user("Ann", "ann@example.org")));
+    get_user(one(*store, new_user("Ann", "ann@example.org")));
     for (int i = 0; i < 2048; i += 64) {
         std::vector<command> group;
         for (int k = 0; k < 64; ++k) group.push_back(new_post(1, "t"));
@@ -275,22 +294,26 @@ TEST(processes, purge_what_another_deleted) {
     }
     child other("doom", directory.path(), 1);
     EXPECT_EQ(other.wait(), 0);
-    snapshot seen(*store);
-    seen.renew();
-    EXPECT_EQ(seen.posts({}, {}, [](auto const&) { FAIL(); }).total, 0u);
-    seen.reset();
-    expect_whole(*store);
+    snapshot view(*store);
+    view.renew();
+    EXPECT_EQ(view.posts({}, {}, [](auto const&) { FAIL(); }).total, 0u);
+    view.reset();
+    expect_sound(*store);
 }
 
-TEST(processes, on_a_full_disk_refuse_what_grows_and_delete) {
+class full_disks : public testing::TestWithParam<char const*> {};
+
+TEST_P(full_disks, refuse_growth_and_still_delete) {
     temporary_directory const directory;
-    child small("disk", directory.path());
-    auto const said = small.rest_of_output();
+    child small(GetParam(), directory.path());
+    auto const output = small.rest_of_output();
     auto const status = small.wait();
-    ASSERT_TRUE(WIFEXITED(status)) << said;
+    ASSERT_TRUE(WIFEXITED(status)) << output;
     if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "not allowed to mount a file system";
-    EXPECT_EQ(WEXITSTATUS(status), 0) << said;
+    EXPECT_EQ(WEXITSTATUS(status), 0) << output;
 }
+
+INSTANTIATE_TEST_SUITE_P(as_they_are, full_disks, testing::Values("disk", "holes"));
 
 }  // namespace
 }  // namespace latchkey::store

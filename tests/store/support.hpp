@@ -1,5 +1,5 @@
-// What the tests of the store share: directories that go away, commands in one line, and waiting
-// for the writer on the thread of the test.
+// Shared by the tests of the store: temporary directories, commands in one line, and an executor
+// that waits for the writer on the thread of the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <mutex>
 #include <string>
 
+#include "store/admin/verify.hpp"
 #include "store/environment.hpp"
 #include "store/snapshot.hpp"
-#include "store/verify.hpp"
 #include "store/writer.hpp"
 
 namespace latchkey::store {
@@ -38,35 +38,34 @@ class temporary_directory {
 
 inline std::unique_ptr<environment> open_store(std::string const& directory,
                                                std::uint64_t map_bytes = 1u << 30) {
-    // Without syncs, since no test but those of crashes needs them.
-    auto opened =
-        environment::open({.directory = directory, .map_bytes = map_bytes, .sync = false});
-    if (!opened) ADD_FAILURE() << opened.error().message;
-    return opened ? std::move(opened.value()) : nullptr;
+    // Without syncs, which only the crash tests need.
+    auto store = environment::open({.directory = directory, .map_bytes = map_bytes, .sync = false});
+    if (!store) ADD_FAILURE() << store.error().message;
+    return store ? std::move(store.value()) : nullptr;
 }
 
-// One command on this thread, through the command line's door.
-inline outcome one(environment& store, command what) {
+// Applies one command on this thread, as the command line does.
+inline outcome one(environment& store, command request) {
     std::vector<command> commands;
-    commands.push_back(std::move(what));
+    commands.push_back(std::move(request));
     auto outcomes = apply(store, std::move(commands));
     if (!outcomes) ADD_FAILURE() << outcomes.error().message;
     return outcomes ? outcomes.value().at(0) : outcome{.problem = base::problem::internal_error};
 }
 
-inline model::user made_user(outcome const& answer) {
+inline model::user get_user(outcome const& answer) {
     EXPECT_EQ(answer.problem, base::problem::none);
     auto const* const user = std::get_if<model::user>(&answer.record);
     EXPECT_NE(user, nullptr);
     return user != nullptr ? *user : model::user{};
 }
-inline model::post made_post(outcome const& answer) {
+inline model::post get_post(outcome const& answer) {
     EXPECT_EQ(answer.problem, base::problem::none);
     auto const* const post = std::get_if<model::post>(&answer.record);
     EXPECT_NE(post, nullptr);
     return post != nullptr ? *post : model::post{};
 }
-inline model::key made_key(outcome const& answer) {
+inline model::key get_key(outcome const& answer) {
     EXPECT_EQ(answer.problem, base::problem::none);
     auto const* const key = std::get_if<model::key>(&answer.record);
     EXPECT_NE(key, nullptr);
@@ -74,12 +73,12 @@ inline model::key made_key(outcome const& answer) {
 }
 
 inline command new_user(std::string name, std::string email) {
-    return {.what = create_user{std::move(name), std::move(email)}};
+    return {.action = create_user{std::move(name), std::move(email)}};
 }
 inline command new_post(model::id user, std::string title,
                         model::post_status status = model::post_status::draft,
                         std::string body = {}) {
-    return {.what = create_post{user, std::move(title), std::move(body), status}};
+    return {.action = create_post{user, std::move(title), std::move(body), status}};
 }
 inline model::key key_number(unsigned number, std::initializer_list<std::string_view> scopes = {}) {
     model::key key;
@@ -92,19 +91,19 @@ inline model::key key_number(unsigned number, std::initializer_list<std::string_
     return key;
 }
 inline command new_key(model::key record) {
-    return {.what = create_key{std::move(record)}};
+    return {.action = create_key{std::move(record)}};
 }
 
-// A user of that number, under an Idempotency-Key of that number and of key 1.
+// Creates user `number` under Idempotency-Key `number` of key 1.
 inline command new_user_once(unsigned number) {
     auto const name = "once" + std::to_string(number);
-    auto what = new_user(name, name + "@example.org");
-    what.once = {1, key_number(number).digest, key_number(number).digest};
-    return what;
+    auto request = new_user(name, name + "@example.org");
+    request.idempotency = {1, key_number(number).digest, key_number(number).digest};
+    return request;
 }
 
-// Waits for one ticket at a time.
-class waiter : public coro::executor {
+// Counts answered tickets.
+class ticket_waiter : public coro::executor {
   public:
     void post(coro::resumption&) noexcept override {
         std::lock_guard const lock(mutex_);
@@ -123,17 +122,17 @@ class waiter : public coro::executor {
     std::size_t posted_ = 0;
 };
 
-inline outcome ask(writer& through, command what) {
-    waiter home;
-    ticket mine;
-    mine.command = std::move(what);
-    mine.home = &home;
-    if (!through.submit(mine)) return {.problem = base::problem::overloaded};
-    home.wait_for(1);
-    return mine.outcome;
+inline outcome ask(writer& writer, command request) {
+    ticket_waiter executor;
+    ticket pending;
+    pending.command = std::move(request);
+    pending.executor = &executor;
+    if (!writer.submit(pending)) return {.problem = base::problem::overloaded};
+    executor.wait_for(1);
+    return pending.outcome;
 }
 
-inline void expect_whole(environment& store) {
+inline void expect_sound(environment& store) {
     for (auto const& sentence : verify(store)) ADD_FAILURE() << sentence;
 }
 

@@ -16,17 +16,17 @@
 
 namespace latchkey::tls::testing {
 
-folder::folder() {
+temp_folder::temp_folder() {
     std::string name = std::filesystem::temp_directory_path() / "latchkey-tls-XXXXXX";
     base::check(::mkdtemp(name.data()) != nullptr, "no folder for a test");
     path_ = name;
 }
 
-folder::~folder() {
+temp_folder::~temp_folder() {
     std::filesystem::remove_all(path_);
 }
 
-std::string folder::write(std::string_view name, std::string_view text) const {
+std::string temp_folder::write(std::string_view name, std::string_view text) const {
     std::ofstream(path(name)) << text;
     return path(name);
 }
@@ -59,15 +59,15 @@ void set_name(X509_NAME* name, std::string const& common) {
                                reinterpret_cast<std::uint8_t const*>(common.c_str()), -1, -1, 0);
 }
 
-std::string contents(BIO* of) {
+std::string contents(BIO* bio) {
     std::uint8_t const* bytes = nullptr;
     std::size_t size = 0;
-    BIO_mem_contents(of, &bytes, &size);
+    BIO_mem_contents(bio, &bytes, &size);
     return {reinterpret_cast<char const*>(bytes), size};
 }
 
-std::shared_ptr<identity const> load_made(EVP_PKEY* key) {
-    folder const files;
+std::shared_ptr<identity const> load_identity(EVP_PKEY* key) {
+    temp_folder const files;
     auto const certificate = make_certificate("a test", key, "a test", key);
     auto const loaded = identity::load(files.write("certificate", pem_of(certificate.get())),
                                        files.write("key", pem_of(key)));
@@ -79,18 +79,18 @@ std::shared_ptr<identity const> load_made(EVP_PKEY* key) {
 
 bssl::UniquePtr<X509> make_certificate(std::string const& subject, EVP_PKEY* key,
                                        std::string const& issuer, EVP_PKEY* issuer_key,
-                                       validity const& when) {
-    bssl::UniquePtr<X509> made(X509_new());
-    auto* const of = made.get();
-    X509_set_version(of, 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(of), 7);
-    X509_gmtime_adj(X509_getm_notBefore(of), when.from_seconds);
-    X509_gmtime_adj(X509_getm_notAfter(of), when.until_seconds);
-    set_name(X509_get_subject_name(of), subject);
-    set_name(X509_get_issuer_name(of), issuer);
-    X509_set_pubkey(of, key);
-    base::check(X509_sign(of, issuer_key, EVP_sha256()) > 0, "no certificate for a test");
-    return made;
+                                       validity const& period) {
+    bssl::UniquePtr<X509> result(X509_new());
+    auto* const certificate = result.get();
+    X509_set_version(certificate, 2);
+    ASN1_INTEGER_set(X509_get_serialNumber(certificate), 7);
+    X509_gmtime_adj(X509_getm_notBefore(certificate), period.begin_seconds);
+    X509_gmtime_adj(X509_getm_notAfter(certificate), period.end_seconds);
+    set_name(X509_get_subject_name(certificate), subject);
+    set_name(X509_get_issuer_name(certificate), issuer);
+    X509_set_pubkey(certificate, key);
+    base::check(X509_sign(certificate, issuer_key, EVP_sha256()) > 0, "no certificate for a test");
+    return result;
 }
 
 std::string pem_of(X509* certificate) {
@@ -109,13 +109,13 @@ std::string pem_of(EVP_PKEY* key, std::string const& passphrase) {
 }
 
 std::shared_ptr<identity const> ecdsa_identity() {
-    static auto const made = load_made(make_ec_key(NID_X9_62_prime256v1).get());
-    return made;
+    static auto const loaded = load_identity(make_ec_key(NID_X9_62_prime256v1).get());
+    return loaded;
 }
 
 std::shared_ptr<identity const> rsa_identity() {
-    static auto const made = load_made(make_rsa_key(2048).get());
-    return made;
+    static auto const loaded = load_identity(make_rsa_key(2048).get());
+    return loaded;
 }
 
 }  // namespace latchkey::tls::testing

@@ -14,9 +14,9 @@ client::client(client_options const& options, SSL_SESSION* resume)
     if (options.ciphers != nullptr)
         EXPECT_EQ(SSL_CTX_set_strict_cipher_list(context, options.ciphers), 1);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-    SSL_CTX_sess_set_new_cb(context, [](SSL* ssl, SSL_SESSION* made) {
+    SSL_CTX_sess_set_new_cb(context, [](SSL* ssl, SSL_SESSION* ticket) {
         auto* const self = static_cast<client*>(SSL_get_app_data(ssl));
-        self->ticket_.reset(made);
+        self->ticket_.reset(ticket);
         ++self->tickets_;
         return 1;
     });
@@ -32,11 +32,11 @@ client::client(client_options const& options, SSL_SESSION* resume)
     if (resume != nullptr) SSL_set_session(ssl(), resume);
 }
 
-void client::note(int result) {
-    auto const why = SSL_get_error(ssl(), result);
-    if (why == SSL_ERROR_ZERO_RETURN) {
+void client::record_result(int result) {
+    auto const error_code = SSL_get_error(ssl(), result);
+    if (error_code == SSL_ERROR_ZERO_RETURN) {
         closed_ = true;
-    } else if (why == SSL_ERROR_SSL || why == SSL_ERROR_SYSCALL) {
+    } else if (error_code == SSL_ERROR_SSL || error_code == SSL_ERROR_SYSCALL) {
         auto const* const reason = ERR_reason_error_string(ERR_peek_error());
         failure_ = reason != nullptr ? reason : "unknown";
     }
@@ -45,7 +45,7 @@ void client::note(int result) {
 bool client::handshake() {
     ERR_clear_error();
     int const result = SSL_do_handshake(ssl());
-    if (result != 1) note(result);
+    if (result != 1) record_result(result);
     return result == 1;
 }
 
@@ -57,9 +57,9 @@ std::string client::take() {
     std::uint8_t const* bytes = nullptr;
     std::size_t size = 0;
     BIO_mem_contents(SSL_get_wbio(ssl()), &bytes, &size);
-    std::string taken(reinterpret_cast<char const*>(bytes), size);
+    std::string output(reinterpret_cast<char const*>(bytes), size);
     BIO_reset(SSL_get_wbio(ssl()));
-    return taken;
+    return output;
 }
 
 void client::write(std::string_view plain) {
@@ -76,60 +76,60 @@ std::string client::read() {
     ERR_clear_error();
     std::string all;
     char part[16 * 1024];
-    int got = 0;
-    while ((got = SSL_read(ssl(), part, sizeof part)) > 0)
-        all.append(part, static_cast<std::size_t>(got));
-    note(got);
+    int size = 0;
+    while ((size = SSL_read(ssl(), part, sizeof part)) > 0)
+        all.append(part, static_cast<std::size_t>(size));
+    record_result(size);
     return all;
 }
 
-progress join(client& peer, session& server, std::size_t piece) {
-    std::string in, out;
-    auto now = progress::want_input;
+progress run_handshake(client& peer, session& server, std::size_t piece) {
+    std::string input, output;
+    auto result = progress::want_input;
     bool peer_done = false;
-    while (!peer_done || now != progress::done) {
+    while (!peer_done || result != progress::done) {
         if (!peer_done) peer_done = peer.handshake();
-        in += peer.take();
-        bool const nothing = in.empty();
-        std::string_view left = in;
+        input += peer.take();
+        bool const input_empty = input.empty();
+        std::string_view rest = input;
         do {
-            auto part = piece == 0 ? left : left.substr(0, piece);
+            auto part = piece == 0 ? rest : rest.substr(0, piece);
             auto const offered = part.size();
-            now = server.handshake(part, out);
-            left.remove_prefix(offered - part.size());
-        } while (now == progress::want_input && !left.empty());
-        in.erase(0, in.size() - left.size());
-        bool const silent = out.empty();
-        peer.feed(out);
-        out.clear();
-        if (now == progress::failed || now == progress::waiting) break;
-        if (!peer.failure().empty() || (nothing && silent)) break;
+            result = server.handshake(part, output);
+            rest.remove_prefix(offered - part.size());
+        } while (result == progress::want_input && !rest.empty());
+        input.erase(0, input.size() - rest.size());
+        bool const output_empty = output.empty();
+        peer.feed(output);
+        output.clear();
+        if (result == progress::failed || result == progress::waiting) break;
+        if (!peer.failure().empty() || (input_empty && output_empty)) break;
     }
-    // Alerts, tickets, and what came with the last flight.
-    if (now == progress::failed) peer.handshake();
-    if (now == progress::done && peer_done) EXPECT_EQ(peer.read(), "");
-    return now;
+    // Processes alerts, tickets and data of the last flight.
+    if (result == progress::failed) peer.handshake();
+    if (result == progress::done && peer_done) EXPECT_EQ(peer.read(), "");
+    return result;
 }
 
-progress deliver(client& peer, session& server, std::string& plain, std::size_t piece) {
-    auto const sent = peer.take();
-    std::string_view left = sent;
-    std::string out;
-    auto now = progress::want_input;
+progress receive_client_data(client& peer, session& server, std::string& plain, std::size_t piece) {
+    auto const input = peer.take();
+    std::string_view rest = input;
+    std::string output;
+    auto result = progress::want_input;
     do {
-        auto part = piece == 0 ? left : left.substr(0, piece);
+        auto part = piece == 0 ? rest : rest.substr(0, piece);
         auto const offered = part.size();
-        now = server.read(part, plain, out, SIZE_MAX);
-        left.remove_prefix(offered - part.size());
-    } while (!left.empty() && (now == progress::done || now == progress::want_input));
-    peer.feed(out);
-    return now;
+        result = server.read(part, plain, output, SIZE_MAX);
+        rest.remove_prefix(offered - part.size());
+    } while (!rest.empty() && (result == progress::done || result == progress::want_input));
+    peer.feed(output);
+    return result;
 }
 
-std::string answer(client& peer, session& server, std::string_view plain) {
-    std::string out;
-    EXPECT_EQ(server.write(plain, out), progress::done);
-    peer.feed(out);
+std::string send_server_data(client& peer, session& server, std::string_view plain) {
+    std::string output;
+    EXPECT_EQ(server.write(plain, output), progress::done);
+    peer.feed(output);
     return peer.read();
 }
 

@@ -1,4 +1,4 @@
-// The other side of a session in tests: BoringSSL as a client, in memory, and the two joined.
+// BoringSSL as a client in memory, and functions that connect it to a session.
 #pragma once
 
 #include <openssl/err.h>
@@ -24,25 +24,25 @@ class client {
     // Offers `resume` when it is not null.
     explicit client(client_options const& options = {}, SSL_SESSION* resume = nullptr);
 
-    // One step; true when the handshake is done. `failure` says what went wrong.
+    // One step; true when the handshake is done. `failure` has the error.
     bool handshake();
     void feed(std::string_view bytes);
-    std::string take();  // what it wants sent
+    std::string take();  // its output
 
     void write(std::string_view plain);
-    std::string read();  // all there is
+    std::string read();  // all available plaintext
     void close() { SSL_shutdown(ssl()); }
-    bool got_close_notify() const { return closed_; }
+    bool received_close_notify() const { return closed_; }
 
     SSL* ssl() const { return ssl_.get(); }
     bool resumed() const { return SSL_session_reused(ssl()) == 1; }
     std::string const& failure() const { return failure_; }
-    // The newest ticket that came.
+    // The last ticket received.
     bssl::UniquePtr<SSL_SESSION> const& ticket() const { return ticket_; }
     int tickets() const { return tickets_; }
 
   private:
-    void note(int result);
+    void record_result(int result);
 
     bssl::UniquePtr<SSL_CTX> context_;
     bssl::UniquePtr<SSL> ssl_;
@@ -52,14 +52,15 @@ class client {
     std::string failure_;
 };
 
-// Steps both sides until both are done or one has failed or waits; gives the server's last answer.
-// With `piece` not zero the server gets its input in pieces of that size.
-progress join(client& peer, session& server, std::size_t piece = 0);
+// Steps both sides until both are done, or one has failed or waits; returns the server's last
+// result. Unless `piece` is 0, the server gets its input in pieces of that size.
+progress run_handshake(client& peer, session& server, std::size_t piece = 0);
 
-// The client's bytes so far, read by the server.
-progress deliver(client& peer, session& server, std::string& plain, std::size_t piece = 0);
+// The server reads the client's output.
+progress receive_client_data(client& peer, session& server, std::string& plain,
+                             std::size_t piece = 0);
 
-// The server's plaintext to the client; gives what the client read.
-std::string answer(client& peer, session& server, std::string_view plain);
+// The server sends plaintext; returns what the client read.
+std::string send_server_data(client& peer, session& server, std::string_view plain);
 
 }  // namespace latchkey::tls::testing

@@ -18,12 +18,12 @@
 namespace latchkey::tls::testing {
 namespace {
 
-// Counts its wakes; a held one keeps the signing thread in `wake` until it is let go.
-struct waiter : signature_waiter {
-    explicit waiter(bool held = false) : signature_waiter{told}, open(!held) {}
+// Counts its wakes; a blocked one keeps the signing thread in `wake` until `unblock`.
+struct test_waiter : signature_waiter {
+    explicit test_waiter(bool blocked = false) : signature_waiter{on_wake}, open(!blocked) {}
 
-    static void told(signature_waiter& self) noexcept {
-        auto& own = static_cast<waiter&>(self);
+    static void on_wake(signature_waiter& self) noexcept {
+        auto& own = static_cast<test_waiter&>(self);
         std::unique_lock lock(own.mutex);
         ++own.wakes;
         own.changed.notify_all();
@@ -33,7 +33,7 @@ struct waiter : signature_waiter {
         std::unique_lock lock(mutex);
         changed.wait(lock, [this] { return wakes > 0; });
     }
-    void let_go() {
+    void unblock() {
         std::lock_guard const lock(mutex);
         open = true;
         changed.notify_all();
@@ -49,11 +49,11 @@ struct waiter : signature_waiter {
     bool open;
 };
 
-// A session whose handshake has come to its signature.
-struct visitor {
-    visitor(context& of, waiter& told) : server(of, &told) {}
-    progress start() { return join(peer, server); }
-    progress go_on() { return join(peer, server); }
+// A client and a session, for a handshake that stops at the signature.
+struct handshake_pair {
+    handshake_pair(context& shared, test_waiter& waiter) : server(shared, &waiter) {}
+    progress start() { return run_handshake(peer, server); }
+    progress resume() { return run_handshake(peer, server); }
 
     client peer;
     session server;
@@ -68,28 +68,28 @@ class signing : public ::testing::Test {
 TEST_F(signing, rsa_waits_for_the_thread) {
     for (auto version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
         client peer({.newest = static_cast<std::uint16_t>(version)});
-        waiter told;
-        session server(shared, &told);
-        ASSERT_EQ(join(peer, server), progress::waiting);
-        told.await();
-        ASSERT_EQ(join(peer, server), progress::done);
-        EXPECT_EQ(told.count(), 1);
-        EXPECT_FALSE(server.call_off());
-        EXPECT_EQ(answer(peer, server, "signed"), "signed");
+        test_waiter waiter;
+        session server(shared, &waiter);
+        ASSERT_EQ(run_handshake(peer, server), progress::waiting);
+        waiter.await();
+        ASSERT_EQ(run_handshake(peer, server), progress::done);
+        EXPECT_EQ(waiter.count(), 1);
+        EXPECT_FALSE(server.cancel_signature());
+        EXPECT_EQ(send_server_data(peer, server, "signed"), "signed");
     }
 }
 
-TEST_F(signing, an_early_call_is_answered_waiting) {
-    waiter first(true), second;
-    visitor one(shared, first), two(shared, second);
+TEST_F(signing, an_early_call_returns_waiting) {
+    test_waiter first(true), second;
+    handshake_pair one(shared, first), two(shared, second);
     ASSERT_EQ(one.start(), progress::waiting);
     first.await();
     ASSERT_EQ(two.start(), progress::waiting);
-    ASSERT_EQ(two.go_on(), progress::waiting);
-    first.let_go();
+    ASSERT_EQ(two.resume(), progress::waiting);
+    first.unblock();
     second.await();
-    EXPECT_EQ(two.go_on(), progress::done);
-    EXPECT_EQ(one.go_on(), progress::done);
+    EXPECT_EQ(two.resume(), progress::done);
+    EXPECT_EQ(one.resume(), progress::done);
     EXPECT_EQ(second.count(), 1);
 }
 
@@ -98,8 +98,8 @@ TEST_F(signing, rsa_without_a_thread_signs_at_once) {
     for (auto version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
         client peer({.newest = static_cast<std::uint16_t>(version)});
         session server(alone, nullptr);
-        ASSERT_EQ(join(peer, server), progress::done);
-        EXPECT_EQ(answer(peer, server, "signed"), "signed");
+        ASSERT_EQ(run_handshake(peer, server), progress::done);
+        EXPECT_EQ(send_server_data(peer, server, "signed"), "signed");
     }
 }
 
@@ -107,111 +107,111 @@ TEST_F(signing, ecdsa_never_waits) {
     context elliptic(ecdsa_identity(), ticket_keys::make(), &signer);
     client peer;
     session server(elliptic, nullptr);
-    EXPECT_EQ(join(peer, server), progress::done);
+    EXPECT_EQ(run_handshake(peer, server), progress::done);
 }
 
 TEST_F(signing, a_resumed_session_needs_no_signature) {
-    waiter told;
-    visitor full(shared, told);
+    test_waiter waiter;
+    handshake_pair full(shared, waiter);
     ASSERT_EQ(full.start(), progress::waiting);
-    told.await();
-    ASSERT_EQ(full.go_on(), progress::done);
-    EXPECT_EQ(answer(full.peer, full.server, "hello"), "hello");
+    waiter.await();
+    ASSERT_EQ(full.resume(), progress::done);
+    EXPECT_EQ(send_server_data(full.peer, full.server, "hello"), "hello");
     ASSERT_EQ(full.peer.tickets(), 1);
     client peer({}, full.peer.ticket().get());
-    session server(shared, &told);
-    EXPECT_EQ(join(peer, server), progress::done);
+    session server(shared, &waiter);
+    EXPECT_EQ(run_handshake(peer, server), progress::done);
     EXPECT_TRUE(server.resumed());
 }
 
-TEST_F(signing, a_session_destroyed_while_its_job_is_queued_is_never_told) {
-    waiter first(true);
-    visitor one(shared, first);
+TEST_F(signing, a_session_destroyed_while_its_job_is_queued_is_never_woken) {
+    test_waiter first(true);
+    handshake_pair one(shared, first);
     ASSERT_EQ(one.start(), progress::waiting);
-    first.await();  // the thread is held
+    first.await();  // the thread is blocked
     {
-        waiter gone;
-        visitor two(shared, gone);
+        test_waiter destroyed_waiter;
+        handshake_pair two(shared, destroyed_waiter);
         ASSERT_EQ(two.start(), progress::waiting);
     }
-    waiter called_off, last;
-    visitor three(shared, called_off), four(shared, last);
+    test_waiter called_off, last;
+    handshake_pair three(shared, called_off), four(shared, last);
     ASSERT_EQ(three.start(), progress::waiting);
-    EXPECT_TRUE(three.server.call_off());
-    EXPECT_FALSE(three.server.call_off());
+    EXPECT_TRUE(three.server.cancel_signature());
+    EXPECT_FALSE(three.server.cancel_signature());
     ASSERT_EQ(four.start(), progress::waiting);
-    first.let_go();
+    first.unblock();
     last.await();
-    EXPECT_EQ(four.go_on(), progress::done);
+    EXPECT_EQ(four.resume(), progress::done);
     EXPECT_EQ(called_off.count(), 0);
 }
 
-TEST_F(signing, sessions_destroyed_at_any_moment_are_never_told_afterwards) {
+TEST_F(signing, sessions_destroyed_at_any_moment_are_never_woken_afterwards) {
     std::minstd_rand random(7);
     for (int i = 0; i < 200; ++i) {
-        auto told = std::make_unique<waiter>();
-        auto of = std::make_unique<visitor>(shared, *told);
-        ASSERT_EQ(of->start(), progress::waiting);
+        auto waiter = std::make_unique<test_waiter>();
+        auto pair = std::make_unique<handshake_pair>(shared, *waiter);
+        ASSERT_EQ(pair->start(), progress::waiting);
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 1500));
         if (i % 2 == 0) {
-            // Either it was told, or it was called off and is not told.
-            bool const owed = of->server.call_off();
-            EXPECT_EQ(told->count(), owed ? 0 : 1);
+            // Woken, or cancelled and then never woken.
+            bool const owed = pair->server.cancel_signature();
+            EXPECT_EQ(waiter->count(), owed ? 0 : 1);
         }
-        of.reset();
-        told.reset();
+        pair.reset();
+        waiter.reset();
     }
 }
 
-TEST_F(signing, the_context_and_identity_may_go_before_the_signature) {
-    waiter told;
+TEST_F(signing, the_context_and_identity_may_be_destroyed_before_the_signature) {
+    test_waiter waiter;
     auto brief = std::make_unique<context>(rsa_identity(), ticket_keys::make(), &signer);
-    visitor one(*brief, told);
+    handshake_pair one(*brief, waiter);
     ASSERT_EQ(one.start(), progress::waiting);
     brief.reset();
-    told.await();
-    EXPECT_EQ(one.go_on(), progress::done);
+    waiter.await();
+    EXPECT_EQ(one.resume(), progress::done);
 }
 
-TEST(signing_queue, a_full_one_fails_the_handshake) {
+TEST(signing_queue, a_full_queue_fails_the_handshake) {
     signing_thread signer(1);
     context shared(rsa_identity(), ticket_keys::make(), &signer);
-    waiter first(true), second, third;
-    visitor one(shared, first), two(shared, second), three(shared, third);
+    test_waiter first(true), second, third;
+    handshake_pair one(shared, first), two(shared, second), three(shared, third);
     ASSERT_EQ(one.start(), progress::waiting);
     first.await();
     ASSERT_EQ(two.start(), progress::waiting);
     EXPECT_EQ(three.start(), progress::failed);
     EXPECT_EQ(three.peer.failure(), "TLSV1_ALERT_INTERNAL_ERROR");
     EXPECT_FALSE(three.server.reason().empty());
-    first.let_go();
+    first.unblock();
     second.await();
-    EXPECT_EQ(two.go_on(), progress::done);
+    EXPECT_EQ(two.resume(), progress::done);
     EXPECT_EQ(third.count(), 0);
 }
 
-TEST(signing_queue, stopping_tells_whoever_waits) {
+TEST(signing_queue, stopping_wakes_all_waiters) {
     auto signer = std::make_unique<signing_thread>();
     context shared(rsa_identity(), ticket_keys::make(), signer.get());
-    waiter first(true), second, third;
-    visitor one(shared, first), two(shared, second), three(shared, third);
+    test_waiter first(true), second, third;
+    handshake_pair one(shared, first), two(shared, second), three(shared, third);
     ASSERT_EQ(one.start(), progress::waiting);
     first.await();
     ASSERT_EQ(two.start(), progress::waiting);
     std::thread stopping([&] { signer->stop(); });
-    // Refused from the moment that stop has begun.
+    // Refused once `stop` has begun.
     while (three.start() == progress::waiting && third.count() == 0) {
-        if (three.server.call_off()) break;
+        if (three.server.cancel_signature()) break;
     }
-    first.let_go();
+    first.unblock();
     stopping.join();
     second.await();
-    EXPECT_EQ(one.go_on(), progress::done);
-    auto const how = two.go_on();
-    EXPECT_TRUE(how == progress::failed || how == progress::done);
+    EXPECT_EQ(one.resume(), progress::done);
+    auto const result = two.resume();
+    EXPECT_TRUE(result == progress::failed || result == progress::done);
     signer->stop();
-    waiter late;
-    visitor four(shared, late);
+    test_waiter late;
+    handshake_pair four(shared, late);
     EXPECT_EQ(four.start(), progress::failed);
 }
 
@@ -223,11 +223,11 @@ TEST(signing_queue, serves_several_workers) {
         workers.emplace_back([&] {
             context shared(rsa_identity(), ticket_keys::make(), &signer);
             for (int i = 0; i < 20; ++i) {
-                waiter told;
-                visitor one(shared, told);
+                test_waiter waiter;
+                handshake_pair one(shared, waiter);
                 if (one.start() != progress::waiting) return;
-                told.await();
-                if (one.go_on() != progress::done) return;
+                waiter.await();
+                if (one.resume() != progress::done) return;
                 done.fetch_add(1);
             }
         });

@@ -1,17 +1,17 @@
-// The runtime in worlds where everything fails that can: a small server of coroutines on the real
-// ring, buffers, timers and mailbox sends back what it is sent. Whatever strikes, no byte is wrong
-// or missing, nothing hangs, and nothing is left behind. (The service's own worker:
-// tests/server/fault_test.cpp.)
+// Fault simulation of the runtime: an echo server of coroutines on the real ring, buffers, timers
+// and mailbox, over a kernel that injects faults. No byte may be wrong or missing, no run may hang,
+// and nothing may be left behind. (The service's worker: tests/server/fault_test.cpp.)
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "coro/event.hpp"
+#include "../coro/event.hpp"
 #include "coro/scope.hpp"
 #include "seeds.hpp"
-#include "talker.hpp"
+#include "sim_client.hpp"
 #include "uring/buffers.hpp"
 #include "uring/mailbox.hpp"
+#include "uring/socket.hpp"
 #include "uring/timers.hpp"
 
 namespace latchkey::uring {
@@ -19,43 +19,43 @@ namespace {
 
 using namespace fake;
 
-constexpr base::mono_ns patience = 20 * second;
+constexpr base::mono_ns idle_timeout = 20 * second;
 
 struct server;
 
-// What one coroutine waits for, and what it came to.
-struct awaited : operation {
+// An operation that one coroutine waits for, and its result.
+struct awaitable_operation : operation {
     coro::event done;
     std::int32_t result = 0;
-    awaited() {
+    awaitable_operation() {
         complete = [](operation& self, std::int32_t result, std::uint32_t) {
-            auto& me = static_cast<awaited&>(self);
-            me.result = result;
-            me.done.set();
+            auto& own = static_cast<awaitable_operation&>(self);
+            own.result = result;
+            own.done.set();
         };
     }
 };
 
 // A multishot receive, armed until the input ends.
 struct receiver : operation {
-    server& on;
+    server& owner;
     int fd;
-    std::string came;
-    coro::event news;
-    bool active = false, over = false, starved = false;
+    std::string data;
+    coro::event data_ready;
+    bool active = false, finished = false, starved = false;
     receiver(server& home, int socket);
     void arm();
     void take(std::int32_t result, std::uint32_t flags);
 };
 
 struct idle_timer : timers::entry {
-    receiver* of = nullptr;
+    receiver* source = nullptr;
 };
 
 struct server {
     std::unique_ptr<ring> queue = ring::make().value();
-    std::unique_ptr<buffers> lent = buffers::make(*queue, 16, 128).value();
-    std::unique_ptr<mailbox> box = mailbox::make(*queue).value();
+    std::unique_ptr<buffers> receive_buffers = buffers::make(*queue, 16, 128).value();
+    std::unique_ptr<mailbox> inbox = mailbox::make(*queue).value();
     timers wheel{base::read_clocks().mono};
     coro::scope connections;
     base::mono_ns now = 0;
@@ -73,7 +73,7 @@ struct server {
     void stop();
 };
 
-receiver::receiver(server& home, int socket) : on(home), fd(socket) {
+receiver::receiver(server& home, int socket) : owner(home), fd(socket) {
     complete = [](operation& self, std::int32_t result, std::uint32_t flags) {
         static_cast<receiver&>(self).take(result, flags);
     };
@@ -81,68 +81,61 @@ receiver::receiver(server& home, int socket) : on(home), fd(socket) {
 
 void receiver::arm() {
     active = true;
-    auto* const sqe = on.queue->submission(*this);
-    io_uring_prep_recv_multishot(sqe, fd, nullptr, 0, 0);
-    sqe->flags |= IOSQE_BUFFER_SELECT;
-    sqe->buf_group = buffers::group;
+    receive_multishot(*owner.queue, *this, fd);
 }
 
 void receiver::take(std::int32_t result, std::uint32_t flags) {
     active = (flags & IORING_CQE_F_MORE) != 0;
     if (flags & IORING_CQE_F_BUFFER) {
-        auto const bytes = on.lent->view(flags, result);
-        came.append(bytes.data(), bytes.size());
-        on.lent->give_back(flags);
+        auto const bytes = owner.receive_buffers->view(flags, result);
+        data.append(bytes.data(), bytes.size());
+        owner.receive_buffers->release(flags);
     }
-    starved = result == -ENOBUFS && !over;
-    if (starved) return on.starved.push_back(this);
+    starved = result == -ENOBUFS && !finished;
+    if (starved) return owner.starved.push_back(this);
     if (result == 0 ||
         (result < 0 && result != -ECANCELED && result != -EINTR && result != -EAGAIN))
-        over = true;
-    if (!active && !over) arm();
-    news.set();
+        finished = true;
+    if (!active && !finished) arm();
+    data_ready.set();
 }
 
-// Sends everything; false when the client is gone.
-coro::task<bool> send_all(server* on, int fd, std::string const* bytes) {
-    for (std::size_t sent = 0; sent < bytes->size();) {
-        awaited sending;
-        io_uring_prep_send(on->queue->submission(sending), fd, bytes->data() + sent,
-                           bytes->size() - sent, MSG_NOSIGNAL | MSG_WAITALL);
+// Sends everything; false when the connection is broken.
+coro::task<bool> send_all(server* owner, int fd, std::string const* bytes) {
+    for (std::size_t position = 0; position < bytes->size();) {
+        awaitable_operation sending;
+        send(*owner->queue, sending, fd, std::string_view(*bytes).substr(position));
         co_await sending.done;
         if (sending.result == -EINTR || sending.result == -EAGAIN) continue;
         if (sending.result <= 0) co_return false;
-        sent += static_cast<std::size_t>(sending.result);
+        position += static_cast<std::size_t>(sending.result);
     }
     co_return true;
 }
 
-coro::task<> echo(server* on, int fd) {
-    receiver from(*on, fd);
+coro::task<> echo(server* owner, int fd) {
+    receiver input(*owner, fd);
     idle_timer idle;
-    idle.of = &from;
+    idle.source = &input;
     idle.fire = [](timers::entry& self, base::mono_ns) {
-        auto& who = *static_cast<idle_timer&>(self).of;
-        who.over = true;
-        who.news.set();
+        auto& source = *static_cast<idle_timer&>(self).source;
+        source.finished = true;
+        source.data_ready.set();
     };
-    from.arm();
-    for (bool well = true; well && (!from.over || !from.came.empty());) {
-        on->wheel.arm(idle, on->now + patience);
-        if (from.came.empty()) co_await from.news;
-        auto const bytes = std::exchange(from.came, {});
-        bool const sent = co_await send_all(on, fd, &bytes);
-        well = sent;
+    input.arm();
+    for (bool connected = true; connected && (!input.finished || !input.data.empty());) {
+        owner->wheel.arm(idle, owner->now + idle_timeout);
+        if (input.data.empty()) co_await input.data_ready;
+        auto const bytes = std::exchange(input.data, {});
+        connected = co_await send_all(owner, fd, &bytes);
     }
-    on->wheel.remove(idle);
-    from.over = true;
-    std::erase(on->starved, &from);
-    if (from.active)
-        io_uring_prep_cancel64(on->queue->submission(),
-                               reinterpret_cast<std::uintptr_t>(static_cast<operation*>(&from)), 0);
-    while (from.active) co_await from.news;
-    awaited closing;
-    io_uring_prep_close(on->queue->submission(closing), fd);
+    owner->wheel.remove(idle);
+    input.finished = true;
+    std::erase(owner->starved, &input);
+    if (input.active) cancel(*owner->queue, input);
+    while (input.active) co_await input.data_ready;
+    awaitable_operation closing;
+    close(*owner->queue, closing, fd);
     co_await closing.done;
 }
 
@@ -160,126 +153,126 @@ void server::begin(int socket) {
 
 void server::arm_accept() {
     accepting = true;
-    io_uring_prep_multishot_accept(queue->submission(accept), listener, nullptr, nullptr,
-                                   SOCK_CLOEXEC);
+    accept_multishot(*queue, accept, listener);
 }
 
 void server::turn() {
-    queue->enter(!queue->has_completions() && box->may_sleep(), wheel.next());
-    box->awake();
+    queue->enter(!queue->has_completions() && inbox->may_sleep(), wheel.next());
+    inbox->awake();
     now = base::read_clocks().mono;
     std::vector<completion> ready;
     queue->collect(ready);
-    for (auto* mail = box->take(); mail != nullptr;) {
+    for (auto* mail = inbox->take(); mail != nullptr;) {
         auto* const next = mail->next.load();
-        mail->go_on();
+        mail->resume();
         mail = next;
     }
     for (auto const& done : ready) done.op->complete(*done.op, done.result, done.flags);
-    lent->publish();
-    if (lent->lent() >= lent->count() / 2)
+    receive_buffers->publish();
+    if (receive_buffers->available() >= receive_buffers->count() / 2)
         for (auto* const each : std::exchange(starved, {})) each->arm();
     wheel.expire(now);
 }
 
 void server::run() {
     while (!stopping || accepting || connections.size() != 0) turn();
-    box->close();
-    while (!box->idle()) turn();
+    inbox->close();
+    while (!inbox->idle()) turn();
 }
 
 void server::stop() {
     stopping = true;
-    if (accepting)
-        io_uring_prep_cancel64(queue->submission(),
-                               reinterpret_cast<std::uintptr_t>(static_cast<operation*>(&accept)),
-                               0);
+    if (accepting) cancel(*queue, accept);
 }
 
-// Says something and must hear the same.
-class echoed final : public talker {
+// Sends random bytes and expects the same bytes back.
+class echo_client final : public sim_client {
   public:
-    using talker::talker;
+    using sim_client::sim_client;
     void begin(int listener) {
         auto const size = world_.below(1 << world_.below(16));
-        for (std::size_t i = 0; i < size; ++i) said_ += static_cast<char>(world_.below(256));
-        slow_ = world_.chance(100);
+        for (std::size_t i = 0; i < size; ++i) payload_ += static_cast<char>(world_.below(256));
+        reads_slowly_ = world_.chance(100);
         connect(listener);
-        say(said_);
-        // Some never end; the server does, when nothing comes for long.
-        if (world_.chance(800)) hang_up();
+        send(payload_);
+        // Some clients never end; then the server does, after its idle time-out.
+        if (world_.chance(800)) end_input();
         if (world_.chance(80))
             world_.after(static_cast<base::mono_ns>(world_.below(5 * ms)), [this] { reset(); });
     }
 
   private:
-    void heard(std::string_view bytes) override {
-        world_.expect(said_.compare(heard_, bytes.size(), bytes) == 0, "a wrong byte came back");
-        heard_ += bytes.size();
+    void on_data(std::string_view bytes) override {
+        world_.expect(payload_.compare(received_, bytes.size(), bytes) == 0,
+                      "a wrong byte came back");
+        received_ += bytes.size();
     }
-    void ended(bool broken) override {
-        if (is_spoiled()) return;
+    void on_end(bool broken) override {
+        if (may_break()) return;
         world_.expect(!broken, "reset without a reason");
-        world_.expect(heard_ == said_.size(), "not everything came back");
+        world_.expect(received_ == payload_.size(), "not everything came back");
     }
 
-    std::string said_;
-    std::size_t heard_ = 0;
+    std::string payload_;
+    std::size_t received_ = 0;
 };
 
-struct posted : coro::resumption {
+struct counting_message : coro::resumption {
     int* counted = nullptr;
 };
 
 void run_echo(world& all) {
     kernel fake(all);
-    auto const frames_before = coro::frames_alive();
+    auto const initial_frames = coro::frames_alive();
     coro::frame_pool pool;
-    std::vector<std::unique_ptr<echoed>> talkers;
-    std::vector<posted> mail(20);
+    std::vector<std::unique_ptr<echo_client>> clients;
+    std::vector<counting_message> mail(20);
     int delivered = 0;
     {
         coro::frame_pool::installation const use(pool);
-        server on;
+        server echo_server;
         int const listener = fake.listen();
-        on.begin(listener);
+        echo_server.begin(listener);
         for (int i = 0; i < 40; ++i)
             all.after(static_cast<base::mono_ns>(all.below(100 * ms)), [&] {
-                talkers.push_back(std::make_unique<echoed>(all, fake));
-                talkers.back()->begin(listener);
+                clients.push_back(std::make_unique<echo_client>(all, fake));
+                clients.back()->begin(listener);
             });
         for (auto& each : mail) {
             each.counted = &delivered;
-            each.run = [](coro::resumption& self) { ++*static_cast<posted&>(self).counted; };
+            each.run = [](coro::resumption& self) {
+                ++*static_cast<counting_message&>(self).counted;
+            };
             all.after(static_cast<base::mono_ns>(all.below(30 * second)),
-                      [&] { on.box->post(each); });
+                      [&] { echo_server.inbox->post(each); });
         }
-        posted end;
+        counting_message end;
         end.counted = nullptr;
         static server* stopped;
-        stopped = &on;
+        stopped = &echo_server;
         end.run = [](coro::resumption&) { stopped->stop(); };
-        all.after(60 * second, [&] { on.box->post(end); });
-        on.run();
-        all.expect(on.lent->lent() == on.lent->count(), "a receive buffer is missing");
-        all.expect(on.wheel.next() == 0, "a timer was left");
-        on.lent.reset();
-        on.box.reset();
-        on.queue.reset();
+        all.after(60 * second, [&] { echo_server.inbox->post(end); });
+        echo_server.run();
+        all.expect(echo_server.receive_buffers->available() == echo_server.receive_buffers->count(),
+                   "a receive buffer is missing");
+        all.expect(echo_server.wheel.next() == 0, "a timer was left");
+        echo_server.receive_buffers.reset();
+        echo_server.inbox.reset();
+        echo_server.queue.reset();
     }
     fake.expect_settled();
-    for (auto const& each : talkers) all.expect(each->has_ended(), "a client was left waiting");
+    for (auto const& each : clients) all.expect(each->has_ended(), "a client was left waiting");
     all.expect(delivered == static_cast<int>(mail.size()), "mail was lost");
-    all.expect(pool.frames() == 0 && coro::frames_alive() == frames_before, "a frame was left");
+    all.expect(pool.frames() == 0 && coro::frames_alive() == initial_frames, "a frame was left");
 }
 
-TEST(runtime, keeps_every_byte_and_leaves_nothing_whatever_fails) {
-    auto const all = hunt(10'000, run_echo);
+TEST(runtime, loses_no_byte_and_leaves_nothing_behind_under_faults) {
+    auto const all = run_seeds(10'000, run_echo);
     if (HasFailure() || std::getenv("LATCHKEY_SEED") != nullptr) return;
     for (std::size_t i = 0; i < fault_count; ++i) {
-        auto const which = static_cast<fault>(i);
-        if (which == fault::full_queue || which == fault::late_commit) continue;  // of a store
-        EXPECT_GT(all.struck[i], 0u) << name_of(which);
+        auto const kind = static_cast<fault>(i);
+        if (kind == fault::full_queue || kind == fault::late_commit) continue;  // faults of a store
+        EXPECT_GT(all.injected[i], 0u) << name_of(kind);
     }
 }
 

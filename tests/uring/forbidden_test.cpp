@@ -1,6 +1,6 @@
-// What the probe says where io_uring is missing, forbidden or short of something: each case in a
-// process of its own in which io_uring_setup fails in that way. The sentences are what an operator
-// reads, so they stand here in full.
+// The probe's messages where io_uring is missing, forbidden or lacks a resource, each in a child
+// process in which a system call fails in that way. An operator reads these sentences, so the tests
+// compare them in full.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <string>
 
-#include "spoilt.hpp"
+#include "syscall_faults.hpp"
 #include "uring/probe.hpp"
 #include "uring/ring.hpp"
 
@@ -17,20 +17,21 @@ namespace latchkey::uring {
 namespace {
 
 using test::make_system_call_fail;
-using test::said_after;
+using test::output_after;
 
-std::string probed() {
-    auto const able = probe();
-    return able ? "nothing" : able.error().message;
+std::string probe_message() {
+    auto const result = probe();
+    return result ? "nothing" : result.error().message;
 }
 
-std::string said_when_setup_fails_with(int code) {
-    return said_after([&] { return make_system_call_fail(__NR_io_uring_setup, code); }, probed);
+std::string message_when_setup_fails_with(int code) {
+    return output_after([&] { return make_system_call_fail(__NR_io_uring_setup, code); },
+                        probe_message);
 }
 
-bool limit(__rlimit_resource which, rlim_t most) {
-    rlimit const low{most, most};
-    return setrlimit(which, &low) == 0;
+bool limit(__rlimit_resource resource, rlim_t maximum) {
+    rlimit const low{maximum, maximum};
+    return setrlimit(resource, &low) == 0;
 }
 
 constexpr char no_descriptor[] =
@@ -40,65 +41,67 @@ constexpr char no_memory[] =
     "no memory may be locked for io_uring: raise the limit of locked memory (ulimit -l, or "
     "LimitMEMLOCK= in the unit)";
 
-TEST(probe, names_the_remedy_for_each_way_in_which_io_uring_is_refused) {
-    EXPECT_EQ(said_after([] { return true; }, probed), "nothing");
+TEST(probe, names_the_remedy_for_each_refusal_of_io_uring) {
+    EXPECT_EQ(output_after([] { return true; }, probe_message), "nothing");
     EXPECT_EQ(
-        said_when_setup_fails_with(ENOSYS),
+        message_when_setup_fails_with(ENOSYS),
         "there is no io_uring here: Linux 6.1 or newer is needed and, in a container, a seccomp "
         "profile that allows io_uring_setup, io_uring_enter and io_uring_register");
-    // By the sysctl or by a profile: the kernel answers the same.
-    EXPECT_EQ(said_when_setup_fails_with(EPERM),
+    // The same error for the sysctl and for a seccomp profile.
+    EXPECT_EQ(message_when_setup_fails_with(EPERM),
               "io_uring is forbidden here: set the sysctl kernel.io_uring_disabled to 0 or, in a "
               "container, use a seccomp profile that allows io_uring_setup, io_uring_enter and "
               "io_uring_register (Docker's default does not)");
-    EXPECT_EQ(said_when_setup_fails_with(EINVAL),
+    EXPECT_EQ(message_when_setup_fails_with(EINVAL),
               "this kernel's io_uring is too old: Linux 6.1 or newer is needed");
-    EXPECT_EQ(said_when_setup_fails_with(ENOMEM), no_memory);
-    EXPECT_EQ(said_when_setup_fails_with(EMFILE), no_descriptor);
-    EXPECT_EQ(said_when_setup_fails_with(ENFILE), no_descriptor);
-    auto const other = said_when_setup_fails_with(EIO);
+    EXPECT_EQ(message_when_setup_fails_with(ENOMEM), no_memory);
+    EXPECT_EQ(message_when_setup_fails_with(EMFILE), no_descriptor);
+    EXPECT_EQ(message_when_setup_fails_with(ENFILE), no_descriptor);
+    auto const other = message_when_setup_fails_with(EIO);
     EXPECT_TRUE(other.starts_with("io_uring cannot be set up: ")) << other;
 }
 
-TEST(probe, says_so_when_no_descriptor_is_left) {
+TEST(probe, reports_a_lack_of_descriptors) {
     int const next = dup(0);
     ::close(next);
-    EXPECT_EQ(said_after([&] { return limit(RLIMIT_NOFILE, static_cast<rlim_t>(next)); }, probed),
+    EXPECT_EQ(output_after([&] { return limit(RLIMIT_NOFILE, static_cast<rlim_t>(next)); },
+                           probe_message),
               no_descriptor);
 }
 
-// Linux 5.12 to 6.13 does not count a ring as locked memory; others do, for whoever is not root.
-TEST(probe, says_so_when_no_memory_may_be_locked) {
-    auto const said = said_after(
+// Linux 5.12 to 6.13 does not count a ring as locked memory; others do, except for root.
+TEST(probe, reports_a_lack_of_locked_memory) {
+    auto const message = output_after(
         [] {
-            constexpr uid_t nobody = 65534;
-            return limit(RLIMIT_MEMLOCK, 0) && (geteuid() != 0 || setuid(nobody) == 0);
+            constexpr uid_t unprivileged = 65534;
+            return limit(RLIMIT_MEMLOCK, 0) && (geteuid() != 0 || setuid(unprivileged) == 0);
         },
-        probed);
-    EXPECT_TRUE(said == no_memory || said == "nothing") << said;
+        probe_message);
+    EXPECT_TRUE(message == no_memory || message == "nothing") << message;
 }
 
-TEST(probe, says_what_a_ring_that_can_be_made_cannot_do) {
-    auto const said =
-        said_after([] { return make_system_call_fail(__NR_io_uring_register, EINVAL); }, probed);
-    EXPECT_NE(said.find("Linux 6.1 or newer is needed"), std::string::npos) << said;
+TEST(probe, reports_what_a_created_ring_cannot_do) {
+    auto const message = output_after(
+        [] { return make_system_call_fail(__NR_io_uring_register, EINVAL); }, probe_message);
+    EXPECT_NE(message.find("Linux 6.1 or newer is needed"), std::string::npos) << message;
 }
 
-// A profile that lets a ring be made and nothing be done with it.
-TEST(probe, says_so_when_only_the_set_up_is_allowed) {
+// A profile that allows io_uring_setup and no other call of io_uring.
+TEST(probe, reports_that_only_the_setup_is_allowed) {
     for (unsigned const call : {__NR_io_uring_enter, __NR_io_uring_register})
         for (int const code : {EPERM, ENOSYS})
-            EXPECT_EQ(said_after([&] { return make_system_call_fail(call, code); }, probed),
-                      said_when_setup_fails_with(code));
+            EXPECT_EQ(
+                output_after([&] { return make_system_call_fail(call, code); }, probe_message),
+                message_when_setup_fails_with(code));
 }
 
 TEST(probe, leaves_no_descriptor_behind) {
-    int const before = dup(0);
-    ::close(before);
+    int const first_free = dup(0);
+    ::close(first_free);
     ASSERT_TRUE(probe());
-    int const after = dup(0);
-    ::close(after);
-    EXPECT_EQ(before, after);
+    int const next_free = dup(0);
+    ::close(next_free);
+    EXPECT_EQ(first_free, next_free);
 }
 
 }  // namespace

@@ -1,15 +1,15 @@
-// A kernel for one ring of one thread, in memory: behind liburing's calls (calls.cpp), so that the
-// product's own code fills real SQEs and reads real CQEs, and everything beyond is made up. Sockets
-// are pairs of byte streams; at the other end is a `client` of the test's. All that happens,
-// happens within `enter`, in the time and by the chance of a `world`, whose faults strike here.
+// Simulated kernel for one ring of one thread, in memory, behind liburing's calls
+// (wrapped_calls.cpp): the product's code fills real SQEs and reads real CQEs. Sockets are pairs of
+// byte streams whose other end is a `client` of the test. Everything happens within `enter`, with
+// the time, random numbers and faults of a `world`.
 //
-// It does what Linux 6.1 to 6.18 does: results of one operation keep their order; a multishot
-// operation ends when the completion queue is full; what does not fit waits; a cancelled operation
-// still completes; a socket lives until its last operation has ended, whoever closed it; closing
-// with unread input resets the connection, and the client loses what it has not read.
+// Behaves like Linux 6.1 to 6.18: results of one operation keep their order; a multishot operation
+// ends when the completion queue is full; completions that do not fit wait; a cancelled operation
+// still completes; a closed socket lives until its last operation has ended; closing with unread
+// input resets the connection, and the client loses what it has not read.
 //
-// It watches over what the kernel owns: bytes of a send that change, a descriptor used after it was
-// closed or left open, a buffer that does not come back, an operation left behind end the run.
+// Checks the ownership rules: a send whose bytes change, a descriptor that is used after its close
+// or left open, a buffer that is not returned and an operation that is left behind end the run.
 #pragma once
 
 #include <liburing.h>
@@ -24,12 +24,12 @@
 
 namespace latchkey::fake {
 
-// Who is at the other end of a connection. Called within `enter`.
+// The other end of a connection. Called within `enter`.
 class client {
   public:
-    virtual void readable() = 0;  // there is something to `take`, or the end
-    // From here on the connection may be cut at any moment, rightly.
-    virtual void spoiled() = 0;
+    virtual void readable() = 0;  // `take` has bytes, or the end was reached
+    // From now on the connection may break at any time.
+    virtual void break_allowed() = 0;
 
   protected:
     ~client() = default;
@@ -37,9 +37,9 @@ class client {
 
 struct operation;
 
-// A connection, seen from both its ends.
+// A connection with both its ends.
 struct connection {
-    client* other = nullptr;
+    client* peer = nullptr;
     // To the server.
     std::string inbound;
     bool input_ended = false;
@@ -48,21 +48,21 @@ struct connection {
     std::size_t capacity = 0;  // of outbound
     bool output_ended = false;
     base::mono_ns output_ended_at = 0;
-    // Either way.
+    // Both directions.
     bool broken = false;  // reset
-    bool unseen = false;  // and an armed receive will not tell
+    bool unseen = false;  // an armed receive does not report it
     bool accepted = false;
-    bool closed = false;  // no descriptor any more
+    bool closed = false;  // has no descriptor
     bool released = false;
-    bool is_spoiled = false;
+    bool may_break = false;
     unsigned holders = 0;  // operations in flight
-    base::mono_ns lateness_left = second;
+    base::mono_ns lateness_budget = second;
 };
 using connection_ptr = std::shared_ptr<connection>;
 
 class kernel {
   public:
-    explicit kernel(world& of);
+    explicit kernel(world& owner);
     ~kernel();
     kernel(kernel const&) = delete;
     kernel& operator=(kernel const&) = delete;
@@ -70,18 +70,18 @@ class kernel {
 
     // ---- for clients
     int listen();
-    connection_ptr connect(int listener, client& who);
-    void send(connection_ptr const& to, std::string_view bytes);
-    void end(connection_ptr const& to);
-    void reset(connection_ptr const& to);
-    // From here on that connection may be cut at any moment, rightly.
-    void spoil(connection& which);
-    std::string take(connection_ptr const& from, std::size_t bytes_max);
-    // Nothing is left to take, and nothing more will come.
-    static bool at_end(connection const& of);
+    connection_ptr connect(int listener, client& peer);
+    void send(connection_ptr const& target, std::string_view bytes);
+    void end(connection_ptr const& target);
+    void reset(connection_ptr const& target);
+    // From now on that connection may break at any time.
+    void allow_break(connection& target);
+    std::string take(connection_ptr const& source, std::size_t bytes_max);
+    // Nothing is left to take, and nothing more can arrive.
+    static bool at_end(connection const& source);
 
     // ---- for the test
-    // Makes calls fail from now on: io_uring_setup, io_uring_register. 0: not.
+    // Makes io_uring_setup or io_uring_register fail with that errno from now on; 0: not.
     int set_up_fails = 0, register_fails = 0;
     void expect_settled() const;
     std::uint64_t enters() const { return enters_; }
@@ -91,11 +91,11 @@ class kernel {
     void tear_down();
     int enter(unsigned to_submit, unsigned min_complete, unsigned flags,
               io_uring_getevents_arg const& argument);
-    int register_buffers(io_uring_buf_reg const& what);
+    int register_buffers(io_uring_buf_reg const& registration);
     int unregister_buffers();
     static bool owns(int fd) { return fd >= first_descriptor; }
     int accept_now(int listener);
-    int shut(int fd, int how);
+    int shut(int fd, int mode);
     short poll(int fd);
     bool is_open(int fd) const;
 
@@ -115,32 +115,32 @@ class kernel {
     // kernel.cpp: the ring
     int submit(unsigned count);
     void begin(io_uring_sqe const& sqe);
-    void cancel(std::uint64_t user_data, operation& by);
-    void look(std::shared_ptr<operation> const& at);
-    void look_at(connection const& which);
-    void look_at_reads();
-    bool wait(base::mono_ns until);
-    void post(operation& of, std::int32_t result, std::uint32_t flags);
-    void complete(std::shared_ptr<operation> const& which, std::int32_t result,
+    void cancel(std::uint64_t user_data, operation& request);
+    void schedule(std::shared_ptr<operation> const& op);
+    void schedule_all(connection const& source);
+    void run_reads();
+    bool wait(base::mono_ns deadline);
+    void post(operation& op, std::int32_t result, std::uint32_t flags);
+    void complete(std::shared_ptr<operation> const& op, std::int32_t result,
                   std::uint32_t flags = 0);
     void deliver();
     unsigned cq_used() const;
-    base::mono_ns delay_for(connection* of);
+    base::mono_ns delay_for(connection* source);
 
     // sockets.cpp: what operations do
-    void run(std::shared_ptr<operation> const& which);
-    void run_accept(std::shared_ptr<operation> const& which);
-    void run_receive(std::shared_ptr<operation> const& which);
-    void run_send(std::shared_ptr<operation> const& which);
-    void run_read(std::shared_ptr<operation> const& which);
-    void run_close(std::shared_ptr<operation> const& which);
-    bool struck(std::shared_ptr<operation> const& which);
-    void bring(std::shared_ptr<operation> const& which);
+    void run(std::shared_ptr<operation> const& op);
+    void run_accept(std::shared_ptr<operation> const& op);
+    void run_receive(std::shared_ptr<operation> const& op);
+    void run_send(std::shared_ptr<operation> const& op);
+    void run_read(std::shared_ptr<operation> const& op);
+    void run_close(std::shared_ptr<operation> const& op);
+    bool inject_failure(std::shared_ptr<operation> const& op);
+    void receive_bytes(std::shared_ptr<operation> const& op);
     std::uint32_t take_buffer();
     bool has_buffer() const;
-    void break_off(connection& which);
-    void release_if_done(connection& which);
-    int open(connection_ptr what);
+    void break_connection(connection& target);
+    void release_if_done(connection& target);
+    int open(connection_ptr source);
     void close(int fd);
 
     world& world_;
@@ -163,17 +163,17 @@ class kernel {
     std::uint16_t buffers_head_ = 0;
 };
 
-// One SQE that was taken, until its last CQE.
+// An accepted SQE, until its last CQE.
 struct operation {
     std::uint64_t serial = 0;
     io_uring_sqe sqe{};
-    connection_ptr on;
-    std::size_t done = 0;  // bytes of a send
-    std::string promised;  // what they were when the kernel got them
+    connection_ptr socket;
+    std::size_t done = 0;   // bytes of a send
+    std::string submitted;  // the bytes at submission
     bool cancelled = false;
-    bool decided = false;  // its last completion is on its way
-    bool looked_at = false;
-    bool over = false;
+    bool decided = false;  // its last completion is scheduled
+    bool scheduled = false;
+    bool finished = false;
 };
 
 }  // namespace latchkey::fake

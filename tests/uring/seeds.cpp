@@ -14,11 +14,11 @@
 namespace latchkey::fake {
 namespace {
 
-constexpr unsigned patience_seconds = 120;
-constexpr std::uint64_t faults_between_lines = 100'000;
+constexpr unsigned timeout_seconds = 120;
+constexpr std::uint64_t faults_per_line = 100'000;
 
-std::uint64_t sum(fault_counts const& of) {
-    return std::accumulate(of.begin(), of.end(), std::uint64_t{0});
+std::uint64_t sum(fault_counts const& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
 std::size_t descriptors() {
@@ -26,23 +26,23 @@ std::size_t descriptors() {
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-void say(report const& all, std::uint64_t worlds, std::uint64_t seed) {
-    std::string text = std::to_string(sum(all.struck)) + " faults in " + std::to_string(worlds) +
+void print(report const& all, std::uint64_t worlds, std::uint64_t seed) {
+    std::string text = std::to_string(sum(all.injected)) + " faults in " + std::to_string(worlds) +
                        " worlds, the last of seed " + std::to_string(seed) + ":";
     for (std::size_t i = 0; i < fault_count; ++i)
         text.append(" ")
             .append(name_of(static_cast<fault>(i)))
             .append(" ")
-            .append(std::to_string(all.struck[i]));
+            .append(std::to_string(all.injected[i]));
     std::puts(text.c_str());
     std::fflush(stdout);
 }
 
-report run_here(std::uint64_t seed, std::function<void(world&)> const& run) {
-    auto const before = descriptors();
+report run_in_this_process(std::uint64_t seed, std::function<void(world&)> const& run) {
+    auto const initial = descriptors();
     world all(seed);
     run(all);
-    all.expect(descriptors() == before, "a descriptor of the process was left open");
+    all.expect(descriptors() == initial, "a descriptor of the process was left open");
     return {all.counts(), all.traced()};
 }
 
@@ -53,14 +53,14 @@ report run_seed(std::uint64_t seed, std::function<void(world&)> const& run) {
     if (pipe(ends) != 0) throw std::runtime_error("no pipe");
     pid_t const child = fork();
     if (child == 0) {
-        alarm(patience_seconds);  // a loop that never enters the kernel
-        auto const seen = run_here(seed, run);
-        auto const written = ::write(ends[1], &seen, sizeof seen);
-        ::_exit(written == sizeof seen ? 0 : 1);
+        alarm(timeout_seconds);  // a loop that never enters the kernel
+        auto const result = run_in_this_process(seed, run);
+        auto const written_size = ::write(ends[1], &result, sizeof result);
+        ::_exit(written_size == sizeof result ? 0 : 1);
     }
     ::close(ends[1]);
-    report seen;
-    bool const whole = ::read(ends[0], &seen, sizeof seen) == sizeof seen;
+    report result;
+    bool const whole = ::read(ends[0], &result, sizeof result) == sizeof result;
     ::close(ends[0]);
     int status = 0;
     waitpid(child, &status, 0);
@@ -69,10 +69,10 @@ report run_seed(std::uint64_t seed, std::function<void(world&)> const& run) {
                       << "): LATCHKEY_SEED=" << seed << " replays it";
         return {};
     }
-    return seen;
+    return result;
 }
 
-report hunt(std::uint64_t faults_min, std::function<void(world&)> const& run) {
+report run_seeds(std::uint64_t faults_min, std::function<void(world&)> const& run) {
     if (char const* const one = std::getenv("LATCHKEY_SEED"))
         return run_seed(std::strtoull(one, nullptr, 10), run);
     std::uint64_t seed = 0;
@@ -81,16 +81,16 @@ report hunt(std::uint64_t faults_min, std::function<void(world&)> const& run) {
         seed = std::random_device()() * std::uint64_t{1'000'000};
     }
     report all;
-    std::uint64_t worlds = 0, said_at = 0;
-    while (sum(all.struck) < faults_min && !testing::Test::HasFailure()) {
+    std::uint64_t worlds = 0, printed_count = 0;
+    while (sum(all.injected) < faults_min && !testing::Test::HasFailure()) {
         auto const one = run_seed(++seed, run);
         ++worlds;
-        for (std::size_t i = 0; i < fault_count; ++i) all.struck[i] += one.struck[i];
-        if (sum(all.struck) - said_at < faults_between_lines) continue;
-        said_at = sum(all.struck);
-        say(all, worlds, seed);
+        for (std::size_t i = 0; i < fault_count; ++i) all.injected[i] += one.injected[i];
+        if (sum(all.injected) - printed_count < faults_per_line) continue;
+        printed_count = sum(all.injected);
+        print(all, worlds, seed);
     }
-    say(all, worlds, seed);
+    print(all, worlds, seed);
     return all;
 }
 

@@ -1,8 +1,8 @@
-// Runs a test in one world after the other, each in a process of its own, until enough faults have
-// struck. A run that fails ends its process and says which seed it was.
+// Runs a test in many worlds, each in its own process, until enough faults were injected. A failing
+// run ends its process, and the failure names its seed.
 //
-//     LATCHKEY_FAULTS=1000000   so many faults, from seeds that nobody has chosen
-//     LATCHKEY_SEED=7           this one world
+//     LATCHKEY_FAULTS=1000000   that many faults, with random seeds
+//     LATCHKEY_SEED=7           only this seed
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 namespace latchkey::fake {
 
 struct report {
-    fault_counts struck{};
+    fault_counts injected{};
     std::uint64_t trace = 0;
 };
 
-// In a process of its own; a gtest failure that names the seed when it does not end well.
+// Runs one seed in a child process; a failure becomes a gtest failure that names the seed.
 report run_seed(std::uint64_t seed, std::function<void(world&)> const& run);
 
-// Seeds from 1 on, until `faults_min` have struck.
-report hunt(std::uint64_t faults_min, std::function<void(world&)> const& run);
+// Runs seeds from 1 on, until `faults_min` faults were injected.
+report run_seeds(std::uint64_t faults_min, std::function<void(world&)> const& run);
 
 }  // namespace latchkey::fake

@@ -1,4 +1,4 @@
-// The made-up sockets: what operations on them come to, and their other ends.
+// The simulated sockets: results of operations, and their other ends.
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -12,163 +12,167 @@
 namespace latchkey::fake {
 namespace {
 
-// Into a buffer that the product has poisoned: it is ours, and only it may not touch it.
-[[clang::no_sanitize("address")]] void fill(std::uint64_t at, std::string_view bytes) {
-    auto* to = reinterpret_cast<char volatile*>(at);
-    for (char const byte : bytes) *to++ = byte;
+// Writes into a receive buffer that the product has poisoned while the kernel owns it.
+[[clang::no_sanitize("address")]] void fill(std::uint64_t address, std::string_view bytes) {
+    auto* target = reinterpret_cast<char volatile*>(address);
+    for (char const byte : bytes) *target++ = byte;
 }
 
 }  // namespace
 
-// ---- what the other end does
+// ---- the clients' end
 
 int kernel::listen() {
     listeners_.emplace_back();
     return first_listener + static_cast<int>(listeners_.size()) - 1;
 }
 
-connection_ptr kernel::connect(int where, client& who) {
-    auto made = std::make_shared<connection>();
-    made->other = &who;
-    made->capacity = 512 << world_.below(10);
-    auto& to = listeners_[static_cast<std::size_t>(where - first_listener)];
-    if (to.shut) {
-        world_.after(0, [this, made] { spoil(*made), break_off(*made); });
-        return made;
+connection_ptr kernel::connect(int listener, client& peer) {
+    auto socket = std::make_shared<connection>();
+    socket->peer = &peer;
+    socket->capacity = 512 << world_.below(10);
+    auto& queue = listeners_[static_cast<std::size_t>(listener - first_listener)];
+    if (queue.shut) {
+        world_.after(0, [this, socket] {
+            allow_break(*socket);
+            break_connection(*socket);
+        });
+        return socket;
     }
-    to.backlog.push_back(made);
-    for (auto const& each : in_flight_)
-        if (each->sqe.opcode == IORING_OP_ACCEPT && each->sqe.fd == where) look(each);
-    return made;
+    queue.backlog.push_back(socket);
+    for (auto const& op : in_flight_)
+        if (op->sqe.opcode == IORING_OP_ACCEPT && op->sqe.fd == listener) schedule(op);
+    return socket;
 }
 
-void kernel::send(connection_ptr const& to, std::string_view bytes) {
-    if (to->broken) return;
-    if (to->released) return break_off(*to);  // nobody is there any more
-    to->inbound.append(bytes);
-    look_at(*to);
+void kernel::send(connection_ptr const& target, std::string_view bytes) {
+    if (target->broken) return;
+    if (target->released) return break_connection(*target);  // the server has closed it
+    target->inbound.append(bytes);
+    schedule_all(*target);
 }
 
-void kernel::end(connection_ptr const& to) {
-    to->input_ended = true;
-    look_at(*to);
+void kernel::end(connection_ptr const& target) {
+    target->input_ended = true;
+    schedule_all(*target);
 }
 
-void kernel::reset(connection_ptr const& to) {
-    spoil(*to);
-    // Together with data it may go unseen.
-    if (!to->inbound.empty() && world_.strikes(fault::unseen_reset)) to->unseen = true;
-    break_off(*to);
+void kernel::reset(connection_ptr const& target) {
+    allow_break(*target);
+    // An armed receive may miss a reset that follows data.
+    if (!target->inbound.empty() && world_.strikes(fault::unseen_reset)) target->unseen = true;
+    break_connection(*target);
 }
 
-std::string kernel::take(connection_ptr const& from, std::size_t bytes_max) {
-    auto const size = std::min(bytes_max, from->outbound.size());
-    auto const bytes = from->outbound.substr(0, size);
-    from->outbound.erase(0, size);
-    world_.trace(size);  // not what they are: ids are made by real chance
-    if (size != 0) look_at(*from);
+std::string kernel::take(connection_ptr const& source, std::size_t bytes_max) {
+    auto const size = std::min(bytes_max, source->outbound.size());
+    auto const bytes = source->outbound.substr(0, size);
+    source->outbound.erase(0, size);
+    world_.trace(size);  // the size only: the content has ids of the OS's random source
+    if (size != 0) schedule_all(*source);
     return bytes;
 }
 
-bool kernel::at_end(connection const& of) {
-    return of.outbound.empty() && (of.output_ended || of.broken);
+bool kernel::at_end(connection const& source) {
+    return source.outbound.empty() && (source.output_ended || source.broken);
 }
 
-// ---- what operations come to
+// ---- results of operations
 
-void kernel::run(std::shared_ptr<operation> const& which) {
-    switch (which->sqe.opcode) {
+void kernel::run(std::shared_ptr<operation> const& op) {
+    switch (op->sqe.opcode) {
         case IORING_OP_ACCEPT:
-            return run_accept(which);
+            return run_accept(op);
         case IORING_OP_RECV:
-            return run_receive(which);
+            return run_receive(op);
         case IORING_OP_SEND:
-            return run_send(which);
+            return run_send(op);
         case IORING_OP_READ:
-            return run_read(which);
+            return run_read(op);
         case IORING_OP_CLOSE:
-            return run_close(which);
+            return run_close(op);
         default:
-            return complete(which, 0);
+            return complete(op, 0);
     }
 }
 
-// The ends that any operation may come to.
-bool kernel::struck(std::shared_ptr<operation> const& which) {
+// Failures of any operation.
+bool kernel::inject_failure(std::shared_ptr<operation> const& op) {
     if (world_.strikes(fault::interrupted)) {
-        complete(which, world_.chance(500) ? -EINTR : -EAGAIN);
+        complete(op, world_.chance(500) ? -EINTR : -EAGAIN);
         return true;
     }
     if (world_.strikes(fault::cancelled)) {
-        if (which->sqe.opcode == IORING_OP_SEND) spoil(*which->on);
-        complete(which, -ECANCELED);
+        if (op->sqe.opcode == IORING_OP_SEND) allow_break(*op->socket);
+        complete(op, -ECANCELED);
         return true;
     }
     return false;
 }
 
-void kernel::run_accept(std::shared_ptr<operation> const& which) {
-    auto& from = listeners_[static_cast<std::size_t>(which->sqe.fd - first_listener)];
-    if (which->cancelled) return complete(which, -ECANCELED);
-    if (from.shut) return complete(which, -EINVAL);
-    if (from.backlog.empty() || struck(which)) return;
+void kernel::run_accept(std::shared_ptr<operation> const& op) {
+    auto& queue = listeners_[static_cast<std::size_t>(op->sqe.fd - first_listener)];
+    if (op->cancelled) return complete(op, -ECANCELED);
+    if (queue.shut) return complete(op, -EINVAL);
+    if (queue.backlog.empty() || inject_failure(op)) return;
     if (world_.strikes(fault::no_descriptor)) {
         static constexpr int codes[] = {EMFILE, ENFILE, ENOMEM, ENOBUFS};
-        return complete(which, -codes[world_.below(4)]);
+        return complete(op, -codes[world_.below(4)]);
     }
-    auto const next = from.backlog.front();
-    from.backlog.pop_front();
+    auto const next = queue.backlog.front();
+    queue.backlog.pop_front();
     if (world_.strikes(fault::reset)) {
-        spoil(*next);
-        break_off(*next);
-        return complete(which, -ECONNABORTED);
+        allow_break(*next);
+        break_connection(*next);
+        return complete(op, -ECONNABORTED);
     }
     int const fd = open(next);
     bool const full = cq_used() + ready_.size() >= cq_entries_;
-    if (full || world_.strikes(fault::ended_multishot)) return complete(which, fd);
-    post(*which, fd, IORING_CQE_F_MORE);
-    if (!from.backlog.empty()) look(which);
+    if (full || world_.strikes(fault::ended_multishot)) return complete(op, fd);
+    post(*op, fd, IORING_CQE_F_MORE);
+    if (!queue.backlog.empty()) schedule(op);
 }
 
-void kernel::run_receive(std::shared_ptr<operation> const& which) {
-    auto& from = *which->on;
-    // What has come already may still be told of before a cancel is.
-    if (which->cancelled && (from.inbound.empty() || world_.chance(700)))
-        return complete(which, -ECANCELED);
-    if (!from.broken && world_.strikes(fault::reset)) {
-        spoil(from);
-        break_off(from);
+void kernel::run_receive(std::shared_ptr<operation> const& op) {
+    auto& source = *op->socket;
+    // Input that has arrived may still complete before the cancel does.
+    if (op->cancelled && (source.inbound.empty() || world_.chance(700)))
+        return complete(op, -ECANCELED);
+    if (!source.broken && world_.strikes(fault::reset)) {
+        allow_break(source);
+        break_connection(source);
     }
-    if (from.inbound.empty()) {
-        bool const told = from.broken && !from.unseen;
-        if (!told && !from.input_ended) return;
+    if (source.inbound.empty()) {
+        bool const reported = source.broken && !source.unseen;
+        if (!reported && !source.input_ended) return;
         bool const with_buffer = has_buffer() && world_.strikes(fault::spare_buffer);
-        return complete(which, told ? -ECONNRESET : 0, with_buffer ? take_buffer() : 0);
+        return complete(op, reported ? -ECONNRESET : 0, with_buffer ? take_buffer() : 0);
     }
-    if (struck(which)) return;
+    if (inject_failure(op)) return;
     if (world_.strikes(fault::no_memory)) {
-        spoil(from);
+        allow_break(source);
         bool const with_buffer = has_buffer() && world_.strikes(fault::spare_buffer);
-        return complete(which, -ENOMEM, with_buffer ? take_buffer() : 0);
+        return complete(op, -ENOMEM, with_buffer ? take_buffer() : 0);
     }
     if (!has_buffer()) world_.count(fault::no_buffers);
-    if (!has_buffer() || world_.strikes(fault::no_buffers)) return complete(which, -ENOBUFS);
-    bring(which);
+    if (!has_buffer() || world_.strikes(fault::no_buffers)) return complete(op, -ENOBUFS);
+    receive_bytes(op);
 }
 
-void kernel::bring(std::shared_ptr<operation> const& which) {
-    auto& from = *which->on;
+void kernel::receive_bytes(std::shared_ptr<operation> const& op) {
+    auto& source = *op->socket;
     auto const& buffer = buffers_->bufs[buffers_head_ & (buffer_count_ - 1)];
-    auto size = std::min<std::size_t>(buffer.len, from.inbound.size());
+    auto size = std::min<std::size_t>(buffer.len, source.inbound.size());
     if (size > 1 && world_.strikes(fault::short_receive)) size = 1 + world_.below(size - 1);
-    fill(buffer.addr, std::string_view(from.inbound).substr(0, size));
-    from.inbound.erase(0, size);
+    fill(buffer.addr, std::string_view(source.inbound).substr(0, size));
+    source.inbound.erase(0, size);
     auto const result = static_cast<std::int32_t>(size);
     auto const flags = take_buffer();
     bool const full = cq_used() + ready_.size() >= cq_entries_;
-    if (full || world_.strikes(fault::ended_multishot)) return complete(which, result, flags);
-    post(*which, result, flags | IORING_CQE_F_MORE);
-    if (which->cancelled || !from.inbound.empty() || from.input_ended || from.broken) look(which);
+    if (full || world_.strikes(fault::ended_multishot)) return complete(op, result, flags);
+    post(*op, result, flags | IORING_CQE_F_MORE);
+    if (op->cancelled || !source.inbound.empty() || source.input_ended || source.broken)
+        schedule(op);
 }
 
 bool kernel::has_buffer() const {
@@ -180,66 +184,67 @@ std::uint32_t kernel::take_buffer() {
     return std::uint32_t{id} << IORING_CQE_BUFFER_SHIFT | IORING_CQE_F_BUFFER;
 }
 
-void kernel::run_send(std::shared_ptr<operation> const& which) {
-    auto& to = *which->on;
-    std::string_view const bytes(reinterpret_cast<char const*>(which->sqe.addr), which->sqe.len);
-    world_.expect(bytes == which->promised, "the bytes of a send changed under the kernel");
-    auto const done = static_cast<std::int32_t>(which->done);
-    if (which->cancelled)
-        return complete(which, done != 0 && world_.chance(500) ? done : -ECANCELED);
-    if (!to.broken && world_.strikes(fault::reset)) {
-        spoil(to);
-        break_off(to);
+void kernel::run_send(std::shared_ptr<operation> const& op) {
+    auto& target = *op->socket;
+    std::string_view const bytes(reinterpret_cast<char const*>(op->sqe.addr), op->sqe.len);
+    world_.expect(bytes == op->submitted,
+                  "the bytes of a send changed while the kernel owned them");
+    auto const done = static_cast<std::int32_t>(op->done);
+    if (op->cancelled) return complete(op, done != 0 && world_.chance(500) ? done : -ECANCELED);
+    if (!target.broken && world_.strikes(fault::reset)) {
+        allow_break(target);
+        break_connection(target);
     }
-    if (to.broken) return complete(which, world_.chance(500) ? -ECONNRESET : -EPIPE);
-    world_.expect(!to.output_ended, "a send after the end");
-    if (done == 0 && struck(which)) return;
+    if (target.broken) return complete(op, world_.chance(500) ? -ECONNRESET : -EPIPE);
+    world_.expect(!target.output_ended, "a send after the end");
+    if (done == 0 && inject_failure(op)) return;
     if (done == 0 && world_.strikes(fault::no_memory)) {
-        spoil(to);
-        return complete(which, world_.chance(500) ? -ENOMEM : -ENOBUFS);
+        allow_break(target);
+        return complete(op, world_.chance(500) ? -ENOMEM : -ENOBUFS);
     }
-    auto const left = bytes.size() - which->done;
-    auto size = std::min(to.capacity - std::min(to.capacity, to.outbound.size()), left);
+    auto const remaining = bytes.size() - op->done;
+    auto size =
+        std::min(target.capacity - std::min(target.capacity, target.outbound.size()), remaining);
     bool const cut = size > 1 && world_.strikes(fault::short_send);
     if (cut) size = 1 + world_.below(size - 1);
-    to.outbound.append(bytes.substr(which->done, size));
-    which->done += size;
-    if (size != 0) to.other->readable();
-    if (!cut && which->done != bytes.size()) return;  // until the client has read
-    // The client may answer before the server hears that its bytes are out.
-    which->decided = true;
-    world_.after(delay_for(&to),
-                 [this, which] { complete(which, static_cast<std::int32_t>(which->done)); });
+    target.outbound.append(bytes.substr(op->done, size));
+    op->done += size;
+    if (size != 0) target.peer->readable();
+    if (!cut && op->done != bytes.size()) return;  // continues after the client has read
+    // The client may react before the server gets this completion.
+    op->decided = true;
+    world_.after(delay_for(&target),
+                 [this, op] { complete(op, static_cast<std::int32_t>(op->done)); });
 }
 
-// Of an eventfd, the real one.
-void kernel::run_read(std::shared_ptr<operation> const& which) {
-    if (which->over) return;
-    if (which->cancelled) return complete(which, -ECANCELED);
-    pollfd asked{which->sqe.fd, POLLIN, 0};
-    if (::poll(&asked, 1, 0) != 1) return;
-    if (struck(which)) return;
-    auto const size = ::read(which->sqe.fd, reinterpret_cast<void*>(which->sqe.addr), 8);
-    complete(which, static_cast<std::int32_t>(size));
+// Reads from a real eventfd.
+void kernel::run_read(std::shared_ptr<operation> const& op) {
+    if (op->finished) return;
+    if (op->cancelled) return complete(op, -ECANCELED);
+    pollfd poll_request{op->sqe.fd, POLLIN, 0};
+    if (::poll(&poll_request, 1, 0) != 1) return;
+    if (inject_failure(op)) return;
+    auto const size = ::read(op->sqe.fd, reinterpret_cast<void*>(op->sqe.addr), 8);
+    complete(op, static_cast<std::int32_t>(size));
 }
 
-void kernel::run_close(std::shared_ptr<operation> const& which) {
-    // Linux has closed a descriptor even when it says that it was interrupted.
+void kernel::run_close(std::shared_ptr<operation> const& op) {
+    // Linux closes the descriptor even if the close is interrupted.
     bool const interrupted = world_.strikes(fault::interrupted);
-    close(which->sqe.fd);
-    complete(which, interrupted ? -EINTR : 0);
+    close(op->sqe.fd);
+    complete(op, interrupted ? -EINTR : 0);
 }
 
 // ---- descriptors
 
-int kernel::open(connection_ptr what) {
-    what->accepted = true;
+int kernel::open(connection_ptr source) {
+    source->accepted = true;
     auto const free = std::find(open_.begin(), open_.end(), nullptr);
     auto const index = free - open_.begin();
     if (free == open_.end())
-        open_.push_back(std::move(what));
+        open_.push_back(std::move(source));
     else
-        *free = std::move(what);  // the lowest that is free, as always
+        *free = std::move(source);  // the lowest free one, as in POSIX
     return first_descriptor + static_cast<int>(index);
 }
 
@@ -250,76 +255,79 @@ bool kernel::is_open(int fd) const {
 
 void kernel::close(int fd) {
     world_.expect(is_open(fd), "a descriptor closed twice");
-    auto const which = std::exchange(open_[static_cast<std::size_t>(fd - first_descriptor)], {});
-    which->closed = true;
-    release_if_done(*which);
+    auto const source = std::exchange(open_[static_cast<std::size_t>(fd - first_descriptor)], {});
+    source->closed = true;
+    release_if_done(*source);
 }
 
-void kernel::release_if_done(connection& which) {
-    if (!which.closed || which.holders != 0 || which.released) return;
-    which.released = true;
-    if (!which.inbound.empty()) {
-        // Two seconds after its end a server need not listen any more (RFC 9112 §9.6).
+void kernel::release_if_done(connection& target) {
+    if (!target.closed || target.holders != 0 || target.released) return;
+    target.released = true;
+    if (!target.inbound.empty()) {
+        // Two seconds after its end a server may stop reading (RFC 9112 §9.6).
         bool const waited =
-            which.output_ended && world_.now() - which.output_ended_at >= 2 * second;
-        world_.expect(waited || which.is_spoiled || which.broken,
-                      "a client that did no wrong was reset");
-        break_off(which);
+            target.output_ended && world_.now() - target.output_ended_at >= 2 * second;
+        world_.expect(waited || target.may_break || target.broken,
+                      "a client was reset without a reason");
+        break_connection(target);
         return;
     }
-    which.output_ended = true;
-    which.other->readable();
+    target.output_ended = true;
+    target.peer->readable();
 }
 
-void kernel::spoil(connection& which) {
-    if (std::exchange(which.is_spoiled, true)) return;
-    which.other->spoiled();
+void kernel::allow_break(connection& target) {
+    if (std::exchange(target.may_break, true)) return;
+    target.peer->break_allowed();
 }
 
-// What was on its way to the client is lost.
-void kernel::break_off(connection& which) {
-    if (std::exchange(which.broken, true)) return;
-    which.outbound.clear();
-    look_at(which);
-    which.other->readable();
+// Loses the bytes on their way to the client.
+void kernel::break_connection(connection& target) {
+    if (std::exchange(target.broken, true)) return;
+    target.outbound.clear();
+    schedule_all(target);
+    target.peer->readable();
 }
 
-int kernel::accept_now(int where) {
-    auto& from = listeners_[static_cast<std::size_t>(where - first_listener)];
-    if (from.backlog.empty()) {
+int kernel::accept_now(int listener) {
+    auto& queue = listeners_[static_cast<std::size_t>(listener - first_listener)];
+    if (queue.backlog.empty()) {
         errno = EAGAIN;
         return -1;
     }
-    auto next = from.backlog.front();
-    from.backlog.pop_front();
+    auto next = queue.backlog.front();
+    queue.backlog.pop_front();
     return open(std::move(next));
 }
 
-int kernel::shut(int fd, int how) {
+int kernel::shut(int fd, int mode) {
     if (fd >= first_listener) {
-        auto& which = listeners_[static_cast<std::size_t>(fd - first_listener)];
-        which.shut = true;
-        for (auto const& each : which.backlog) spoil(*each), break_off(*each);
-        which.backlog.clear();
+        auto& queue = listeners_[static_cast<std::size_t>(fd - first_listener)];
+        queue.shut = true;
+        for (auto const& each : queue.backlog) {
+            allow_break(*each);
+            break_connection(*each);
+        }
+        queue.backlog.clear();
         for (auto const& each : in_flight_)
-            if (each->sqe.fd == fd) look(each);
+            if (each->sqe.fd == fd) schedule(each);
         return 0;
     }
-    world_.expect(how == SHUT_WR && is_open(fd), "a shutdown of what is not open");
-    auto& which = *open_[static_cast<std::size_t>(fd - first_descriptor)];
+    world_.expect(mode == SHUT_WR && is_open(fd), "a shutdown of a closed descriptor");
+    auto& source = *open_[static_cast<std::size_t>(fd - first_descriptor)];
     for (auto const& each : in_flight_)
-        world_.expect(each->on.get() != &which || each->sqe.opcode != IORING_OP_SEND,
-                      "an end in the middle of a send");
-    which.output_ended = true;
-    which.output_ended_at = world_.now();
-    which.other->readable();
+        world_.expect(each->socket.get() != &source || each->sqe.opcode != IORING_OP_SEND,
+                      "a shutdown during a send");
+    source.output_ended = true;
+    source.output_ended_at = world_.now();
+    source.peer->readable();
     return 0;
 }
 
 short kernel::poll(int fd) {
-    world_.expect(is_open(fd), "a poll of what is not open");
-    auto const& which = *open_[static_cast<std::size_t>(fd - first_descriptor)];
-    return which.broken ? POLLERR | POLLHUP : 0;
+    world_.expect(is_open(fd), "a poll of a closed descriptor");
+    auto const& source = *open_[static_cast<std::size_t>(fd - first_descriptor)];
+    return source.broken ? POLLERR | POLLHUP : 0;
 }
 
 }  // namespace latchkey::fake

@@ -11,13 +11,14 @@ namespace {
 
 constexpr base::mono_ns ms = 1'000'000;
 
-struct noting : timers::entry {
+struct recording_timer : timers::entry {
     base::mono_ns fired_at = 0;
     int fired = 0;
-    noting() {
+    recording_timer() {
         fire = [](timers::entry& self, base::mono_ns now) {
-            auto& me = static_cast<noting&>(self);
-            ++me.fired, me.fired_at = now;
+            auto& own = static_cast<recording_timer&>(self);
+            ++own.fired;
+            own.fired_at = now;
         };
     }
 };
@@ -26,11 +27,11 @@ TEST(timers, fire_never_early_and_at_most_a_slot_late) {
     std::mt19937_64 random(7);
     base::mono_ns now = 12'345 * ms;
     timers wheel(now);
-    std::vector<std::unique_ptr<noting>> entries;
+    std::vector<std::unique_ptr<recording_timer>> entries;
     std::vector<base::mono_ns> deadlines;
     for (int i = 0; i < 2000; ++i) {
-        entries.push_back(std::make_unique<noting>());
-        // Up to twice what the wheel reaches.
+        entries.push_back(std::make_unique<recording_timer>());
+        // Up to twice the span of the wheel.
         deadlines.push_back(now + static_cast<base::mono_ns>(random() % 131'000) * ms);
         wheel.arm(*entries.back(), deadlines.back());
     }
@@ -47,7 +48,7 @@ TEST(timers, fire_never_early_and_at_most_a_slot_late) {
 
 TEST(timers, move_later_and_earlier) {
     timers wheel(0);
-    noting later, earlier, disarmed;
+    recording_timer later, earlier, disarmed;
     wheel.arm(later, 100 * ms);
     wheel.arm(later, 500 * ms);
     wheel.arm(earlier, 500 * ms);
@@ -64,9 +65,9 @@ TEST(timers, move_later_and_earlier) {
     EXPECT_EQ(wheel.next(), 0);
 }
 
-TEST(timers, say_when_to_look_again) {
+TEST(timers, report_the_next_deadline) {
     timers wheel(0);
-    noting soon, late;
+    recording_timer soon, late;
     EXPECT_EQ(wheel.next(), 0);
     wheel.arm(late, 60'000 * ms);
     EXPECT_GE(wheel.next(), 60'000 * ms);
@@ -84,13 +85,14 @@ TEST(timers, may_be_removed_and_armed_while_they_fire) {
         int fired = 0;
     } first;
     timers wheel(0);
-    noting victim;
-    first.wheel = &wheel, first.victim = &victim;
+    recording_timer victim;
+    first.wheel = &wheel;
+    first.victim = &victim;
     first.fire = [](timers::entry& self, base::mono_ns now) {
-        auto& me = static_cast<chained&>(self);
-        if (++me.fired == 1) {
-            me.wheel->remove(*me.victim);
-            me.wheel->arm(me, now + 1);
+        auto& own = static_cast<chained&>(self);
+        if (++own.fired == 1) {
+            own.wheel->remove(*own.victim);
+            own.wheel->arm(own, now + 1);
         }
     };
     wheel.arm(victim, 10 * ms);
@@ -104,7 +106,7 @@ TEST(timers, may_be_removed_and_armed_while_they_fire) {
 
 TEST(timers, survive_a_long_pause) {
     timers wheel(0);
-    noting entry;
+    recording_timer entry;
     wheel.arm(entry, 5000 * ms);
     wheel.expire(10'000'000 * ms);
     EXPECT_EQ(entry.fired, 1);

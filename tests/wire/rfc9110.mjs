@@ -14,6 +14,10 @@ const changed = '{"name": "Ada", "email": "ada@example.com"}'; // 43 bytes
 const put = 'PUT /api/v1/users/{user} HTTP/1.1\r\nHost: a\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n';
 
 export default [
+  // ---- 2.5 version
+  ['rfc9110-2.5-newer-minor', 'a newer minor version is processed as the newest that is known', 'GET /healthz HTTP/1.2\r\nHost: a\r\n\r\n', [200], 'open'],
+  ['rfc9110-2.5-newer-minor-needs-host', 'with all that this one asks for', 'GET /healthz HTTP/1.9\r\n\r\n', [400], 'closed'],
+
   // ---- 4 identifiers
   ['rfc9110-4.2.1-empty-host', 'an http URI with an empty host is refused', 'GET http:///healthz HTTP/1.1\r\nHost: a\r\n\r\n', [400], 'closed'],
   ['rfc9110-4.2.4-userinfo', 'a user in a URI is an error', 'GET http://u:p@a/healthz HTTP/1.1\r\nHost: a\r\n\r\n', [400], 'closed'],

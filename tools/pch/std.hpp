@@ -1,5 +1,5 @@
-// What most files include, parsed once for each layer and test program (cpp_pch in its meson.build).
-// The release build goes without, so that a file which leans on this is found there.
+// Precompiled header of the sanitizer builds (cpp_pch in meson.build): what most files include. The
+// release build does not use it, so that it finds files with missing includes.
 #pragma once
 
 #include <algorithm>

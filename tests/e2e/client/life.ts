@@ -98,6 +98,11 @@ check((await admin.DELETE('/api/v1/keys/{id}', { params: { path: { id: rotated.i
 const log = taken(await admin.GET('/api/v1/audit', { params: { query: { limit: 100, sort: '-id' } } }), 200);
 check(log.data.some((entry) => entry.action === 'key.rotate' && entry.key_id === made.id), 'the audit log knows');
 
+// An event from outside: its source is a text, its id a number.
+const event = taken(await admin.POST('/events/{event_source}', { params: { path: { event_source: 'shop' } }, body: { type: 'paid' } }), 202);
+const kept = taken(await admin.GET('/api/v1/events/{id}', { params: { path: { id: event.id } } }), 200);
+check(kept.source === 'shop' && kept.id === event.id, 'an event is kept');
+
 // The end.
 check((await admin.DELETE('/api/v1/users/{id}', { params: { path: { id: user.id } } })).response.status === 204, 'the user is deleted');
 const gone = await admin.GET('/api/v1/posts/{id}', { params: { path: { id: first.id } } });

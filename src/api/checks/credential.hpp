@@ -1,0 +1,47 @@
+// Finds and wipes the API key of a request (api.md §2): of four ways the first that is present
+// counts, and one way used twice is refused. Whether the key is valid is decided by auth::cache.
+// No ownership; any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/json/json_reader.hpp"
+#include "base/problem.hpp"
+#include "http/request.hpp"
+
+namespace latchkey::api {
+
+enum class key_source : std::uint8_t { none, bearer, header, query, body };
+std::string_view name_of(key_source source);
+
+struct credential {
+    base::problem problem = base::problem::none;  // duplicate_credentials, key_missing
+    key_source source = key_source::none;         // none and no problem: absent
+    std::string_view key;                         // may be empty, which is invalid
+};
+
+// Ways 1 to 3. `decoded` stores a key that was percent-encoded in the query.
+credential find_credential(http::request const& request, bool allow_query, std::string& decoded);
+// Way 4, in a scan of the body that builds no document. `key` is a view of `text`; empty where it
+// is longer than any key.
+credential find_credential(std::string_view body, base::secret& text);
+
+// Overwrites the credentials of ways 1 to 3 where they lie in the connection's buffer, which must
+// be writable.
+void wipe_credentials(http::request const& request);
+// Overwrites the string that is the top-level member api_key (way 4) or `name`. `body` must be a
+// JSON object.
+void wipe_credential(std::string_view body);
+void wipe_member(std::string_view body, std::string_view name);
+void wipe(std::string_view secret);
+
+// The parts of a body around its first top-level member api_key and the comma that goes with it.
+// All of it is in `head` when there is no such member or it is not JSON.
+struct body_parts {
+    std::string_view head, tail;
+};
+body_parts without_credential(std::string_view body);
+
+}  // namespace latchkey::api

@@ -1,0 +1,113 @@
+#include "api/checks/negotiate.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace latchkey::api {
+namespace {
+
+bool equal_ignoring_case(std::string_view left, std::string_view right) {
+    auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                      [&](char a, char b) { return lower(a) == lower(b); });
+}
+
+std::string_view trimmed(std::string_view text) {
+    auto const begin = text.find_first_not_of(" \t");
+    if (begin == text.npos) return {};
+    return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+// Takes the text up to `separator`, but not up to one within a quoted string.
+std::string_view take_until(std::string_view& rest, char separator) {
+    bool quoted = false;
+    std::size_t i = 0;
+    for (; i < rest.size(); ++i) {
+        if (rest[i] == '"') quoted = !quoted;
+        if (rest[i] == '\\' && quoted) ++i;
+        if (!quoted && i < rest.size() && rest[i] == separator) break;
+    }
+    auto const piece = rest.substr(0, std::min(i, rest.size()));
+    rest.remove_prefix(std::min(i + 1, rest.size()));
+    return trimmed(piece);
+}
+
+struct parameter {
+    std::string_view name, value;
+};
+
+parameter take_parameter(std::string_view& rest) {
+    auto text = take_until(rest, ';');
+    auto const equals = text.find('=');
+    if (equals == text.npos) return {text, {}};
+    return {trimmed(text.substr(0, equals)), trimmed(text.substr(equals + 1))};
+}
+
+// The value of a token or a quoted string, with quoted pairs replaced (RFC 9110 §5.6.4).
+std::string unquoted(std::string_view value) {
+    if (value.size() < 2 || value.front() != '"' || value.back() != '"') return std::string(value);
+    std::string text;
+    for (std::size_t i = 1; i + 1 < value.size(); ++i) {
+        if (value[i] == '\\' && i + 2 < value.size()) ++i;
+        text.push_back(value[i]);
+    }
+    return text;
+}
+
+// 3: the type itself, 2: application/*, 1: */*, 0: something else.
+int specificity(std::string_view range) {
+    if (equal_ignoring_case(range, "application/json")) return 3;
+    if (equal_ignoring_case(range, "application/*")) return 2;
+    return range == "*/*" ? 1 : 0;
+}
+
+// A weight of zero excludes (RFC 9110 §12.4.2); an invalid one counts as 1.
+bool is_zero(std::string_view weight) {
+    return !weight.empty() && weight.front() == '0' &&
+           weight.find_first_not_of("0.") == weight.npos;
+}
+
+}  // namespace
+
+bool accepts_json(http::request const& request) {
+    if (!request.find(http::field_name::accept)) return true;
+    int best = 0;
+    bool accepted = false, any = false;
+    for (auto const& field : request.fields()) {
+        if (field.id != http::field_name::accept) continue;
+        auto rest = field.value;
+        while (!rest.empty()) {
+            auto range = take_until(rest, ',');
+            if (range.empty()) continue;
+            any = true;
+            auto const rank = specificity(take_until(range, ';'));
+            bool refused = false;
+            while (!range.empty())
+                if (auto const [name, value] = take_parameter(range);
+                    equal_ignoring_case(name, "q"))
+                    refused = is_zero(unquoted(value));
+            if (rank == 0 || rank < best) continue;
+            accepted = rank == best ? accepted || !refused : !refused;
+            best = rank;
+        }
+    }
+    return !any || accepted;
+}
+
+bool has_json_body(http::request const& request) {
+    auto const value = request.find(http::field_name::content_type);
+    if (!value || request.count(http::field_name::content_type) != 1) return false;
+    auto rest = *value;
+    auto const type = take_until(rest, ';');
+    bool const patch = request.method == http::method::patch &&
+                       equal_ignoring_case(type, "application/merge-patch+json");
+    if (!equal_ignoring_case(type, "application/json") && !patch) return false;
+    while (!rest.empty())
+        if (auto const [name, text] = take_parameter(rest); equal_ignoring_case(name, "charset"))
+            if (auto const charset = unquoted(text);
+                !equal_ignoring_case(charset, "utf-8") && !equal_ignoring_case(charset, "utf8"))
+                return false;
+    return true;
+}
+
+}  // namespace latchkey::api

@@ -1,0 +1,281 @@
+// The life of a request and its checks, in the order of api.md §3.
+#include "api/exchange.hpp"
+
+#include "api/checks/negotiate.hpp"
+#include "api/exchange_state.hpp"
+#include "api/handlers.hpp"
+
+namespace latchkey::api {
+namespace {
+
+using base::problem;
+using http::field_name;
+using body_kind = http::framing::body_kind;
+
+// The right-most entry of X-Forwarded-For that is not a trusted proxy; nullopt when there is none
+// or it is not an address: the client's address is unknown.
+std::optional<model::address> forwarded_client(settings const& settings,
+                                               http::request const& request) {
+    auto const fields = request.fields();
+    for (auto field = fields.rbegin(); field != fields.rend(); ++field) {
+        if (field->id != field_name::forwarded_for) continue;
+        auto rest = field->value;
+        while (!rest.empty()) {
+            auto const comma = rest.rfind(',');
+            auto entry = comma == rest.npos ? rest : rest.substr(comma + 1);
+            rest = comma == rest.npos ? std::string_view() : rest.substr(0, comma);
+            auto const begin = entry.find_first_not_of(" \t");
+            entry = begin == entry.npos
+                        ? std::string_view()
+                        : entry.substr(begin, entry.find_last_not_of(" \t") - begin + 1);
+            auto const client = model::address::parse(entry);
+            if (!client || !settings.trusts(*client)) return client;
+        }
+    }
+    return std::nullopt;
+}
+
+// With keys by query switched off, a key whose only scopes are those of event sources may still
+// come that way. An unknown key passes here and is refused as unknown.
+bool may_come_by_query(settings const& settings, auth::verdict const& verdict) {
+    if (settings.allow_query || !verdict.caller) return true;
+    auto const& scopes = verdict.caller->record().scopes;
+    return scopes.bits() == 0 && !scopes.sources().empty();
+}
+
+}  // namespace
+
+exchange::exchange() : state_(std::make_unique<exchange_state>()) {}
+exchange::~exchange() = default;
+
+void exchange_state::start(request_services& services, http::request const& request,
+                           peer const& peer) {
+    settings = &services.settings;
+    uses = services.uses;
+    request_id.take(request.find(field_name::request_id), services.random);
+    trace_id.take(request.find(field_name::traceparent));
+    client = peer.client;
+    failure_address = peer.client.value_or(limit::unknown_client);
+    method = request.method;
+    tls = peer.tls;
+    credential_in_body = needs_key = was_charged = false;
+    source = key_source::none;
+    retry_after = 0;
+    resume_reading_at = 0;
+    principal.reset();
+    writing = nullptr;
+    idempotency.reset();
+    claim = {};
+    canonical_path.clear();
+    matched = find_route(request.method, request.path);
+    is_shared = matched.gateway;
+    path_id = parse_id(matched.variable);
+    event_source.assign(model::is_event_source(matched.variable) ? matched.variable
+                                                                 : std::string_view());
+    fresh_key.reset();
+    masks_limits = matched.gateway && api::masks_limits(request.query);
+}
+
+bool exchange_state::is_external() const {
+    auto const* const write_route =
+        matched.route == nullptr ? nullptr : std::get_if<write>(&matched.route->run);
+    return write_route != nullptr && write_route->external;
+}
+
+next_step exchange::begin(request_services& services, http::request const& request,
+                          http::framing const& framing, peer const& peer, base::instant now,
+                          http::response& response) {
+    auto& state = *state_;
+    state.start(services, request, peer);
+    state.has_body = framing.body != body_kind::none;
+    state.unknown_expectation = framing.expect_unknown;
+    bool const secure = is_secure(request, peer);
+    if (!secure || state.matched.is_public) wipe_credentials(request);  // not used
+    if (!secure) return refuse(problem::https_required, response);
+    if (state.matched.is_public) return serve_public(request, response);
+
+    state.needs_key = true;
+    bool const allow_query = services.settings.allow_query || state.is_external();
+    auto const credential = find_credential(request, allow_query, state.decoded_credential);
+    if (credential.source == key_source::none) {
+        wipe_credentials(request);  // two of one way, or a way that is switched off
+        if (credential.problem != problem::none) return refuse(credential.problem, response);
+        if (state.matched.gateway) return refuse(problem::key_missing, response);
+        return find_key_in_body(framing, response);
+    }
+    state.source = credential.source;
+    auto const key = services.keys.present(credential.key);
+    // Prefetch: the branch pages on the way to the record come from memory while the key is looked
+    // up; waiting for them is most of what a random record costs more than a hot one. The record's
+    // own page is read only once the request is admitted.
+    auto const record = state.path_id ? state.matched.record() : std::nullopt;
+    if (record) services.snapshot.prefetch_page(*record, *state.path_id);
+    auto const verdict = services.keys.authenticate(key, state.client ? &*state.client : nullptr,
+                                                    services.snapshot, now);
+    wipe_credentials(request);
+    wipe(state.decoded_credential);
+    if (credential.source == key_source::query && !may_come_by_query(services.settings, verdict))
+        return refuse(make_error(problem::key_missing, "keys are not accepted in the query"),
+                      response);
+    if (!pass_checks(services, request, verdict, now, response)) return next_step::respond;
+    if (state.matched.gateway) return serve_gateway(services, request, now, response);
+    if (takes_body() && state.has_body) return next_step::read_body;
+    return run(services, request, now, response);
+}
+
+bool exchange::turn_away(request_services& services, http::request const& request, peer const& peer,
+                         http::response& response) {
+    state_->start(services, request, peer);
+    if (state_->matched.is_public) return false;
+    wipe_credentials(request);
+    refuse(problem::overloaded, response);
+    return true;
+}
+
+next_step exchange::finish(request_services& services, http::request const& request,
+                           base::instant now, http::response& response) {
+    auto& state = *state_;
+    if (std::exchange(state.credential_in_body, false)) {
+        base::secret text;
+        auto const credential = find_credential(request.body, text);
+        if (credential.problem != problem::none) {
+            wipe(request.body);
+            return refuse(credential.problem, response);
+        }
+        state.source = key_source::body;
+        auto const verdict = services.keys.authenticate(
+            credential.key, state.client ? &*state.client : nullptr, services.snapshot, now);
+        wipe_credential(request.body);
+        if (!pass_checks(services, request, verdict, now, response)) return next_step::respond;
+    }
+    return run(services, request, now, response);
+}
+
+// ---- the checks, in order
+
+bool exchange::is_secure(http::request const& request, peer const& peer) {
+    auto& state = *state_;
+    bool const forwarded_https = request.find(field_name::forwarded_proto) == "https" &&
+                                 request.count(field_name::forwarded_proto) == 1;
+    if (peer.client && state.settings->trusts(*peer.client)) {
+        state.client = forwarded_client(*state.settings, request);
+        // Without a forwarded address failures count against the proxy.
+        if (state.client) state.failure_address = *state.client;
+        state.is_shared = true;
+        return forwarded_https;
+    }
+    // Where a proxy relays decrypted bytes, only its header says whether its client used TLS.
+    return peer.tls || (peer.relayed ? forwarded_https : peer.local);
+}
+
+// No credential by the ways that need no body: a POST may carry it in its body (api.md §2, way 4).
+next_step exchange::find_key_in_body(http::framing const& framing, http::response& response) {
+    auto& state = *state_;
+    if (!state.settings->allow_body || state.is_external() || state.method != http::method::post ||
+        !state.has_body)
+        return refuse(problem::key_missing, response);
+    state.credential_in_body = true;
+    if (framing.body == body_kind::sized && framing.content_length > body_bytes_max())
+        return refuse(problem::body_too_large, response);
+    return next_step::read_body;
+}
+
+// The checks that follow the look-up of the key, wherever it came from. Nothing of the head is
+// checked for a gateway, which passes on its client's.
+bool exchange::pass_checks(request_services& services, http::request const& request,
+                           auth::verdict const& verdict, base::instant now,
+                           http::response& response) {
+    auto const& state = *state_;
+    if (!accept_key(services, verdict, now, response)) return false;
+    if (!admit(services, now, response)) return false;
+    if (auto const record = state.path_id ? state.matched.record() : std::nullopt)
+        services.snapshot.prefetch_record(*record, *state.path_id);
+    if (state.matched.gateway) return true;
+    if (!find_handler(request, response)) return false;
+    return check_head(request, response);
+}
+
+// An unknown key counts against the address it came from, or against a proxy that does not name
+// its client; a known key never does.
+bool exchange::accept_key(request_services& services, auth::verdict const& verdict,
+                          base::instant now, http::response& response) {
+    auto& state = *state_;
+    state.principal = verdict.caller;
+    state.authenticated_at = now.wall;
+    if (verdict.problem == problem::none) {
+        services.buckets.prefetch(state.principal->record().id);
+        if (services.uses != nullptr) services.uses->note(state.principal->record().id, now.wall);
+        return true;
+    }
+    if (verdict.problem == problem::key_invalid)
+        state.retry_after = services.failures.count(state.failure_address, now.mono);
+    // A refusal costs as much as an answer: past a rate of refusals the connection is read later.
+    // Not one that may carry other clients, nor one whose client is unknown.
+    if (state.retry_after != 0 && !state.is_shared && state.client)
+        state.resume_reading_at = services.failures.resume_at(*state.client, now.mono);
+    auto const error = state.retry_after != 0 ? problem::too_many_auth_failures : verdict.problem;
+    return reject(make_error(error), response);
+}
+
+bool exchange::admit(request_services& services, base::instant now, http::response& response) {
+    auto& state = *state_;
+    auto const& limits = state.principal->limits();
+    state.quota = services.buckets.admit(state.principal->record().id, limits, now.mono, 1);
+    state.was_charged = true;
+    if (state.quota.admitted()) return true;
+    return reject(make_error(problem::rate_limited), response);
+}
+
+// The route (404, 405, and OPTIONS, which every path answers), then its scopes. Not earlier: a
+// client without a key must not learn which paths exist.
+bool exchange::find_handler(http::request const& request, http::response& response) {
+    auto& state = *state_;
+    bool const is_asterisk = request.path == http::asterisk_path;
+    if (state.matched.pattern.empty() && !is_asterisk)
+        return reject(make_error(problem::route_not_found), response);
+    if (state.matched.unprefixed) state.canonical_path.append(prefix).append(request.path);
+    if (request.method == http::method::options) {
+        serve_options(response);
+        return false;
+    }
+    if (state.matched.route == nullptr)
+        return reject(make_error(problem::method_not_allowed), response);
+    return has_scopes(request, response);
+}
+
+bool exchange::has_scopes(http::request const& request, http::response& response) {
+    auto const& state = *state_;
+    auto const& route = *state.matched.route;
+    auto const holds = [&](model::scope scope) {
+        return scope == model::scope::events_write
+                   ? state.principal->record().scopes.allows_events_of(state.event_source)
+                   : state.principal->may(scope);
+    };
+    if (route.scope && !holds(*route.scope))
+        return reject(missing_scope(model::name_of(*route.scope)), response);
+    auto const* const reading = std::get_if<read>(&route.run);
+    auto const query_scope = reading != nullptr && reading->query_scope != nullptr
+                                 ? reading->query_scope(request.query)
+                                 : std::nullopt;
+    if (query_scope && !holds(*query_scope))
+        return reject(missing_scope(model::name_of(*query_scope)), response);
+    return true;
+}
+
+bool exchange::check_head(http::request const& request, http::response& response) {
+    auto const& state = *state_;
+    if (!accepts_json(request)) return reject(make_error(problem::not_acceptable), response);
+    if (takes_body() && state.has_body && !has_json_body(request))
+        return reject(make_error(problem::unsupported_media_type), response);
+    if (state.unknown_expectation) return reject(make_error(problem::expectation_failed), response);
+    return true;
+}
+
+bool exchange::takes_body() const {
+    auto const& route = *state_->matched.route;
+    if (std::holds_alternative<action>(route.run)) return true;
+    auto const* const writing = std::get_if<write>(&route.run);
+    return writing != nullptr && writing->body;
+}
+
+}  // namespace latchkey::api

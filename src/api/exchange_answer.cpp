@@ -1,0 +1,194 @@
+// The fields and refusals that all responses share, and what the access log reads of an exchange.
+#include <array>
+
+#include "api/exchange.hpp"
+#include "api/exchange_state.hpp"
+#include "api/problem.hpp"
+
+namespace latchkey::api {
+namespace {
+
+using base::problem;
+
+constexpr std::uint32_t overload_retry_seconds = 1;
+constexpr std::string_view transport_security = "max-age=31536000";
+
+void announce(deprecation const& deprecation, http::response& response) {
+    response.add("Deprecation", deprecation.date);
+    if (!deprecation.sunset.empty()) response.add("Sunset", deprecation.sunset);
+    if (!deprecation.link.empty())
+        response.add("Link", "<", deprecation.link, ">; rel=\"deprecation\"; type=\"text/html\"");
+}
+
+}  // namespace
+
+next_step exchange::refuse(base::problem problem, http::response& response) {
+    return refuse(make_error(problem), response);
+}
+
+next_step exchange::refuse(api_error error, http::response& response) {
+    auto const& state = *state_;
+    std::array<std::string_view, model::rate_limits_max> violated;
+    std::size_t count = 0;
+    if (error.problem == problem::rate_limited) {
+        auto const& rules = state.principal->limits().rules;
+        for (std::size_t i = 0; i < rules.size(); ++i)
+            if (state.quota.violated >> i & 1) violated[count++] = rules[i].name;
+    }
+    render_problem(error, *state.settings, state.request_id.text(), {violated.data(), count},
+                   response);
+    add_problem_headers(error, response);
+    // nginx turns every response to auth_request but 2xx, 401 and 403 into a 500. No body: a
+    // problem document would name another status.
+    if (state.masks_limits && response.status == 429) {
+        response.status = 403;
+        response.body.clear();
+        response.content_type = http::content::none;
+        response.add("X-Auth-Status", "429");
+    }
+    return add_common_headers(response);
+}
+
+bool exchange::reject(api_error error, http::response& response) {
+    refuse(std::move(error), response);
+    return false;
+}
+
+void exchange::add_problem_headers(api_error const& error, http::response& response) {
+    auto const& state = *state_;
+    switch (error.problem) {
+        case problem::key_missing:
+        case problem::signature_invalid:
+            response.add("WWW-Authenticate", R"(Bearer realm="api")");
+            break;
+        case problem::key_invalid:
+            response.add("WWW-Authenticate", R"(Bearer realm="api", error="invalid_token")");
+            break;
+        case problem::insufficient_scope:
+            response.add("WWW-Authenticate",
+                         R"(Bearer realm="api", error="insufficient_scope", scope=")", error.scope,
+                         "\"");
+            break;
+        case problem::method_not_allowed:
+            response.add("Allow", allowed_methods(state.matched.pattern));
+            break;
+        case problem::unsupported_media_type:
+            response.add("Accept", "application/json");
+            if (state.method == http::method::patch)
+                response.add("Accept-Patch", "application/merge-patch+json, application/json");
+            break;
+        case problem::rate_limited:
+            response.add("Retry-After", state.quota.retry_after);
+            break;
+        case problem::too_many_auth_failures:
+            response.add("Retry-After", state.retry_after);
+            break;
+        case problem::overloaded:
+        case problem::draining:
+        case problem::store_busy:
+            response.add("Retry-After", overload_retry_seconds);
+            break;
+        default:
+            break;
+    }
+}
+
+// Called once for each request, so the use of its key is counted here, whatever the response.
+next_step exchange::add_common_headers(http::response& response) {
+    auto const& state = *state_;
+    if (state.principal && state.uses != nullptr)
+        state.uses->count(state.principal->record().id, state.authenticated_at, response.status,
+                          state.was_charged && !state.quota.admitted());
+    response.add_with("X-Request-Id", state.request_id.text().size(),
+                      [&](base::text_writer& value) { value.put(state.request_id.text()); });
+    if (state.needs_key)
+        response.add_lines("X-Content-Type-Options: nosniff\r\nVary: Authorization, X-API-Key\r\n");
+    else
+        response.add_lines("X-Content-Type-Options: nosniff\r\n");
+    if (state.tls && state.settings->strict_transport_security)
+        response.add("Strict-Transport-Security", transport_security);
+    if (!state.canonical_path.empty())
+        response.add("Link", "<", state.settings->base_url, state.canonical_path,
+                     ">; rel=\"canonical\"");
+    // A client without a key must not learn which routes exist.
+    if (state.was_charged || state.matched.is_public)
+        for (auto const& each : state.settings->deprecations)
+            if (each.target == state.matched.route) announce(each, response);
+    if (!state.was_charged || state.quota.count == 0) return next_step::respond;
+    auto const& limits = state.principal->limits();
+    response.add_with("RateLimit-Policy", limits.header.size(),
+                      [&](base::text_writer& value) { value.put(limits.header); });
+    response.add_with("RateLimit", limits.levels_bytes_max, [&](base::text_writer& value) {
+        limit::put_levels(limits, state.quota, value);
+    });
+    return next_step::respond;
+}
+
+void exchange::refuse_and_close(base::problem problem, http::response& response) {
+    refuse(problem, response);
+    response.close = true;
+}
+
+void refuse_unparsed(request_services& services, peer const& peer, base::problem problem,
+                     std::string_view detail, http::response& response, std::string& id) {
+    request_id fresh;
+    fresh.take(std::nullopt, services.random);
+    id.assign(fresh.text());
+    render_problem(make_error(problem, detail), services.settings, id, {}, response);
+    response.add("X-Request-Id", id);
+    response.add("X-Content-Type-Options", "nosniff");
+    if (peer.tls && services.settings.strict_transport_security)
+        response.add("Strict-Transport-Security", transport_security);
+    if (problem == problem::overloaded) response.add("Retry-After", overload_retry_seconds);
+    // RFC 9110 §10.2.1: of CONNECT to another server, for which no method is allowed.
+    if (problem == problem::method_not_allowed) response.add("Allow", "");
+    response.close = true;
+}
+
+// ---- what the access log and the connection read
+
+std::size_t exchange::body_bytes_max() const {
+    auto const limit = state_->settings->body_bytes_max;
+    if (state_->is_external()) return std::min(limit, base::limits::event_bytes_max);
+    return state_->credential_in_body ? std::min(limit, base::limits::credential_body_bytes_max)
+                                      : limit;
+}
+bool exchange::credential_in_body() const {
+    return state_->credential_in_body;
+}
+std::string_view exchange::request_id() const {
+    return state_->request_id.text();
+}
+std::string_view exchange::trace_id() const {
+    return state_->trace_id.text();
+}
+std::string_view exchange::route() const {
+    return state_->matched.pattern;
+}
+route const* exchange::handler() const {
+    return state_->matched.route;
+}
+http::method exchange::method() const {
+    return state_->method;
+}
+model::id exchange::key_id() const {
+    return state_->principal ? state_->principal->record().id : 0;
+}
+std::string_view exchange::project() const {
+    return state_->principal ? std::string_view(state_->principal->record().project)
+                             : std::string_view();
+}
+base::mono_ns exchange::resume_reading_at() const {
+    return state_->resume_reading_at;
+}
+key_source exchange::source() const {
+    return state_->source;
+}
+bool exchange::let_in() const {
+    return state_->was_charged && state_->quota.admitted() && !state_->is_shared;
+}
+std::optional<model::address> const& exchange::client() const {
+    return state_->client;
+}
+
+}  // namespace latchkey::api

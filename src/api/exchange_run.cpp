@@ -1,0 +1,184 @@
+// From a request that passed the checks to its handler, and from a committed outcome to its
+// response.
+#include "api/checks/idempotency.hpp"
+#include "api/checks/negotiate.hpp"
+#include "api/checks/precondition.hpp"
+#include "api/exchange.hpp"
+#include "api/exchange_state.hpp"
+#include "api/handlers.hpp"
+
+namespace latchkey::api {
+namespace {
+
+using base::problem;
+
+api_error invalid_idempotency_key() {
+    return make_error(
+        problem::idempotency_key_invalid, {},
+        {base::fault::location_kind::header, "Idempotency-Key", base::field_code::invalid_format,
+         "must be there once, with 1 to 255 visible ASCII characters"});
+}
+
+}  // namespace
+
+next_step exchange::run(request_services& services, http::request const& request, base::instant now,
+                        http::response& response) {
+    auto& state = *state_;
+    services.snapshot.clear_damage();  // of other requests of this turn
+    state.writing = std::get_if<write>(&state.matched.route->run);
+    if (replay(services, request, now, response)) return next_step::respond;
+    auto const next = handle(services, request, now, response);
+    if (next == next_step::respond) state.claim = {};
+    return next;
+}
+
+// api.md §9, where an Idempotency-Key counts. True: the request was answered.
+bool exchange::replay(request_services& services, http::request const& request, base::instant now,
+                      http::response& response) {
+    auto& state = *state_;
+    auto const value = request.find(http::field_name::idempotency_key);
+    if (!value || !takes_idempotency_key(*state.matched.route)) return false;
+    auto const key = read_idempotency_key(*value);
+    if (!key || request.count(http::field_name::idempotency_key) > 1) {
+        refuse(invalid_idempotency_key(), response);
+        return true;
+    }
+    auto const path =
+        state.canonical_path.empty() ? request.path : std::string_view(state.canonical_path);
+    // A successor of a rotated key is the same caller, except on a path that means the caller's
+    // own key: there each key of the line has its own outcomes.
+    auto const& caller = state.principal->record();
+    auto const owner = state.matched.route->scope ? caller.line() : caller.id;
+    state.idempotency = {owner, auth::digest_of(*key),
+                         fingerprint(request, path, state.writing->external)};
+    // Each external event must be signed, so the store looks for a repeat after that check.
+    if (!state.writing->external) {
+        if (auto const outcome = services.snapshot.find_outcome(*state.idempotency, now.wall)) {
+            answer(services, *outcome, response);
+            return true;
+        }
+    }
+    state.claim = services.running.enter(state.idempotency->lineage, state.idempotency->key);
+    if (state.claim) return false;
+    refuse(problem::idempotency_in_progress, response);
+    return true;
+}
+
+next_step exchange::handle(request_services& services, http::request const& request,
+                           base::instant now, http::response& response) {
+    auto& state = *state_;
+    auto const& route = *state.matched.route;
+    if (!state.path_id && route.pattern.find("{id}") != route.pattern.npos)
+        return refuse_plan(make_error(problem::not_found), response);
+    if (auto error = state.query.parse(request.query)) return refuse(std::move(*error), response);
+    request_context const context(services, request, *state.principal, state.quota, now,
+                                  state.query,
+                                  {state.path_id.value_or(0), state.event_source, state.fresh_key});
+    if (auto const* const reading = std::get_if<read>(&route.run)) {
+        auto error = reading->run(context, services.snapshot, response);
+        // A damaged record was left out, so the response would be wrong.
+        if (services.snapshot.damaged()) return refuse(problem::internal_error, response);
+        if (!error) error = check_conditions(request, response);
+        return error ? refuse(std::move(*error), response) : add_common_headers(response);
+    }
+    if (auto const* const acting = std::get_if<action>(&route.run)) {
+        auto error = acting->run(context, services, response);
+        if (services.snapshot.damaged()) return refuse(problem::internal_error, response);
+        return error ? refuse(std::move(*error), response) : add_common_headers(response);
+    }
+    auto plan = state.writing->plan(context);
+    if (services.snapshot.damaged()) return refuse(problem::internal_error, response);
+    if (!plan) return refuse_plan(plan.error(), response);
+    // Only what has an id has an ETag for If-Match to name.
+    bool const required = services.settings.require_if_match &&
+                          request.method != http::method::post && state.path_id.has_value();
+    plan->conditions = take_conditions(request, required);
+    return commit(std::move(*plan));
+}
+
+next_step exchange::commit(store::command command) {
+    auto& state = *state_;
+    state.command = std::move(command);
+    state.command.caller = state.principal->record().id;
+    state.command.required_scope = state.matched.route->scope;
+    state.command.address = state.client;
+    state.command.idempotency = state.idempotency;
+    return next_step::commit;
+}
+
+// Under an Idempotency-Key a refusal is an outcome too, which the store keeps.
+next_step exchange::refuse_plan(api_error error, http::response& response) {
+    if (!state_->idempotency || !store::is_kept(error.problem))
+        return refuse(std::move(error), response);
+    store::command command;
+    command.action = store::refuse{error.problem, std::move(error.detail)};
+    command.faults = std::move(error.faults);
+    return commit(std::move(command));
+}
+
+store::command exchange::take_command() {
+    return std::exchange(state_->command, {});  // a moved-from command may still hold a secret
+}
+
+void exchange::answer(request_services& services, store::outcome const& outcome,
+                      http::response& response) {
+    auto& state = *state_;
+    render(services, outcome, response);
+    state.fresh_key.reset();
+    state.claim = {};
+    if (outcome.replayed) response.add("Idempotency-Replayed", "true");
+}
+
+void exchange::render(request_services& services, store::outcome const& outcome,
+                      http::response& response) {
+    auto& state = *state_;
+    if (outcome.problem != problem::none) {
+        auto const& needed = state.matched.route->scope;
+        auto const scope = outcome.problem == problem::insufficient_scope && needed
+                               ? model::name_of(*needed)
+                               : std::string_view();
+        refuse({outcome.problem, outcome.detail, outcome.faults, scope}, response);
+        return;
+    }
+    if (state.writing->show != nullptr)
+        // A key is shown once: not in the response to a repeat.
+        state.writing->show(services.settings, outcome,
+                            outcome.replayed ? "" : state.fresh_key->text(), response);
+    else
+        state.writing->answer(services.settings, outcome, response);
+    // After a PUT an ETag would say that the representation was kept as it was sent (RFC 9110
+    // §9.3.4), but times are added to it.
+    if (state.method != http::method::put && response.status != 204) add_tag(response, outcome);
+    add_common_headers(response);
+}
+
+next_step exchange::serve_gateway(request_services& services, http::request const& request,
+                                  base::instant now, http::response& response) {
+    auto& state = *state_;
+    if (auto error = state.query.parse(request.query)) return refuse(std::move(*error), response);
+    request_context const context(services, request, *state.principal, state.quota, now,
+                                  state.query, {0, {}, state.fresh_key});
+    auto error = std::get<gateway>(state.matched.route->run).run(context, response);
+    return error ? refuse(std::move(*error), response) : add_common_headers(response);
+}
+
+next_step exchange::serve_public(http::request const& request, http::response& response) {
+    auto& state = *state_;
+    if (request.method == http::method::options) return serve_options(response);
+    if (state.matched.route == nullptr) return refuse(problem::method_not_allowed, response);
+    auto const& page = std::get<public_route>(state.matched.route->run);
+    if (page.json && !accepts_json(request)) return refuse(problem::not_acceptable, response);
+    if (auto error = state.query.parse(request.query)) return refuse(std::move(*error), response);
+    if (auto error = state.query.refuse_rest()) return refuse(std::move(*error), response);
+    auto error = page.run(state.matched.variable, *state.settings, response);
+    if (!error && !response.find("ETag").empty()) error = check_conditions(request, response);
+    return error ? refuse(std::move(*error), response) : add_common_headers(response);
+}
+
+next_step exchange::serve_options(http::response& response) {
+    response.status = 204;
+    response.add("Allow", allowed_methods(state_->matched.pattern));
+    return add_common_headers(response);
+}
+
+}  // namespace latchkey::api

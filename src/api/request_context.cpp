@@ -1,0 +1,34 @@
+#include "api/request_context.hpp"
+
+#include "api/request_services.hpp"
+
+namespace latchkey::api {
+
+request_context::request_context(request_services& services, http::request const& request,
+                                 auth::principal const& principal, limit::decision const& quota,
+                                 base::instant now, api::query& query, request_target const& target)
+    : request(request),
+      principal(principal),
+      quota(quota),
+      now(now),
+      settings(services.settings),
+      query(query),
+      id(target.id),
+      event_source(target.event_source),
+      services_(services),
+      fresh_key_(target.fresh_key) {}
+
+std::string_view request_context::make_key() const {
+    return fresh_key_.emplace(settings.key_prefix).text();
+}
+std::optional<store::event_secrets> request_context::event_secrets() const {
+    return services_.snapshot.event_secrets(event_source, now.wall);
+}
+base::wall_ms request_context::last_use(model::id key) const {
+    return services_.uses == nullptr ? 0 : services_.uses->last(key);
+}
+auth::mac const& request_context::cursor_mac() const {
+    return services_.cursors;
+}
+
+}  // namespace latchkey::api

@@ -1,0 +1,62 @@
+// An authenticated and admitted request, as handlers get it. Only `exchange` can make one, so that
+// no handler runs without a key and an admission.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "api/api_error.hpp"
+#include "api/checks/query.hpp"
+#include "api/settings.hpp"
+#include "auth/cache.hpp"
+#include "auth/key_form.hpp"
+#include "auth/mac.hpp"
+#include "base/clock.hpp"
+#include "http/request.hpp"
+#include "http/response.hpp"
+#include "store/command.hpp"
+#include "store/snapshot.hpp"
+
+namespace latchkey::api {
+
+struct request_services;
+
+// The path's variables, and the key that the handler makes, if it makes one.
+struct request_target {
+    model::id id = 0;               // 0: the pattern has none
+    std::string_view event_source;  // empty: the path names none
+    std::optional<auth::fresh_key>& fresh_key;
+};
+
+// References and views, valid until the handler returns.
+class request_context {
+  public:
+    http::request const& request;
+    auth::principal const& principal;
+    limit::decision const& quota;
+    base::instant now;
+    api::settings const& settings;
+    api::query& query;  // parsed, without the credential
+    model::id id;
+    std::string_view event_source;
+
+    // Makes a new key. `show_fn` gets it after the commit; then it is wiped.
+    std::string_view make_key() const;
+    // The secrets of `event_source` that are valid now; `exchange` answers where they cannot be
+    // read.
+    std::optional<store::event_secrets> event_secrets() const;
+    // When this worker last saw that key; 0: not recently.
+    base::wall_ms last_use(model::id key) const;
+    auth::mac const& cursor_mac() const;
+
+  private:
+    friend class exchange;
+    request_context(request_services& services, http::request const& request,
+                    auth::principal const& principal, limit::decision const& quota,
+                    base::instant now, api::query& query, request_target const& target);
+
+    request_services& services_;
+    std::optional<auth::fresh_key>& fresh_key_;
+};
+
+}  // namespace latchkey::api

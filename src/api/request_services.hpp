@@ -1,0 +1,41 @@
+// The parts of a worker that its requests use, and the peer that sent a request.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "api/in_progress.hpp"
+#include "api/settings.hpp"
+#include "auth/cache.hpp"
+#include "auth/mac.hpp"
+#include "auth/usage_counter.hpp"
+#include "limit/auth_failure_limiter.hpp"
+#include "limit/leases.hpp"
+#include "model/cidr.hpp"
+#include "store/snapshot.hpp"
+
+namespace latchkey::api {
+
+// The other end of the connection. `client` is nullopt on a Unix socket and where a PROXY header
+// gives no address.
+struct peer {
+    bool tls = false;
+    bool local = false;    // loopback or Unix socket
+    bool relayed = false;  // a PROXY header named the client: this is the client of a trusted proxy
+    std::optional<model::address> client;
+};
+
+// References only; all outlive the worker's connections. Used on the worker's thread.
+struct request_services {
+    api::settings const& settings;
+    store::snapshot& snapshot;
+    auth::cache& keys;
+    limit::leases& buckets;  // the worker's access to the token buckets
+    limit::auth_failure_limiter& failures;
+    auth::mac const& cursors;
+    std::uint64_t& random;  // state of a generator for request ids, seeded by the OS; not secret
+    in_progress& running;
+    auth::usage_counter* uses = nullptr;  // null: uses of keys are not counted
+};
+
+}  // namespace latchkey::api

@@ -1,0 +1,12 @@
+// An entry of the audit log as JSON, for HTTP and the command line. Any thread.
+#pragma once
+
+#include <string>
+
+#include "store/records/audit.hpp"
+
+namespace latchkey::api {
+
+void append_audit_entry(std::string& output, store::audit_entry const& entry);
+
+}  // namespace latchkey::api

@@ -1,0 +1,18 @@
+// Secrets of event sources as JSON (api.md §12), for HTTP and the command line. Any thread.
+#pragma once
+
+#include <string>
+
+#include "store/command.hpp"
+#include "store/records/event_secret.hpp"
+
+namespace latchkey::api {
+
+// A secret that was set: shown if it was made here, null if it was supplied. Reserves first, since
+// a string that grows leaves a copy of the secret behind.
+void append_kept_secret(std::string& output, store::secret_result const& secret);
+// The secrets of a source, without their texts.
+void append_event_secrets(std::string& output, std::string_view source,
+                          store::event_secrets const& secrets);
+
+}  // namespace latchkey::api

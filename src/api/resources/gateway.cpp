@@ -1,0 +1,36 @@
+// /auth: a gateway asks whether a request of its client may pass (nginx auth_request, forward_auth,
+// ext_authz). The key was accepted and admitted before; this checks a scope and names the key.
+#include "api/handlers.hpp"
+#include "api/resources/resource.hpp"
+#include "http/target.hpp"
+
+namespace latchkey::api {
+
+std::optional<api_error> answer_gateway(request_context const& context, http::response& response) {
+    auto const& key = context.principal.record();
+    auto const scope = context.query.take("scope");
+    auto const status = context.query.take("limit_status");
+    if (auto error = context.query.refuse_rest()) return error;
+    if (status && *status != "403" && *status != "429")
+        return bad_parameter("limit_status", base::field_code::not_in_enum, "must be 403 or 429");
+    model::scope_set required;
+    if (scope && !required.add(*scope))
+        return bad_parameter("scope", base::field_code::not_in_enum, "is not a scope");
+    if (!key.scopes.covers(required)) return missing_scope(*scope);
+    std::string scopes;
+    for (auto const& name : key.scopes.names()) scopes.append(scopes.empty() ? "" : " ") += name;
+    response.add("X-Auth-Key-Id", key.id);
+    response.add("X-Auth-Project", key.project);
+    response.add("X-Auth-Scopes", scopes);
+    response.add("Cache-Control", "no-store");
+    return std::nullopt;
+}
+
+bool masks_limits(std::string_view raw_query) {
+    http::query_cursor cursor(raw_query);
+    while (auto const parameter = cursor.next())
+        if (parameter->name == "limit_status") return parameter->value == "403";
+    return false;
+}
+
+}  // namespace latchkey::api

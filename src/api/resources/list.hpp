@@ -1,0 +1,81 @@
+// Lists (api.md §7): the range that a query selects, by page or by cursor, the `pagination` object
+// and the Link field (RFC 8288). Lives while its handler runs.
+//
+//     listing list(context, "/api/v1/posts");
+//     if (auto error = list.take()) return error;
+//     if (auto const name = context.query.take("status")) … list.select("status", *name); …
+//     if (auto error = list.open()) return error;
+//     list.begin(response);
+//     auto const each = [&](auto const& post) { append_post(list.element(response.body), post); };
+//     list.end(snapshot.posts(filter, list.range(), each), response);
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "api/resources/cursor.hpp"
+#include "api/route.hpp"
+
+namespace latchkey::api {
+
+class listing {
+  public:
+    // `pattern` is the route's; {id} stands for the id of `context`. Without `take` this is the
+    // first page, which may be part of another document.
+    explicit listing(request_context const& context, std::string_view pattern,
+                     std::uint32_t limit = base::limits::page_limit_default);
+
+    // `page` or `cursor`, `limit` and `sort`.
+    std::optional<api_error> take();
+    // A filter. `show`: the client's text, for links. `bind`: the value, of at most 64 bytes, for
+    // which alone a cursor is valid. The two can differ, and either can be needed alone.
+    void select(std::string_view name, std::string_view value) {
+        show(name, value);
+        bind(name, value);
+    }
+    void show(std::string_view name, std::string_view value);
+    void bind(std::string_view name, std::string_view value) { name_.add(name, value); }
+    void bind(std::string_view name, std::int64_t value) { name_.add(name, value); }
+    // After all filters: refuses other parameters of the query, and a cursor of another list.
+    std::optional<api_error> open();
+
+    store::range range() const;
+    // For a list that has one page only.
+    bool is_first() const { return number_ == 1; }
+
+    // `{"data":[` … `],"pagination":{…}}` around the elements, and the Link field.
+    void begin(http::response& response);
+    // `output`, ready for the next element.
+    std::string& element(std::string& output);
+    void end(store::list_result const& page, http::response& response);
+    // The `pagination` object alone.
+    void append_pagination(store::list_result const& page, std::string& output);
+
+  private:
+    struct filter {
+        std::string_view name, value;
+    };
+
+    bool by_cursor() const { return number_ == 0; }
+    std::string_view next_cursor(store::list_result const& page);
+    void add_links(store::list_result const& page, http::response& response);
+    template <class Value>
+    void add_link(http::response& response, std::string_view relation, std::string_view parameter,
+                  Value const& value);
+
+    request_context const& context_;
+    std::string_view pattern_;
+    std::uint64_t number_ = 1;  // 0: by cursor
+    std::uint32_t limit_;
+    bool descending_ = false;
+    std::string_view cursor_;  // the client's text
+    model::id cursor_id_ = 0;
+    list_name name_;
+    std::array<filter, 8> filters_;
+    std::size_t filter_count_ = 0;
+    bool any_element_ = false, any_link_ = false;
+    std::optional<cursor_text> next_;
+};
+
+}  // namespace latchkey::api

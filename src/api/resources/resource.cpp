@@ -1,0 +1,81 @@
+#include "api/resources/resource.hpp"
+
+#include "api/handlers.hpp"
+#include "api/json/json_writer.hpp"
+
+namespace latchkey::api {
+namespace {
+
+// An upper bound of a record's members beside its texts.
+constexpr std::size_t rest_bytes_max = 256;
+
+void append_text(std::string& output, std::string_view text, bool plain) {
+    plain ? append_plain_string(output, text) : append_string(output, text);
+}
+
+}  // namespace
+
+void append_user(std::string& output, model::user_view const& user) {
+    auto const texts = user.plain ? user.name.size() + user.email.size()
+                                  : string_bytes_max(user.name) + string_bytes_max(user.email);
+    base::string_writer out(output, rest_bytes_max + texts);
+    auto const text = [&](std::string_view value) {
+        user.plain ? append_plain_string(out, value) : append_string(out, value);
+    };
+    out.put("{\"id\":").number(user.id).put(",\"name\":");
+    text(user.name);
+    out.put(",\"email\":");
+    text(user.email);
+    out.put(",\"created_at\":");
+    append_timestamp(out, user.created_at);
+    out.put(",\"updated_at\":");
+    append_timestamp(out, user.updated_at);
+    out.put('}');
+}
+
+void append_post(std::string& output, model::post_view const& post) {
+    {
+        base::string_writer head(output, rest_bytes_max);
+        head.put("{\"id\":").number(post.id).put(",\"user_id\":").number(post.user_id);
+        head.put(",\"title\":");
+    }
+    // Appended to the string: texts may be long, and a writer's bytes are zeroed before they are
+    // written.
+    append_text(output, post.title, post.plain);
+    output.append(",\"body\":");
+    append_text(output, post.body, post.plain);
+    base::string_writer rest(output, rest_bytes_max);
+    rest.put(",\"status\":\"").put(model::name_of(post.status)).put("\",\"published_at\":");
+    append_timestamp_or_null(rest, post.published_at);
+    rest.put(",\"created_at\":");
+    append_timestamp(rest, post.created_at);
+    rest.put(",\"updated_at\":");
+    append_timestamp(rest, post.updated_at);
+    rest.put('}');
+}
+
+void show_resource(http::response& response) {
+    response.content_type = http::content::json;
+    response.add_lines("Cache-Control: private, no-cache\r\n");
+}
+
+void show_written(http::response& response) {
+    response.content_type = http::content::json;
+    response.add("Cache-Control", "no-store");
+}
+
+void answer_deleted(settings const&, store::outcome const&, http::response& response) {
+    response.status = 204;
+    response.add("Cache-Control", "no-store");
+}
+
+void answer_posts(listing& list, store::snapshot const& snapshot, store::post_filter const& filter,
+                  http::response& response) {
+    list.begin(response);
+    auto const listed = snapshot.posts(filter, list.range(), [&](model::post_view const& post) {
+        append_post(list.element(response.body), post);
+    });
+    list.end(listed, response);
+}
+
+}  // namespace latchkey::api

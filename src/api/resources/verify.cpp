@@ -1,0 +1,117 @@
+// POST /keys/verify: another service has a key validated that it received. The checks are those of
+// a request with that key, in the order of api.md §3; the response is always a 200.
+#include "api/checks/credential.hpp"
+#include "api/handlers.hpp"
+#include "api/json/json_writer.hpp"
+#include "api/request_services.hpp"
+#include "api/resources/key_body.hpp"
+#include "api/resources/key_json.hpp"
+#include "api/resources/resource.hpp"
+
+namespace latchkey::api {
+namespace {
+
+using base::problem;
+
+std::string_view code_of(problem problem) {
+    switch (problem) {
+        case problem::none:
+            return "VALID";
+        case problem::key_deactivated:
+            return "DEACTIVATED";
+        case problem::key_expired:
+            return "EXPIRED";
+        case problem::key_not_yet_active:
+            return "NOT_YET_ACTIVE";
+        case problem::ip_not_allowed:
+            return "IP_NOT_ALLOWED";
+        case problem::insufficient_scope:
+            return "INSUFFICIENT_SCOPE";
+        case problem::rate_limited:
+            return "RATE_LIMITED";
+        default:
+            return "NOT_FOUND";
+    }
+}
+
+void append_known(std::string& output, model::key const& key, live_limits const& live) {
+    output.append(",\"key_id\":");
+    append_number(output, key.id);
+    output.append(",\"project\":");
+    append_string(output, key.project);
+    output.append(",\"environment\":");
+    append_string(output, model::name_of(key.environment));
+    append_scopes(output, key);
+    output.append(",\"expires_at\":");
+    append_timestamp_or_null(output, key.expires_at);
+    append_metadata(output, key);
+    append_limits(output, live);
+    output.push_back('}');
+}
+
+void append_unknown(std::string& output) {
+    for (auto const* const name :
+         {"key_id", "project", "environment", "scopes", "expires_at", "metadata", "rate_limits"})
+        output.append(",\"").append(name).append("\":null");
+    output.push_back('}');
+}
+
+// The verified use counts like a request with that key: VALID as a 2xx, all else as a 4xx. Not with
+// a cost of 0, which only looks.
+void count_use(request_services& services, model::id key, base::wall_ms now, problem result,
+               bool accepted) {
+    if (services.uses == nullptr) return;
+    auto const status = result == problem::none ? 200u : base::describe(result).status;
+    services.uses->count(key, now, status, result == problem::rate_limited);
+    if (accepted) services.uses->note(key, now);
+}
+
+}  // namespace
+
+std::optional<api_error> verify_key(request_context const& context, request_services& services,
+                                    http::response& response) {
+    std::vector<base::fault> faults;
+    auto const verification = read_verify(context.request, faults);
+    if (!verification) return verification.error();
+    if (auto error = context.query.refuse_rest()) return error;
+    if (!faults.empty())
+        return api_error{.problem = problem::validation_failed, .faults = std::move(faults)};
+
+    auto const verdict = services.keys.authenticate(verification->key,
+                                                    verification->ip ? &*verification->ip : nullptr,
+                                                    services.snapshot, context.now);
+    // In the body too: it is a credential, though not the caller's.
+    if (auto const place = context.request.body.find(verification->key);
+        place != std::string_view::npos)
+        wipe(context.request.body.substr(place, verification->key.size()));
+    wipe(verification->key);
+    if (verdict.problem == problem::internal_error) return make_error(problem::internal_error);
+    auto result = verdict.problem;
+    limit::decision quota;
+    bool const is_visible =
+        verdict.caller && sees_project(context, verdict.caller->record().project);
+    if (is_visible) {
+        auto const& key = verdict.caller->record();
+        // Only a key that passed all checks before the limits is charged.
+        bool const pays = result == problem::none;
+        quota = services.buckets.admit(key.id, verdict.caller->limits(), context.now.mono,
+                                       pays ? verification->cost : 0);
+        if (!quota.admitted())
+            result = problem::rate_limited;
+        else if (pays && !key.scopes.covers(verification->scopes))
+            result = problem::insufficient_scope;
+        if (verification->cost != 0) count_use(services, key.id, context.now.wall, result, pays);
+    } else {
+        result = problem::key_invalid;
+    }
+    response.body.append(result == problem::none ? "{\"valid\":true" : "{\"valid\":false");
+    response.body.append(",\"code\":");
+    append_plain_string(response.body, code_of(result));
+    is_visible
+        ? append_known(response.body, verdict.caller->record(), {verdict.caller->limits(), quota})
+        : append_unknown(response.body);
+    show_written(response);
+    return std::nullopt;
+}
+
+}  // namespace latchkey::api

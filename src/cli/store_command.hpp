@@ -1,0 +1,44 @@
+// Commands that work on the store itself, beside a running server or without one. A write is one
+// short transaction that never waits for input; the server sees it with its next request.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/command.hpp"
+#include "cli/settings.hpp"
+#include "store/writer.hpp"
+
+namespace latchkey::cli {
+
+// The options that all such commands have: the store, and the form of the output.
+struct store_command {
+    setting_flags settings;
+    bool json = false;
+
+    // `more_settings`: settings that the command takes besides those of the store.
+    void add_to(CLI::App& command, std::vector<std::string> more_settings = {});
+};
+
+// How a command uses the store. `copies` and `repairs` are allowed even where the store's time is
+// far ahead of the clock (store/engine/time.hpp).
+enum class store_access : std::uint8_t { writes, reads, copies, repairs };
+// Opens the store that the options name, and stores the configuration in `configuration` unless it
+// is null. On failure prints the error, sets `code` and returns null.
+std::unique_ptr<store::environment> open_store(store_command const& options, int& code,
+                                               store_access access = store_access::writes,
+                                               server::config* configuration = nullptr);
+
+// Applies one command as the operator. The error is a sentence.
+base::result<store::outcome> apply_one(store::environment& store,
+                                       store::command::any_action change);
+std::string message_of(store::outcome const& refusal);
+
+// Print an error and return its exit code.
+int report_usage_error(std::string const& message);
+int report_failure(std::string const& message);
+int report_damage();  // damaged records make the output incomplete
+
+}  // namespace latchkey::cli

@@ -1,0 +1,92 @@
+// The two tables that HPACK refers to: 61 fields that never change (RFC 7541 Appendix A), and one
+// per direction of a connection that keeps what was sent before, newest first, within a size that
+// counts 32 bytes for each entry beside its text (§4.1).
+//
+// The dynamic table keeps its text in one buffer of twice its size, oldest entry first; what is
+// live is moved to the front when the end is reached, which happens once for each 4 KiB that were
+// added. Nothing is allocated before the first entry. Belongs to one connection, on its thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "http/request.hpp"
+
+namespace latchkey::http2 {
+
+inline constexpr std::size_t entry_overhead_bytes = 32;
+
+struct table_entry {
+    std::string_view name;
+    std::string_view value;
+    http::field_name id = http::field_name::unknown;
+    bool valid = true;  // see header_field::valid
+};
+
+// As HPACK counts it (§4.1).
+inline std::size_t counted_bytes_of(table_entry const& entry) {
+    return entry.name.size() + entry.value.size() + entry_overhead_bytes;
+}
+
+// Random bytes with which the values in a table are masked (XOR), so that a credential that a
+// client had indexed does not stand in memory as text for as long as its connection lives, where a
+// core dump or the swap would show it. It is no encryption: mask and values are in one process.
+struct table_mask {
+    std::array<char, 64> bytes;
+};
+
+// [0] is index 1.
+std::span<table_entry const, 61> static_table();
+
+class dynamic_table {
+  public:
+    // The largest that it may become by `resize`; at first it is that large. `mask` (null: none)
+    // outlives the table.
+    explicit dynamic_table(std::size_t bytes_max, table_mask const* mask = nullptr)
+        : capacity_(bytes_max), bytes_max_(bytes_max), mask_(mask) {}
+
+    std::size_t size() const { return count_; }
+    std::size_t bytes_max() const { return bytes_max_; }
+    // How many entries were ever added: the newest one's number.
+    std::uint64_t added() const { return added_; }
+    // 0 is the newest; below size(). The views hold until the next change; the value is masked.
+    table_entry operator[](std::size_t index) const;
+    // Copies a masked value to `output`, as it was.
+    void unmask(std::string_view value, char* output) const;
+
+    // Evicts as many as must go for it; one that is larger than the table leaves it empty (§4.4).
+    // The text of `entry` must not lie in this table.
+    void add(table_entry const& entry);
+    void resize(std::size_t bytes_max);
+
+  private:
+    struct slot {
+        std::uint32_t position = 0;  // of the name in text_; the value is behind it
+        std::uint32_t counted_bytes = 0;
+        std::uint16_t name_bytes = 0;
+        std::uint16_t value_bytes = 0;
+        http::field_name id = http::field_name::unknown;
+        bool valid = true;
+    };
+    slot& slot_of(std::uint64_t number) const { return slots_[number % slot_count()]; }
+    std::size_t slot_count() const { return capacity_ / entry_overhead_bytes + 1; }
+    void evict_to(std::size_t bytes);
+    void allocate();
+    void compact();
+
+    std::size_t capacity_;
+    std::size_t bytes_max_;
+    table_mask const* mask_;
+    std::size_t bytes_ = 0;  // as HPACK counts them
+    std::size_t count_ = 0;
+    std::uint64_t added_ = 0;
+    std::size_t end_ = 0;  // of the text of the newest entry
+    std::unique_ptr<char[]> text_;
+    std::unique_ptr<slot[]> slots_;  // a ring by number
+};
+
+}  // namespace latchkey::http2

@@ -1,0 +1,77 @@
+// Takes header blocks apart (HPACK, RFC 7541). One per connection: what one block adds to the table
+// the next ones refer to, so every block must be decoded, in order, also that of a request which is
+// refused.
+//
+//     header_text text;                        // one for all connections of a thread
+//     auto const result = decoder.decode(block, text, [&](header_field const& field) { … });
+//
+// The fields' views point into `text` and hold until the next block is decoded with it. In the
+// steady state nothing is allocated. Belongs to its connection, on its thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "base/function_ref.hpp"
+#include "http2/header_table.hpp"
+
+namespace latchkey::http2 {
+
+struct header_field {
+    std::string_view name;
+    std::string_view value;  // in memory that may be overwritten
+    http::field_name id = http::field_name::unknown;
+    // The name is a lower-case token, or one behind a colon; the value has no NUL, CR, LF and no
+    // white space around it (RFC 9113 §8.2.1).
+    bool valid = true;
+};
+
+// Where the text of the fields of one block lies.
+class header_text {
+  public:
+    // Of a list of that size as HPACK counts it all text fits, however it was encoded.
+    explicit header_text(std::size_t list_bytes_max)
+        : list_bytes_max_(list_bytes_max),
+          capacity_(8 * list_bytes_max),
+          bytes_(std::make_unique_for_overwrite<char[]>(capacity_)) {}
+
+    std::size_t list_bytes_max() const { return list_bytes_max_; }
+    // Overwrites what was decoded, which may be a credential in any field.
+    void wipe() { base::wipe(bytes_.get(), std::exchange(dirty_bytes_, 0)); }
+
+  private:
+    friend class block_reader;
+    friend class hpack_decoder;
+    std::size_t list_bytes_max_;
+    std::size_t capacity_;
+    std::unique_ptr<char[]> bytes_;
+    std::size_t dirty_bytes_ = 0;  // since the last `wipe`
+    std::string overflow_;         // for the strings of a list that is too large
+};
+
+class hpack_decoder {
+  public:
+    // `mask` (null: none) outlives the decoder.
+    explicit hpack_decoder(std::size_t table_bytes, table_mask const* mask = nullptr)
+        : table_(table_bytes, mask), limit_(table_bytes) {}
+
+    enum class result : std::uint8_t {
+        complete,
+        too_large,  // the list; not all fields were given out, the table is up to date
+        malformed,  // COMPRESSION_ERROR: nothing of the connection can be decoded any more
+    };
+    using sink = base::function_ref<void(header_field const& field)>;
+    result decode(std::string_view block, header_text& text, sink give);
+
+  private:
+    friend class block_reader;
+    dynamic_table table_;
+    std::size_t limit_;  // what SETTINGS_HEADER_TABLE_SIZE allows
+};
+
+}  // namespace latchkey::http2

@@ -1,0 +1,51 @@
+// The rate limits of a key, prepared for charging when the key is read from the store, so that a
+// request divides nothing and formats no name. Values, any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/key.hpp"
+
+namespace latchkey::limit {
+
+// Slots of the first of the two cache lines of a key (buckets.hpp).
+inline constexpr std::size_t line_slots = 4;
+
+// About 126 years: burst × T, also added to the time of the machine, stays far inside 64 bits, and
+// in seconds inside the 32 bits of a bucket_level.
+inline constexpr std::int64_t refill_max_ns = 4'000'000'000'000'000'000;
+
+// One limit of a key.
+struct rule {
+    std::int64_t interval_ns = 0;  // T = ceil(window / limit): one token
+    std::int64_t capacity_ns = 0;  // burst × T
+    std::uint32_t limit = 0;
+    std::uint32_t window_seconds = 0;
+    std::uint32_t burst = 0;  // tokens in a full bucket, bounded by refill_max_ns
+    std::uint8_t slot = 0;    // the bucket of the key
+    std::uint64_t generation = 0;
+    std::string item;  // the constant prefix of its item in RateLimit
+    std::string name;
+};
+
+struct policy {
+    std::vector<rule> rules;           // at most 8; empty: unlimited
+    std::string header;                // the value of RateLimit-Policy; empty when unlimited
+    std::size_t levels_bytes_max = 0;  // size bound of the value of RateLimit
+    // Indexes into `rules` in the order of slots, which is the order of charging: a worker that
+    // still has the limits from before a PATCH then races in the same order as the others.
+    std::array<std::uint8_t, model::rate_limits_max> by_slot{};
+    bool wide = false;          // uses a slot of the second line
+    std::uint64_t version = 0;  // of this preparation; unique in the process
+};
+// The limits must be within the bounds of the model and have one slot each, no slot twice.
+// `generations` may be empty: all 0.
+policy prepare(std::span<model::rate_limit const> limits, std::span<std::uint8_t const> slots,
+               std::span<std::uint64_t const> generations = {});
+
+}  // namespace latchkey::limit

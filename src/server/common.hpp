@@ -1,0 +1,27 @@
+// What all workers of a service share; outlives them. Everything is immutable or thread-safe.
+#pragma once
+
+#include <atomic>
+
+#include "api/exchange.hpp"
+#include "server/net/address_counts.hpp"
+#include "server/observe/access_log.hpp"
+#include "store/writer.hpp"
+#include "tls/signing.hpp"
+
+namespace latchkey::server {
+
+struct common {
+    store::environment& store;
+    store::writer& writer;
+    limit::buckets& buckets;
+    limit::auth_failure_limiter& failures;
+    auth::mac const& cursors;
+    address_counts& open_by_address;
+    log_thread& log;
+    tls::signing_thread& signer;
+    api::in_progress running;           // requests under an Idempotency-Key
+    std::atomic<bool> draining{false};  // responses carry `Connection: close`
+};
+
+}  // namespace latchkey::server

@@ -1,0 +1,56 @@
+#include "server/main_loop.hpp"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/time_units.hpp"
+
+namespace latchkey::server {
+
+base::result<std::unique_ptr<main_loop>> main_loop::make() {
+    std::unique_ptr<main_loop> loop(new main_loop);
+    sigset_t handled;
+    sigemptyset(&handled);
+    for (int const number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&handled, number);
+    loop->signals_ = base::descriptor(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+    loop->wakes_ = base::descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!loop->signals_.is_open() || !loop->wakes_.is_open())
+        return base::errno_error("cannot create the descriptors for signals", errno);
+    return loop;
+}
+
+int main_loop::wait(base::mono_ns deadline) {
+    for (;;) {
+        pollfd events[] = {{signals_.get(), POLLIN, 0},
+                           {wakes_.get(), POLLIN, 0},
+                           {management_ ? management_->fd() : -1, POLLIN, 0}};
+        auto next = deadline;
+        if (management_ && management_->next() != 0) next = std::min(next, management_->next());
+        auto const patience = std::max<base::mono_ns>(next - base::read_clocks().mono, 0);
+        timespec const timeout{patience / base::second, patience % base::second};
+        ::ppoll(events, std::size(events), &timeout, nullptr);
+
+        auto const now = base::read_clocks();
+        if (management_) management_->run(now);
+        signalfd_siginfo signal{};
+        if (::read(signals_.get(), &signal, sizeof signal) == sizeof signal)
+            return static_cast<int>(signal.ssi_signo);
+        std::uint64_t calls = 0;
+        if (::read(wakes_.get(), &calls, sizeof calls) == sizeof calls || now.mono >= deadline)
+            return 0;
+    }
+}
+
+void main_loop::wake() noexcept {
+    std::uint64_t const one = 1;
+    // Fails only when the counter is full, and then the descriptor is readable anyway.
+    [[maybe_unused]] auto const size = ::write(wakes_.get(), &one, sizeof one);
+}
+
+}  // namespace latchkey::server

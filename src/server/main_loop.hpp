@@ -1,0 +1,39 @@
+// The event loop of the main thread: signals, a wake-up by another thread, clients of the
+// management listener, or a deadline, in one ppoll, so that none of them delays another.
+//
+//     auto loop = main_loop::make().value();        // with the signals blocked
+//     int const signal = loop->wait(deadline);      // 0: woken, or the deadline has passed
+#pragma once
+
+#include <memory>
+
+#include "base/clock.hpp"
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+#include "server/observe/management.hpp"
+
+namespace latchkey::server {
+
+class main_loop {
+  public:
+    // Receives SIGTERM, SIGINT and SIGHUP through a signalfd; they must be blocked in every thread.
+    static base::result<std::unique_ptr<main_loop>> make();
+    main_loop(main_loop const&) = delete;
+    main_loop& operator=(main_loop const&) = delete;
+
+    // From now on `wait` serves this listener too; null: none.
+    void serve(std::unique_ptr<management> listener) { management_ = std::move(listener); }
+
+    // A signal's number; 0 when the deadline (monotonic) has passed or `wake` was called.
+    int wait(base::mono_ns deadline);
+    // Any thread; safe in a signal handler.
+    void wake() noexcept;
+
+  private:
+    main_loop() = default;
+    base::descriptor signals_;  // a signalfd
+    base::descriptor wakes_;    // an eventfd
+    std::unique_ptr<management> management_;
+};
+
+}  // namespace latchkey::server

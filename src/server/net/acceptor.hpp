@@ -1,0 +1,49 @@
+// One listener of one worker: an accept, multishot or for one connection, that is armed again when
+// it ends. Belongs to the worker's thread; the listener's descriptor stays its owner's.
+#pragma once
+
+#include <cstdint>
+
+#include "server/net/connection_balancer.hpp"
+#include "server/process/listener.hpp"
+#include "uring/operation.hpp"
+#include "uring/timers.hpp"
+
+namespace latchkey::server {
+
+class acceptor {
+  public:
+    acceptor(worker_context& context, admission& admission, connection_balancer& balancer,
+             listener const& socket);
+    ~acceptor();  // once it is not active any more
+    acceptor(acceptor const&) = delete;
+    acceptor& operator=(acceptor const&) = delete;
+
+    void arm();
+    // What connected before is still accepted, in a later turn; then the listener is shut.
+    void cancel();
+    // The kernel holds the accept.
+    bool active() const { return active_; }
+
+  private:
+    struct accept_operation : uring::operation {
+        acceptor* self = nullptr;
+    };
+    struct pause_entry : uring::timers::entry {
+        acceptor* self = nullptr;
+    };
+
+    void completed(std::int32_t result, std::uint32_t flags);
+    accepted socket_of(int fd) const;
+    void stop_listening();
+
+    worker_context& context_;
+    admission& admission_;
+    connection_balancer& balancer_;
+    listener const listener_;
+    accept_operation accept_;
+    pause_entry pause_;
+    bool active_ = false;
+};
+
+}  // namespace latchkey::server

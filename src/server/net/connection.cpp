@@ -1,0 +1,199 @@
+#include "server/net/connection.hpp"
+
+#include "base/limits.hpp"
+#include "base/time_units.hpp"
+#include "http2/frame.hpp"
+#include "server/net/http2_connection.hpp"
+#include "session/http1.hpp"
+#include "store/writer.hpp"
+
+namespace latchkey::server {
+namespace {
+
+using session::action;
+using session::step;
+using session::wake_reason;
+
+// Drives a session over a transport: carries out what each step asks for.
+class connection {
+  public:
+    connection(worker_context& context, transport& io)
+        : context_(context), transport_(io), session_(context.sessions, io.peer()) {
+        sender_.io = &transport_;
+        sender_.drop = [](anonymous_requests::entry& self) {
+            static_cast<unknown_sender&>(self).io->interrupt_wait();
+        };
+    }
+    connection(connection const&) = delete;
+    connection& operator=(connection const&) = delete;
+
+    coro::task<> run();
+    // The client speaks HTTP/2; nothing was consumed.
+    bool found_http2() const { return protocol_ == protocol::http2; }
+
+  private:
+    enum class protocol : std::uint8_t { unknown, perhaps_http2, http1, http2 };
+
+    void find_protocol();
+    base::mono_ns preface_deadline() const;
+    step advance(wake_reason reason);
+    step write_response(session::server_state const& state);
+    bool admits_body();
+
+    worker_context& context_;
+    transport& transport_;
+    session::http1 session_;
+    // A request whose body is read for its credential.
+    struct unknown_sender : anonymous_requests::entry {
+        transport* io = nullptr;
+    } sender_;
+    protocol protocol_ = protocol::unknown;
+};
+
+coro::task<> connection::run() {
+    unsigned requests_in_turn = 0;
+    auto reason = wake_reason::bytes;
+    bool serving = transport_.open();
+    while (serving) {
+        if (protocol_ != protocol::http1) {
+            find_protocol();
+            if (protocol_ == protocol::http2) co_return;
+            if (protocol_ == protocol::perhaps_http2) {
+                wake_reason const woken = co_await transport_.read_more(preface_deadline());
+                if (woken != wake_reason::bytes) protocol_ = protocol::http1;
+                continue;
+            }
+        }
+        auto const next = advance(std::exchange(reason, wake_reason::bytes));
+        switch (next.action) {
+            case action::pause:
+                if (transport_.unsent() > context_.unsent_bytes_max())
+                    co_await transport_.write_room();
+                if (next.time > context_.now.mono) co_await transport_.sleep_until(next.time);
+                if (++requests_in_turn == base::limits::requests_per_turn_max) {
+                    requests_in_turn = 0;
+                    co_await transport_.next_turn();
+                }
+                serving = transport_.open();
+                break;
+            case action::read: {
+                serving = !next.idle || !context_.drain.ends_idle();
+                if (!serving) break;
+                bool const anonymous = sender_.waits;
+                auto const deadline = transport_.opening() ? 0 : next.time;
+                wake_reason const woken = co_await transport_.read_more(deadline);
+                reason = woken;
+                if (anonymous && !sender_.waits) session_.deny();
+                break;
+            }
+            case action::grant_body:
+                admits_body() ? session_.grant() : session_.deny();
+                break;
+            case action::commit: {
+                store::commit done(context_.shared.writer, context_.mailbox(),
+                                   session_.take_command());
+                store::outcome const& outcome = co_await done;
+                session_.complete(outcome);
+                break;
+            }
+            case action::write_interim:
+                session_.write_interim(transport_.output());
+                break;
+            case action::write:  // done by `advance`
+            case action::advance:
+                break;
+            case action::close:
+                serving = false;
+                break;
+        }
+    }
+}
+
+// By ALPN (RFC 9113 §3.2) or, without TLS, by the preface of a client that knows (§3.3).
+void connection::find_protocol() {
+    auto const input = transport_.unread();
+    if (input.empty()) return;
+    auto const negotiated = transport_.negotiated();
+    if (negotiated == transport::alpn::http2) {
+        protocol_ = protocol::http2;
+        return;
+    }
+    bool const enabled = context_.sessions.configuration->http2.enabled;
+    if (!enabled || negotiated == transport::alpn::http1) {
+        protocol_ = protocol::http1;
+        return;
+    }
+    auto const part = input.substr(0, http2::preface.size());
+    if (!http2::preface.starts_with(part))
+        protocol_ = protocol::http1;
+    else if (part.size() == http2::preface.size())
+        protocol_ = protocol::http2;
+    else
+        protocol_ = protocol::perhaps_http2;
+}
+
+base::mono_ns connection::preface_deadline() const {
+    auto const seconds = context_.sessions.configuration->header_seconds;
+    return base::after(transport_.ready_since(), seconds);
+}
+
+step connection::advance(wake_reason reason) {
+    session::server_state const state{.now = context_.now,
+                                      .ready_since = transport_.ready_since(),
+                                      .overloaded = context_.overloaded(),
+                                      .over_budget = context_.memory.exceeded(),
+                                      .draining = context_.draining()};
+    auto const next = session_.advance(transport_.unread(), reason, state);
+    transport_.consume(next.consumed);
+    transport_.set_idle(next.idle);
+    if (auto const bytes = session_.held_bytes(); bytes != 0) transport_.reserve_body(bytes);
+    if (next.action != action::write && next.action != action::commit) return next;
+    if (sender_.waits) context_.anonymous.leave(sender_);
+    return next.action == action::write ? write_response(state) : next;
+}
+
+step connection::write_response(session::server_state const& state) {
+    auto const done = session_.write(transport_.output(), state);
+    transport_.account_output();
+    if (done.secret) transport_.mark_secret();
+    context_.recorder.record(done.stream, transport_.peer(), context_.now.mono);
+    transport_.allow_read_ahead(done.admitted);
+    auto const next = session_.finish_response();
+    transport_.reserve_body(0);
+    return next;
+}
+
+// Asked before a body is read, and again before more of it is awaited.
+bool connection::admits_body() {
+    auto const& stream = session_.stream();
+    if (!stream.exchange.credential_in_body()) return !context_.memory.exceeded();
+    if (sender_.waits)
+        return context_.anonymous.hold(sender_, stream.body.size()) && !context_.memory.exceeded();
+    if (context_.memory.exceeded()) return false;
+    context_.anonymous.enter(sender_);
+    return true;
+}
+
+}  // namespace
+
+// A coroutine of its own: the state of HTTP/2 is no part of an HTTP/1.1 connection's frame.
+static coro::task<> serve_http2(worker_context* context, transport* io) {
+    context->metrics.http2_connections.add();
+    http2_connection client(*context, *io);
+    co_await client.run();
+}
+
+coro::task<> serve(worker_context* context, accepted socket) {
+    transport io(*context, socket);
+    bool speaks_http2 = false;
+    {
+        connection client(*context, io);
+        co_await client.run();
+        speaks_http2 = client.found_http2();
+    }
+    if (speaks_http2) co_await serve_http2(context, &io);
+    io.finish();
+    co_await io.closed();
+}
+
+}  // namespace latchkey::server

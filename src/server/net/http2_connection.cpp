@@ -1,0 +1,178 @@
+#include "server/net/http2_connection.hpp"
+
+#include <algorithm>
+
+#include "base/limits.hpp"
+#include "store/writer.hpp"
+
+namespace latchkey::server {
+
+using session::action;
+using session::step;
+using session::wake_reason;
+
+coro::task<> http2_connection::run() {
+    unsigned requests_in_turn = 0;
+    auto reason = wake_reason::bytes;
+    bool late = false;  // the last step was for a deadline
+    bool serving = transport_.open();
+    while (serving) {
+        auto const next = advance(std::exchange(reason, wake_reason::bytes));
+        switch (next.action) {
+            case action::write:  // written by `advance`
+            case action::pause:
+                late = false;
+                if (transport_.unsent() > context_.unsent_bytes_max())
+                    co_await transport_.write_room();
+                if (next.time > context_.now.mono) co_await transport_.sleep_until(next.time);
+                if (++requests_in_turn == base::limits::requests_per_turn_max) {
+                    requests_in_turn = 0;
+                    co_await transport_.next_turn();
+                }
+                serving = transport_.open();
+                break;
+            case action::read: {
+                write_pending();
+                // Content that waits for the socket, not for a window, goes on when there is room.
+                if (session_.has_pending() &&
+                    transport_.unsent() > context_.unsent_bytes_max() / 2) {
+                    co_await transport_.write_room();
+                    serving = transport_.open();
+                    break;
+                }
+                // Several deadlines may have passed at once: each is a step of its own.
+                if (next.time <= context_.now.mono && !std::exchange(late, true)) {
+                    reason = wake_reason::late;
+                    break;
+                }
+                late = false;
+                wake_reason const woken = co_await transport_.read_more(next.time);
+                reason = woken;
+                // A worker that drains wakes idle connections: this one says so to its client
+                // first.
+                bool const drains = woken == wake_reason::end && next.idle;
+                if (drains && transport_.open() && context_.drain.ends_idle())
+                    reason = wake_reason::bytes;
+                break;
+            }
+            case action::grant_body:
+                admits_body() ? session_.grant() : session_.deny();
+                break;
+            case action::commit:
+                commits_.spawn(commit, this, session_.current(), session_.take_command());
+                break;
+            case action::write_interim:
+            case action::advance:
+                break;
+            case action::close:
+                serving = false;
+                break;
+        }
+    }
+    transport_.set_idle(false);
+    co_await commits_.join();
+    write_pending();
+    for (auto const& sender : senders_) context_.anonymous.leave(*sender);
+}
+
+coro::task<> http2_connection::commit(http2_connection* connection, stream_id stream,
+                                      store::command command) {
+    auto& context = connection->context_;
+    store::commit done(context.shared.writer, context.mailbox(), std::move(command));
+    store::outcome const& outcome = co_await done;
+    connection->session_.complete(stream, outcome);
+    connection->write_response();
+    connection->write_pending();
+    // It is idle now, with another deadline, and may have to end.
+    if (connection->session_.in_progress() == 0) connection->transport_.interrupt_wait();
+}
+
+session::server_state http2_connection::state() const {
+    return {.now = context_.now,
+            .ready_since = transport_.ready_since(),
+            .overloaded = context_.overloaded(),
+            .over_budget = context_.memory.exceeded(),
+            .draining = context_.draining()};
+}
+
+step http2_connection::advance(wake_reason reason) {
+    auto const next = session_.advance(transport_.unread(), reason, state(), transport_.output());
+    transport_.consume(next.consumed);
+    transport_.set_idle(next.idle);
+    transport_.account_output();
+    account_held();
+    if (!senders_.empty()) forget_ended_senders();
+    if (next.action == action::commit) forget_sender(session_.current());
+    return next.action == action::write ? write_response() : next;
+}
+
+step http2_connection::write_response() {
+    auto const done = session_.write(transport_.output(), state());
+    transport_.account_output();
+    if (done.secret) transport_.mark_secret();
+    context_.recorder.record(done.stream, transport_.peer(), context_.now.mono);
+    forget_sender(session_.current());
+    auto const next = session_.finish_response();
+    account_held();
+    return next;
+}
+
+void http2_connection::write_pending() {
+    if (!session_.has_pending() || !transport_.open()) return;
+    auto const most = context_.unsent_bytes_max();
+    auto const unsent = transport_.unsent();
+    if (unsent < most) session_.write_pending(transport_.output(), most - unsent, state());
+    transport_.account_output();
+    account_held();
+}
+
+void http2_connection::account_held() {
+    transport_.reserve_body(session_.held_bytes());
+    transport_.set_stalled(session_.stalled_bytes(), session_.stalled_since());
+}
+
+// ---- bodies that are read for their credential
+
+bool http2_connection::admits_body() {
+    auto const& stream = session_.stream();
+    if (!stream.exchange.credential_in_body()) return !context_.memory.exceeded();
+    auto* const sender = find_sender(session_.current());
+    if (sender != nullptr)
+        return context_.anonymous.hold(*sender, stream.body.size()) && !context_.memory.exceeded();
+    if (context_.memory.exceeded()) return false;
+    auto& entered = *senders_.emplace_back(std::make_unique<unknown_sender>());
+    entered.connection = this;
+    entered.stream = session_.current();
+    entered.drop = [](anonymous_requests::entry& self) {
+        auto& dropped = static_cast<unknown_sender&>(self);
+        dropped.connection->session_.give_up(dropped.stream);
+        dropped.connection->transport_.interrupt_wait();
+    };
+    context_.anonymous.enter(entered);
+    return true;
+}
+
+http2_connection::unknown_sender* http2_connection::find_sender(stream_id stream) {
+    for (auto const& sender : senders_)
+        if (sender->stream == stream) return sender.get();
+    return nullptr;
+}
+
+void http2_connection::forget_sender(stream_id stream) {
+    std::erase_if(senders_, [&](std::unique_ptr<unknown_sender> const& sender) {
+        if (sender->stream != stream) return false;
+        context_.anonymous.leave(*sender);
+        return true;
+    });
+}
+
+// Their clients have reset them.
+void http2_connection::forget_ended_senders() {
+    std::erase_if(senders_, [&](std::unique_ptr<unknown_sender> const& sender) {
+        if (session_.is_reading(sender->stream)) return false;
+        context_.anonymous.leave(*sender);
+        return true;
+    });
+}
+
+}  // namespace latchkey::server

@@ -1,0 +1,31 @@
+// `/metrics` in the Prometheus text format (version 0.0.4). The names of metrics and labels are a
+// public interface: dashboards and alerts use them. Main thread; values may be a little late and
+// are not a consistent snapshot.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "base/clock.hpp"
+#include "server/observe/access_log.hpp"
+#include "server/observe/metrics.hpp"
+#include "store/environment.hpp"
+#include "store/writer.hpp"
+
+namespace latchkey::server {
+
+// The sources of the page.
+struct process_totals {
+    std::vector<worker_metrics const*> workers;
+    std::size_t connections = 0;  // open now
+    store::writer::counters commits;
+    store::environment& store;
+    std::uint64_t log_lines_dropped = 0;
+    base::instant started, now;
+};
+
+inline constexpr std::string_view exposition_type = "text/plain; version=0.0.4; charset=utf-8";
+void append_exposition(process_totals const& totals, std::string& output);
+
+}  // namespace latchkey::server

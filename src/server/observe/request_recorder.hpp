@@ -1,0 +1,43 @@
+// Counts and logs the requests that a worker has answered. Belongs to the worker's thread.
+#pragma once
+
+#include "server/observe/access_log.hpp"
+#include "server/observe/metrics.hpp"
+#include "session/stream.hpp"
+
+namespace latchkey::server {
+
+class request_recorder {
+  public:
+    request_recorder(worker_metrics& metrics, log_thread& log) : metrics_(metrics), log_(log) {}
+
+    void record(session::stream const& stream, api::peer const& client, base::mono_ns now) {
+        auto const& entry = stream.entry;
+        auto const* const exchange = entry.refused_unparsed ? nullptr : &stream.exchange;
+        // Reading the clock costs half of a log line: the small responses of a burst share a time.
+        if (entry.bytes_in + entry.bytes_out > small_bytes_max ||
+            responses_in_turn_++ % responses_per_reading == 0)
+            finished_at_ = base::read_mono();
+        auto const duration = finished_at_ - entry.began.mono;
+        metrics_.record_request(exchange, entry.status, entry.code, duration);
+        metrics_.protocols[static_cast<std::size_t>(entry.protocol)].add();
+        metrics_.bytes_in.add(entry.bytes_in);
+        metrics_.bytes_out.add(entry.bytes_out);
+        if (log_.enabled()) append_line(entry, exchange, client, duration, log_.lines(now));
+    }
+
+    void begin_turn() { responses_in_turn_ = 0; }
+    unsigned small_responses_in_turn() const { return responses_in_turn_; }
+    access_log_buffer& log() { return log_; }
+
+  private:
+    static constexpr unsigned responses_per_reading = 8;
+    static constexpr std::uint64_t small_bytes_max = 4096;
+
+    worker_metrics& metrics_;
+    access_log_buffer log_;
+    unsigned responses_in_turn_ = 0;
+    base::mono_ns finished_at_ = 0;
+};
+
+}  // namespace latchkey::server

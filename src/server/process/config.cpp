@@ -1,0 +1,280 @@
+#include "server/process/config.hpp"
+
+#include <algorithm>
+
+#include "api/deprecation.hpp"
+#include "api/openapi/documents.hpp"
+#include "auth/key_form.hpp"
+#include "base/limits.hpp"
+#include "limit/auth_failure_limiter.hpp"
+#include "server/process/cores.hpp"
+
+namespace latchkey::server {
+namespace {
+
+// Marks a setting that only a restart changes.
+constexpr setting at_start(setting entry) {
+    entry.restart = true;
+    return entry;
+}
+
+constexpr setting table[] = {
+    at_start({"data", &config::data,
+              "directory of the store, the keys and the self-signed certificate"}),
+    at_start(
+        {"listen", &config::listen,
+         "where to listen: https://HOST:PORT, http://HOST:PORT (loopback or behind a trusted proxy "
+         "only), unix:PATH, fd:NAME for sockets that systemd passes in; with ?proxy=v2 appended, "
+         "connections from trusted_proxies (or to the Unix "
+         "socket) begin with a PROXY protocol v2 header, and all others are closed"}),
+    at_start({"workers", &config::workers, "worker threads; 0 is one per core", 0, 1024}),
+    at_start(
+        {"management", &config::management,
+         "HOST:PORT where /livez, /readyz and /metrics are served, over plain HTTP and without "
+         "authentication; off for none; empty is 127.0.0.1:9464, if that is free"}),
+    {"access_log", &config::access_log,
+     "file of the access log, - for standard output, off for none; empty is access.log in the data "
+     "directory"},
+    {"base_url", &config::base_url,
+     "origin for links and problem types, such as https://api.example.com; empty makes them "
+     "relative"},
+    {"trusted_proxies", &config::trusted_proxies,
+     "networks (CIDR) whose X-Forwarded-For, X-Forwarded-Proto and PROXY header are trusted"},
+    {"deprecated", &config::deprecated,
+     "deprecated routes, each as \"GET /api/v1/users since=2026-12-01T00:00:00Z "
+     "sunset=2027-06-01T00:00:00Z link=https://example.com/why\"; their responses carry "
+     "Deprecation, Sunset and Link"},
+    at_start({"connections", &config::connections, "maximum of open connections per worker", 1,
+              1'000'000}),
+    at_start(
+        {"confined", &config::confined,
+         "end the process at any system call that the service does not make (seccomp), restrict it "
+         "to its own files (Landlock) and hide its memory from all but root; false is for "
+         "debugging"}),
+    {"http2", &config::http2,
+     "speak HTTP/2: over TLS by ALPN, without TLS to clients with prior knowledge; false offers "
+     "HTTP/1.1 alone"},
+    {"tls.certificate", &config::tls_certificate,
+     "PEM file with the certificate chain; empty: a self-signed one is created"},
+    {"tls.key", &config::tls_key, "PEM file with the private key"},
+    {"auth.allow_query", &config::auth_allow_query,
+     "accept the key as the query parameter api_key"},
+    {"auth.allow_body", &config::auth_allow_body,
+     "accept the key as the member api_key of a POST's JSON body"},
+    {"auth.failures_per_minute", &config::auth_failures_per_minute,
+     "failed authentications with unknown keys that an address (IPv6: a /64) has in a minute "
+     "before "
+     "it is refused for 60 seconds, and longer each time; 0 is no limit",
+     0, limit::auth_failure_limiter::per_minute_max},
+    {"keys.prefix", &config::keys_prefix, "the four characters at the start of new keys"},
+    {"keys.default_ttl", &config::keys_default_ttl,
+     "lifetime of keys that are created over HTTP without an expiry, such as 90d; empty: none"},
+    at_start({"events.retention_days", &config::events_retention_days,
+              "days that received webhook events are kept", 1, 36'500}),
+    {"http.request_line_bytes", &config::http_request_line_bytes,
+     "maximum length of a request line", 256, 32 * 1024},
+    {"http.header_bytes", &config::http_header_bytes, "maximum size of a header section", 1024,
+     32 * 1024 - 1},
+    {"http.body_bytes", &config::http_body_bytes, "maximum size of a body", 1024, 64 * 1024 * 1024},
+    {"http.header_seconds", &config::http_header_seconds,
+     "time for a header section to arrive; the first one's starts with the connection", 1, 3600},
+    {"http.body_seconds", &config::http_body_seconds, "time for a body to arrive", 1, 3600},
+    {"http.idle_seconds", &config::http_idle_seconds,
+     "time a connection may be idle between requests", 1, 86'400},
+    {"http.handshake_seconds", &config::http_handshake_seconds, "time for a TLS handshake", 1,
+     3600},
+    {"http.send_seconds", &config::http_send_seconds,
+     "time for the client to read 64 KiB of a response", 1, 3600},
+    at_start(
+        {"http.connections_per_address", &config::http_connections_per_address,
+         "maximum of open connections per client address (IPv6: a /64), over all workers; further "
+         "ones are closed at once; trusted proxies have no limit; 0 is no limit",
+         0, 1'000'000}),
+    {"overload.requests_in_flight", &config::overload_requests_in_flight,
+     "authenticated requests of one worker that wait for their body or their commit; beyond, new "
+     "ones are answered 503",
+     1, 1'000'000},
+    {"overload.queued_mib", &config::overload_queued_mib,
+     "memory for the connections of one worker, in MiB: unread requests, bodies and unsent "
+     "responses; beyond, new requests and those whose body is still arriving are answered 503",
+     1, 1024 * 1024},
+    {"http.streams", &config::http_streams,
+     "maximum of requests in progress on one HTTP/2 connection", 1, 1024},
+    {"http.window_bytes", &config::http_window_bytes,
+     "flow-control window of an HTTP/2 stream: bytes of a body that a client may send without "
+     "waiting",
+     64 * 1024, 16 * 1024 * 1024},
+    {"http.header_table_bytes", &config::http_header_table_bytes,
+     "size of the table in which an HTTP/2 client may keep header fields (HPACK)", 0, 64 * 1024},
+    at_start({"store.map_mib", &config::store_map_mib,
+              "address space of the store in MiB, the maximum that it can grow to", 16,
+              16 * 1024 * 1024}),
+    {"store.require_if_match", &config::store_require_if_match,
+     "refuse PUT, PATCH and DELETE without If-Match (428), so that no update is lost"},
+    {"stop.drain_delay_seconds", &config::stop_drain_delay_seconds,
+     "how long to continue accepting after SIGTERM, for load balancers to notice", 0, 3600},
+    {"stop.grace_seconds", &config::stop_grace_seconds,
+     "time for requests in flight to finish after that", 1, 3600},
+};
+
+std::string quoted(std::string const& text) {
+    std::string output = "\"";
+    for (char const byte : text) {
+        if (byte == '"' || byte == '\\') output += '\\';
+        output += byte;
+    }
+    return output + "\"";
+}
+
+base::result<void> validate_number(config const& configuration, setting const& entry) {
+    auto const* const member = std::get_if<std::uint64_t config::*>(&entry.member);
+    if (member == nullptr) return {};
+    auto const value = configuration.**member;
+    if (value >= entry.least && value <= entry.most) return {};
+    return base::error{std::string(entry.name) + " must be from " + std::to_string(entry.least) +
+                       " to " + std::to_string(entry.most)};
+}
+
+base::result<void> validate_listeners(config const& configuration) {
+    if (configuration.listen.empty()) return base::error{"listen names no address"};
+    for (auto const& text : configuration.listen) {
+        auto const address = parse_listen_address(text);
+        if (!address) return base::error{"listen: " + address.error().message};
+        if (auto const safe = validate_plain(*address, configuration); !safe) return safe;
+        if (address->proxy && address->scheme != listen_address::kind::unix_socket &&
+            configuration.trusted_proxies.empty())
+            return base::error{"listen: " + text +
+                               " would trust no PROXY header and close every connection; "
+                               "name the proxy in trusted_proxies"};
+    }
+    return {};
+}
+
+base::result<void> validate_management(config const& configuration) {
+    if (configuration.management.empty() || configuration.management == "off") return {};
+    auto const address = parse_listen_address("http://" + configuration.management);
+    if (address && !address->proxy) return {};
+    return base::error{"management: '" + configuration.management +
+                       "' is not HOST:PORT, such as 127.0.0.1:9464, nor off"};
+}
+
+}  // namespace
+
+std::span<setting const> setting_table() {
+    return table;
+}
+
+std::string to_toml(config const& configuration, setting const& entry) {
+    return std::visit(
+        [&](auto member) -> std::string {
+            auto const& value = configuration.*member;
+            using value_type = std::remove_cvref_t<decltype(value)>;
+            if constexpr (std::same_as<value_type, std::string>) return quoted(value);
+            if constexpr (std::same_as<value_type, bool>) return value ? "true" : "false";
+            if constexpr (std::same_as<value_type, std::uint64_t>) return std::to_string(value);
+            if constexpr (std::same_as<value_type, std::vector<std::string>>) {
+                std::string list;
+                for (auto const& element : value)
+                    list += (list.empty() ? "" : ", ") + quoted(element);
+                return "[" + list + "]";
+            }
+        },
+        entry.member);
+}
+
+base::result<void> validate(config const& configuration) {
+    for (auto const& entry : table)
+        if (auto const number = validate_number(configuration, entry); !number) return number;
+    for (auto const& text : configuration.trusted_proxies)
+        if (!model::cidr::parse(text))
+            return base::error{"trusted_proxies: '" + text +
+                               "' is not a network such as 10.0.0.0/8 or ::1"};
+    for (auto const& text : configuration.deprecated)
+        if (auto const route = api::parse_deprecation(text); !route)
+            return base::error{"deprecated: " + route.error().message};
+    if (configuration.tls_certificate.empty() != configuration.tls_key.empty())
+        return base::error{"tls.certificate and tls.key belong together; only one of them is set"};
+    auto const ttl = base::parse_duration(configuration.keys_default_ttl).value_or(0);
+    if (!configuration.keys_default_ttl.empty() &&
+        (ttl < base::limits::ttl_seconds_min || ttl > base::limits::ttl_seconds_max))
+        return base::error{"keys.default_ttl must be 60 seconds to 5 years, such as 90d"};
+    if (!auth::is_key_prefix(configuration.keys_prefix))
+        return base::error{"keys.prefix must be 4 characters of 0-9, A-Z, a-z"};
+    if (!configuration.base_url.empty() && !configuration.base_url.starts_with("https://") &&
+        !configuration.base_url.starts_with("http://"))
+        return base::error{"base_url must begin with https:// (or http://)"};
+    if (configuration.base_url.ends_with('/') ||
+        configuration.base_url.find_first_of(" \r\n\t<>\"") != std::string::npos)
+        return base::error{
+            "base_url must be an origin without a slash at its end, such as "
+            "https://api.example.com"};
+    if (auto const management = validate_management(configuration); !management) return management;
+    return validate_listeners(configuration);
+}
+
+api::settings interface_settings(config const& configuration) {
+    api::settings result;
+    result.base_url = configuration.base_url;
+    result.allow_query = configuration.auth_allow_query;
+    result.allow_body = configuration.auth_allow_body;
+    for (auto const& text : configuration.trusted_proxies)
+        result.trusted_proxies.push_back(*model::cidr::parse(text));
+    for (auto const& text : configuration.deprecated)
+        result.deprecations.push_back(api::parse_deprecation(text).value());
+    result.key_prefix = configuration.keys_prefix;
+    result.key_ttl_seconds = base::parse_duration(configuration.keys_default_ttl).value_or(0);
+    result.strict_transport_security = !configuration.tls_certificate.empty();
+    result.require_if_match = configuration.store_require_if_match;
+    result.body_bytes_max = configuration.http_body_bytes;
+    result.documents = api::make_documents(result);
+    return result;
+}
+
+http::size_limits parser_settings(config const& configuration) {
+    return {.request_line_bytes_max = configuration.http_request_line_bytes,
+            .header_bytes_max = configuration.http_header_bytes,
+            .body_bytes_max = configuration.http_body_bytes};
+}
+
+session::http2_options http2_options(config const& configuration) {
+    return {.enabled = configuration.http2,
+            .streams_max = static_cast<std::uint32_t>(configuration.http_streams),
+            .header_table_bytes = static_cast<std::uint32_t>(configuration.http_header_table_bytes),
+            .window_bytes = static_cast<std::uint32_t>(configuration.http_window_bytes)};
+}
+
+std::vector<listen_address> listen_addresses(config const& configuration) {
+    std::vector<listen_address> all;
+    for (auto const& text : configuration.listen) all.push_back(parse_listen_address(text).value());
+    return all;
+}
+
+base::result<void> validate_plain(listen_address const& address, config const& configuration) {
+    if (address.scheme != listen_address::kind::http || address.host.is_loopback() ||
+        !configuration.trusted_proxies.empty())
+        return {};
+    return base::error{
+        "listen: " + address.url() +
+        " would take API keys without TLS; use https://, a loopback address, or name in "
+        "trusted_proxies the proxy in front that speaks TLS"};
+}
+
+std::optional<listen_address> management_address(config const& configuration) {
+    if (configuration.management == "off") return std::nullopt;
+    auto const text = configuration.management.empty() ? std::string(management_default)
+                                                       : configuration.management;
+    return parse_listen_address("http://" + text).value();
+}
+
+unsigned worker_count(config const& configuration) {
+    return configuration.workers != 0 ? static_cast<unsigned>(configuration.workers)
+                                      : usable_cores();
+}
+
+std::string access_log_path(config const& configuration) {
+    if (configuration.access_log == "off") return "";
+    return configuration.access_log.empty() ? configuration.data + "/access.log"
+                                            : configuration.access_log;
+}
+
+}  // namespace latchkey::server

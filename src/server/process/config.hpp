@@ -1,0 +1,106 @@
+// The configuration: one flat structure of values (`config`), one table of their names
+// (`setting_table`). The file, the flags, `--help` and `latchkey config show` are all made from
+// that table, so none can lack a setting. Immutable once the service runs; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "api/settings.hpp"
+#include "base/result.hpp"
+#include "http/parser.hpp"
+#include "server/process/address.hpp"
+#include "session/context.hpp"
+
+namespace latchkey::server {
+
+struct config {
+    std::string file;  // where it was read from; empty: no file. Not a setting
+    std::string data;  // the command line sets the default: $XDG_STATE_HOME/latchkey
+    std::vector<std::string> listen = {"https://127.0.0.1:8443"};
+    std::uint64_t workers = 0;  // 0: one per core
+    std::string management;     // HOST:PORT, "off", or empty: management_default if it is free
+    std::string access_log;     // empty: access.log in the data directory
+    std::string base_url;
+    std::vector<std::string> trusted_proxies;
+    std::vector<std::string> deprecated;
+    std::uint64_t connections = 8192;
+    bool confined = true;
+    bool http2 = true;
+
+    std::string tls_certificate;
+    std::string tls_key;
+
+    bool auth_allow_query = true;
+    bool auth_allow_body = true;
+    std::uint64_t auth_failures_per_minute = 30;
+
+    std::string keys_prefix = "lkey";
+    std::string keys_default_ttl;  // empty: none
+
+    std::uint64_t events_retention_days = 30;
+
+    std::uint64_t http_request_line_bytes = base::limits::request_line_bytes_max;
+    std::uint64_t http_header_bytes = base::limits::header_bytes_max;
+    std::uint64_t http_body_bytes = base::limits::body_bytes_max;
+    std::uint64_t http_header_seconds = 10;
+    std::uint64_t http_body_seconds = 30;
+    std::uint64_t http_idle_seconds = 60;
+    std::uint64_t http_handshake_seconds = 10;
+    std::uint64_t http_send_seconds = 30;
+
+    std::uint64_t http_connections_per_address = 0;
+    std::uint64_t http_streams = 128;
+    std::uint64_t http_window_bytes = 512 * 1024;
+    std::uint64_t http_header_table_bytes = 4096;
+
+    std::uint64_t overload_requests_in_flight = base::limits::requests_in_flight_max;
+    std::uint64_t overload_queued_mib = base::limits::queued_bytes_max / base::limits::mib;
+
+    std::uint64_t store_map_mib = 65'536;
+    bool store_require_if_match = false;
+
+    std::uint64_t stop_drain_delay_seconds = 0;
+    std::uint64_t stop_grace_seconds = 30;
+};
+
+struct setting {
+    std::string_view name;  // as in the file: "auth.allow_query"
+    std::variant<std::string config::*, bool config::*, std::uint64_t config::*,
+                 std::vector<std::string> config::*>
+        member;
+    std::string_view help;
+    std::uint64_t least = 0;  // range of a number
+    std::uint64_t most = UINT64_MAX;
+    bool restart = false;  // changing it takes a restart
+};
+// Every setting of the configuration file, in the order in which they are printed.
+std::span<setting const> setting_table();
+
+// The value as TOML: `"text"`, `true`, `10`, `["a", "b"]`.
+std::string to_toml(config const& configuration, setting const& entry);
+
+// Checks everything that needs no file or socket: ranges, addresses, plain HTTP where it is not
+// allowed. The error names the setting.
+base::result<void> validate(config const& configuration);
+
+// Refuses a listener that would receive keys in clear text over a network: plain HTTP is for
+// loopback, Unix sockets and behind a trusted proxy.
+base::result<void> validate_plain(listen_address const& address, config const& configuration);
+
+// What the lower layers take from the configuration, which has passed `validate`.
+api::settings interface_settings(config const& configuration);
+http::size_limits parser_settings(config const& configuration);
+session::http2_options http2_options(config const& configuration);
+std::vector<listen_address> listen_addresses(config const& configuration);
+unsigned worker_count(config const& configuration);
+inline constexpr std::string_view management_default = "127.0.0.1:9464";
+std::optional<listen_address> management_address(config const& configuration);  // nullopt: off
+std::string access_log_path(config const& configuration);  // "-" standard output, "" off
+
+}  // namespace latchkey::server

@@ -1,0 +1,162 @@
+#include "server/process/listener.hpp"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "server/process/cores.hpp"
+
+namespace latchkey::server {
+namespace {
+
+constexpr int backlog = 4096;
+// How much the kernel buffers of our responses beyond the client's receive window.
+constexpr int kernel_bytes_max = 128 * 1024;
+
+// Accepted sockets inherit both options.
+void tune(int fd) {
+    int const enable = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &enable, sizeof enable);
+    // Otherwise the kernel buffers megabytes that no send deadline and no memory budget covers.
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kernel_bytes_max, sizeof kernel_bytes_max);
+}
+
+base::error cannot_listen(listen_address const& address, int number) {
+    auto failure = base::errno_error("cannot listen on " + address.url(), number);
+    if (number == EADDRINUSE)
+        failure.message += "; another program has it, choose another port or end that program";
+    if (number == EACCES) failure.message += "; ports below 1024 need CAP_NET_BIND_SERVICE";
+    return failure;
+}
+
+// A bound stream socket; on failure it is not open, and errno says why.
+base::descriptor bound_socket(listen_address const& address, bool shared) {
+    sockaddr_storage name;
+    auto const size = to_sockaddr(address, name);
+    base::descriptor socket(
+        ::socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket.is_open()) return socket;
+    int const fd = socket.get();
+    int const enable = 1;
+    if (name.ss_family != AF_UNIX) {
+        ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &enable, sizeof enable);
+        if (shared) ::setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &enable, sizeof enable);
+        tune(fd);
+    }
+    if (name.ss_family == AF_INET6)
+        ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &enable, sizeof enable);
+    if (::bind(fd, reinterpret_cast<sockaddr*>(&name), size) != 0) socket.close();
+    return socket;
+}
+
+// A socket file that refuses connections is left over from a process that died.
+bool is_abandoned(listen_address const& address) {
+    struct stat status{};
+    if (::lstat(address.path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
+    sockaddr_storage name;
+    auto const size = to_sockaddr(address, name);
+    base::descriptor const socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return socket.is_open() &&
+           ::connect(socket.get(), reinterpret_cast<sockaddr*>(&name), size) != 0 &&
+           errno == ECONNREFUSED;
+}
+
+}  // namespace
+
+base::result<listen_sockets> listen_sockets::open(listen_address address, unsigned workers) {
+    listen_sockets result;
+    result.address_ = std::move(address);
+    auto const status = result.address_.scheme == listen_address::kind::unix_socket
+                            ? result.open_unix()
+                            : result.open_tcp(workers);
+    if (!status) return status.error();
+    for (auto const& socket : result.sockets_)
+        if (::listen(socket.get(), backlog) != 0) return cannot_listen(result.address_, errno);
+    return result;
+}
+
+base::result<std::vector<listen_sockets>> listen_sockets::take(
+    listen_address const& address, std::span<passed_socket const> passed_in) {
+    std::vector<listen_sockets> all;
+    for (auto const& [fd, label] : passed_in) {
+        if (label != address.path) continue;
+        listen_sockets result;
+        result.passed_in_ = true;
+        result.sockets_.emplace_back(fd);
+        if (auto const status = result.inspect_passed_in(address); !status) return status.error();
+        all.push_back(std::move(result));
+    }
+    if (!all.empty()) return all;
+    std::string names;
+    for (auto const& each : passed_in) names += (names.empty() ? "" : ", ") + each.name;
+    return base::error{"no socket was passed in for " + address.url() +
+                       (names.empty() ? "; there are none at all (start the service through its "
+                                        "socket unit)"
+                                      : "; there are: " + names)};
+}
+
+base::result<void> listen_sockets::inspect_passed_in(listen_address const& address) {
+    int const fd = sockets_[0].get();
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
+        return base::error{"the socket passed in for " + address.url() +
+                           " does not listen (its unit needs ListenStream= and Accept=no)"};
+    address_ = address;
+    sockaddr_storage name{};
+    size = sizeof name;
+    ::getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size);
+    if (auto const host = from_sockaddr(name)) {
+        address_.scheme = address.tls() ? listen_address::kind::https : listen_address::kind::http;
+        address_.host = *host;
+        address_.port = port_of(name);
+        tune(fd);
+    }
+    return {};
+}
+
+base::result<void> listen_sockets::open_tcp(unsigned workers) {
+    auto trial = bound_socket(address_, false);
+    if (!trial.is_open()) return cannot_listen(address_, errno);
+    sockaddr_storage name{};
+    socklen_t size = sizeof name;
+    ::getsockname(trial.get(), reinterpret_cast<sockaddr*>(&name), &size);
+    address_.port = port_of(name);
+    trial.close();
+    for (unsigned i = 0; i < workers; ++i) {
+        auto socket = bound_socket(address_, true);
+        if (!socket.is_open()) return cannot_listen(address_, errno);
+        // Prefer connections whose packets arrive on the worker's core; ignored before Linux 6.2.
+        if (auto const core = core_of(i))
+            ::setsockopt(socket.get(), SOL_SOCKET, SO_INCOMING_CPU, &*core, sizeof *core);
+        sockets_.push_back(std::move(socket));
+    }
+    return {};
+}
+
+base::result<void> listen_sockets::open_unix() {
+    if (is_abandoned(address_)) ::unlink(address_.path.c_str());
+    auto socket = bound_socket(address_, false);
+    if (!socket.is_open()) return cannot_listen(address_, errno);
+    sockets_.push_back(std::move(socket));
+    ::chmod(address_.path.c_str(), 0660);
+    return {};
+}
+
+listen_sockets::listen_sockets(listen_sockets&& source) noexcept
+    : address_(std::move(source.address_)),
+      sockets_(std::exchange(source.sockets_, {})),
+      passed_in_(source.passed_in_) {}
+
+listen_sockets::~listen_sockets() {
+    bool const owned = !sockets_.empty();
+    sockets_.clear();  // closed before the file is gone
+    if (owned && address_.scheme == listen_address::kind::unix_socket)
+        ::unlink(address_.path.c_str());
+}
+
+}  // namespace latchkey::server

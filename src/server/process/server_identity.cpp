@@ -1,0 +1,41 @@
+#include "server/process/server_identity.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "tls/self_signed.hpp"
+
+namespace latchkey::server {
+
+base::result<std::shared_ptr<tls::identity const>> load_identity(config const& configuration) {
+    auto const addresses = listen_addresses(configuration);
+    bool const tls = std::any_of(addresses.begin(), addresses.end(),
+                                 [](auto const& each) { return each.tls(); });
+    if (!tls) return std::shared_ptr<tls::identity const>();
+    if (!configuration.tls_certificate.empty())
+        return tls::identity::load(configuration.tls_certificate, configuration.tls_key);
+    auto const folder = configuration.data + "/tls";
+    auto const certificate = folder + "/certificate.pem", key = folder + "/key.pem";
+    struct stat file{};
+    if (::stat(certificate.c_str(), &file) != 0) {
+        ::mkdir(folder.c_str(), 0700);
+        if (auto const status = tls::make_self_signed(certificate, key); !status)
+            return status.error();
+        base::log(
+            "created a self-signed certificate for localhost, 127.0.0.1 and ::1: " + certificate +
+            " (clients need it as their CA; configure tls.certificate and tls.key for a real "
+            "one)");
+    }
+    return tls::identity::load(certificate, key);
+}
+
+base::result<void> check_files(config const& configuration) {
+    if (configuration.tls_certificate.empty()) return {};
+    auto const loaded = tls::identity::load(configuration.tls_certificate, configuration.tls_key);
+    if (!loaded) return loaded.error();
+    return {};
+}
+
+}  // namespace latchkey::server

@@ -1,0 +1,19 @@
+// The certificate and key of the service: those of the configuration, or self-signed ones that are
+// created below the data directory at the first start. Main thread: reads files.
+#pragma once
+
+#include <memory>
+
+#include "base/result.hpp"
+#include "server/process/config.hpp"
+#include "tls/context.hpp"
+
+namespace latchkey::server {
+
+// null: no listener of the configuration speaks TLS.
+base::result<std::shared_ptr<tls::identity const>> load_identity(config const& configuration);
+
+// Checks that the certificate and the key that a configuration names can be loaded.
+base::result<void> check_files(config const& configuration);
+
+}  // namespace latchkey::server

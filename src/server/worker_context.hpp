@@ -1,0 +1,127 @@
+// What the parts of a worker work with: its thread's I/O, the time of the turn, its configuration,
+// quotas and queues. Parts (transport, connection, acceptor …) take this by reference and know
+// neither the worker nor each other's owner. Belongs to the worker's thread but for `post` and what
+// says otherwise.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "base/thread_checker.hpp"
+#include "server/common.hpp"
+#include "server/drain_state.hpp"
+#include "server/memory_budget.hpp"
+#include "server/net/anonymous_requests.hpp"
+#include "server/net/buffer_pool.hpp"
+#include "server/net/connection_table.hpp"
+#include "server/net/read_ahead.hpp"
+#include "server/net/turn_queues.hpp"
+#include "server/observe/metrics.hpp"
+#include "server/observe/request_recorder.hpp"
+#include "server/process/config_snapshot.hpp"
+#include "session/context.hpp"
+#include "tls/context.hpp"
+#include "uring/buffers.hpp"
+#include "uring/mailbox.hpp"
+#include "uring/ring.hpp"
+#include "uring/timers.hpp"
+
+namespace latchkey::server {
+
+class transport;
+
+// What only tests and benchmarks change.
+struct worker_options {
+    bool read_ahead = true;
+};
+
+class worker_context {
+  public:
+    static constexpr std::uint32_t receive_buffers = 1024;
+
+    worker_context(common& services, worker_config initial, worker_options options)
+        : shared(services),
+          configuration(std::move(initial)),
+          recorder(metrics, services.log),
+          ahead(options.read_ahead, metrics.prefetch_hints) {}
+    worker_context(worker_context const&) = delete;
+    worker_context& operator=(worker_context const&) = delete;
+
+    // Makes the I/O, on the thread that the context belongs to from then on.
+    base::result<void> open();
+    // Gives up ring and buffers; the mailbox stays, since other threads may still look at it.
+    void close();
+    // A reload: takes effect with the next request, and for TLS with the next connection.
+    void adopt(worker_config next);
+
+    uring::ring& ring() {
+        thread_.check();
+        return *ring_;
+    }
+    uring::buffers& buffers() {
+        thread_.check();
+        return *buffers_;
+    }
+    uring::timers& timers() {
+        thread_.check();
+        return *timers_;
+    }
+    uring::mailbox& mailbox() { return *mailbox_; }
+    config const& current_config() const { return configuration.rules->configuration; }
+    std::shared_ptr<tls::context> const& tls_context() const { return tls_; }
+    bool has_completions() const { return ring_->has_completions(); }
+    bool draining() const { return shared.draining.load(std::memory_order_relaxed); }
+    void check_thread() const { thread_.check(); }
+
+    // Calls `task` on the worker's thread, between two turns. Any thread, from `open` on.
+    void post(std::function<void()> task);
+
+    std::size_t unsent_bytes_max() const { return memory.unsent_bytes_max(connections.count()); }
+    // Requests in hand but those that wait for the body in which their key may be: they have a
+    // bound of their own.
+    std::size_t identified_requests() const {
+        return sessions.streams.in_use() - anonymous.count();
+    }
+    // One more request is to be refused.
+    bool overloaded() const {
+        return identified_requests() >= current_config().overload_requests_in_flight ||
+               memory.exceeded();
+    }
+    bool is_trusted_proxy(model::address const& address) const;
+    // Whether that client may have one more connection (address_counts); sets `counted` if it
+    // counts.
+    bool enter_address(std::optional<model::address> const& client,
+                       std::optional<model::address>& counted);
+
+    common& shared;
+    base::instant now;  // of the turn
+    worker_config configuration;
+    worker_metrics metrics;
+    memory_budget memory;
+    buffer_pool spare_buffers;
+    anonymous_requests anonymous;
+    session::context sessions;
+    connection_table<transport> connections;
+    turn_queues<transport> queues{receive_buffers};
+    request_recorder recorder;
+    read_ahead ahead;
+    drain_state drain;
+    bool accepting = true;
+    std::string plain_scratch;  // bytes that TLS has just decrypted
+
+  private:
+    void prepare_tls();
+
+    [[no_unique_address]] base::thread_checker thread_;
+    std::unique_ptr<uring::ring> ring_;
+    std::unique_ptr<uring::buffers> buffers_;
+    std::unique_ptr<uring::timers> timers_;
+    std::unique_ptr<uring::mailbox> mailbox_;
+    std::shared_ptr<tls::context> tls_;
+};
+
+}  // namespace latchkey::server

@@ -1,0 +1,49 @@
+// What the sessions of one worker share: its services, and memory that a request uses between two
+// suspensions only. Belongs to the worker's thread; outlives its sessions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "api/exchange.hpp"
+#include "http/parser.hpp"
+#include "http/section_cache.hpp"
+#include "http/write.hpp"
+#include "http2/hpack_decoder.hpp"
+#include "session/stream.hpp"
+
+namespace latchkey::session {
+
+struct http2_options {
+    bool enabled = true;                      // to clients without TLS
+    std::uint32_t streams_max = 128;          // at once, by connection
+    std::uint32_t header_table_bytes = 4096;  // of the client's encoder
+    std::uint32_t window_bytes = 512 * 1024;  // of a stream; a body of 1 MiB takes two round trips
+};
+
+// Immutable; a reload exchanges it whole.
+struct options {
+    http::size_limits parsing;
+    std::uint64_t header_seconds = 10;  // from the first byte of a head to its last
+    std::uint64_t body_seconds = 30;
+    std::uint64_t idle_seconds = 60;  // between two requests
+    std::uint64_t send_seconds = 30;  // without progress while a client has to take a response
+    http2_options http2;
+};
+
+struct context {
+    // Both are exchanged by a reload; a session changes over with its next request.
+    std::shared_ptr<options const> configuration;
+    api::request_services* services = nullptr;
+
+    http::section_cache sections;
+    http::date_line date;
+    http::request request;
+    http::response response;
+    stream_pool streams;
+    http2::header_text header_text{base::limits::header_bytes_max};
+    http2::table_mask mask;    // random
+    std::string header_block;  // of the response that is written
+};
+
+}  // namespace latchkey::session

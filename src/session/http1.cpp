@@ -1,0 +1,311 @@
+#include "session/http1.hpp"
+
+#include "base/bytes.hpp"
+#include "base/check.hpp"
+#include "base/limits.hpp"
+#include "base/time_units.hpp"
+
+namespace latchkey::session {
+namespace {
+
+using api::next_step;
+using base::after;
+using base::problem;
+using parse_progress = http::step::progress;
+using body_kind = http::framing::body_kind;
+namespace limits = base::limits;
+
+}  // namespace
+
+http1::http1(context& shared, api::peer const& client)
+    : context_(shared),
+      client_(client),
+      configuration_(shared.configuration),
+      parser_(configuration_->parsing, &shared.sections) {}
+
+step http1::advance(std::string_view input, wake_reason reason, server_state const& server) {
+    switch (phase_) {
+        case phase::head:
+            if (reason != wake_reason::bytes) return end_without_head(input, reason, server);
+            return read_head(input, server);
+        case phase::body_granted:
+            return start_body(input, server);
+        case phase::body_awaited:
+            phase_ = phase::body;
+            return {.action = action::read, .time = body_deadline_};
+        case phase::body:
+            if (reason == wake_reason::late)
+                return finish_body(problem::request_timeout, 0, server);
+            if (reason == wake_reason::end)
+                return finish_body(problem::malformed_request, 0, server);
+            return collect_body(input, server);
+        case phase::body_denied:
+            return finish_body(problem::overloaded, 0, server);
+        case phase::response:
+            return {.action = action::write};
+        case phase::skipping:
+            return skip_body(input, reason);
+        case phase::closing:
+            return {.action = action::close};
+        case phase::body_announced:
+        case phase::body_kept:
+        case phase::commit:
+        case phase::finished:
+            break;
+    }
+    base::check(false, "a session was advanced before it had what it asked for");
+    return close();
+}
+
+step http1::close() {
+    phase_ = phase::closing;
+    return {.action = action::close};
+}
+
+// ---- the head
+
+step http1::read_head(std::string_view input, server_state const& server) {
+    follow_configuration();
+    auto const head = parser_.read_head(input, context_.request, framing_);
+    if (head.state == parse_progress::complete) [[likely]]
+        return begin_request(input, head, server);
+    if (head.state == parse_progress::incomplete) return await_head(input.empty(), server);
+    return refuse_unparsed(input, head.problem, head.detail, server);
+}
+
+// A reload takes effect with the next request; the one in hand keeps what it began with.
+void http1::follow_configuration() {
+    if (configuration_ == context_.configuration) [[likely]]
+        return;
+    configuration_ = context_.configuration;
+    parser_.use(configuration_->parsing);
+    parser_.next();  // half a head is parsed again under the new limits, from its first byte
+}
+
+// An idle connection may wait for long; a head that has begun must be complete in time, however
+// slowly its bytes arrive. A connection that has never sent anything does not count as idle.
+step http1::await_head(bool idle, server_state const& server) {
+    step wait{.action = action::read, .idle = idle};
+    if (first_request_) {
+        wait.time = after(server.ready_since, configuration_->header_seconds);
+        return wait;
+    }
+    if (idle)
+        head_deadline_ = 0;
+    else if (head_deadline_ == 0)
+        head_deadline_ = after(server.now.mono, configuration_->header_seconds);
+    wait.time = idle ? after(server.now.mono, configuration_->idle_seconds) : head_deadline_;
+    return wait;
+}
+
+step http1::end_without_head(std::string_view input, wake_reason reason,
+                             server_state const& server) {
+    if (reason == wake_reason::end || input.empty()) return close();
+    return refuse_unparsed(input, problem::request_timeout, "", server);
+}
+
+step http1::refuse_unparsed(std::string_view input, problem problem, std::string_view detail,
+                            server_state const& server) {
+    stream_ = context_.streams.take();
+    // Even then a HEAD is answered without content (RFC 9110 §9.3.2).
+    bool const head = input.starts_with("HEAD ");
+    stream_->entry.begin(head ? "HEAD" : std::string_view(), {}, {}, server.now);
+    context_.response.clear();
+    api::refuse_unparsed(*context_.services, client_, problem, detail, context_.response,
+                         stream_->entry.request_id);
+    stream_->entry.refused_unparsed = true;
+    stream_->entry.protocol = protocol::http1_1;
+    framing_ = {};
+    framing_.keep_alive = false;
+    body_unread_ = false;
+    return follow(next_step::respond, 0);
+}
+
+step http1::begin_request(std::string_view input, http::step const& head,
+                          server_state const& server) {
+    head_deadline_ = 0;
+    first_request_ = false;
+    auto const& request = context_.request;
+    auto& response = context_.response;
+    stream_ = context_.streams.take();
+    stream_->entry.begin(request.method_text, request.path,
+                         request.find(http::field_name::user_agent).value_or(std::string_view()),
+                         server.now);
+    stream_->entry.bytes_in = head.consumed;
+    http_1_0_ = request.minor_version == 0;
+    stream_->entry.protocol = http_1_0_ ? protocol::http1_0 : protocol::http1_1;
+    response.clear();
+    auto& exchange = stream_->exchange;
+    bool const refused =
+        server.overloaded && exchange.turn_away(*context_.services, request, client_, response);
+    auto const next = refused ? next_step::respond
+                              : exchange.begin(*context_.services, request, framing_, client_,
+                                               server.now, response);
+    if (next == next_step::read_body) {
+        body_unread_ = false;
+        if (take_body_in_place(input, head.consumed))
+            return finish_body(problem::none,
+                               head.consumed + static_cast<std::size_t>(framing_.content_length),
+                               server);
+        return announce_body(head.consumed);
+    }
+    if (next == next_step::respond && server.over_budget) refuse_large_response();
+    body_unread_ = framing_.body != body_kind::none;
+    return follow(next, head.consumed);
+}
+
+// An overloaded worker still answers what needs no key, so that health checks succeed; but it has
+// no memory for documents.
+void http1::refuse_large_response() {
+    if (context_.response.body.size() <= limits::unbudgeted_bytes_max) return;
+    context_.response.clear();
+    stream_->exchange.refuse_and_close(problem::overloaded, context_.response);
+}
+
+step http1::follow(next_step next, std::size_t consumed) {
+    if (next == next_step::commit) {
+        stream_->entry.keep();
+        phase_ = phase::commit;
+        return {.action = action::commit, .consumed = consumed};
+    }
+    phase_ = phase::response;
+    return {.action = action::write, .consumed = consumed};
+}
+
+// ---- the body
+
+// A body that arrived whole with its head is read where it lies.
+bool http1::take_body_in_place(std::string_view input, std::size_t head_bytes) {
+    if (framing_.body != body_kind::sized) return false;
+    if (input.size() - head_bytes < framing_.content_length) return false;
+    auto const size = static_cast<std::size_t>(framing_.content_length);
+    if (size > stream_->exchange.body_bytes_max()) return false;
+    context_.request.body = input.substr(head_bytes, size);
+    stream_->entry.bytes_in += size;
+    return true;
+}
+
+// Keeps the request for when its body has arrived, so that the head is not parsed twice.
+step http1::announce_body(std::size_t head_bytes) {
+    stream_->entry.keep();
+    stream_->request_copy.keep(context_.request);
+    stream_->body.clear();
+    body_unread_ = true;
+    if (framing_.body == body_kind::sized &&
+        framing_.content_length > stream_->exchange.body_bytes_max()) {
+        context_.response.clear();
+        stream_->exchange.refuse_and_close(problem::body_too_large, context_.response);
+        return follow(next_step::respond, head_bytes);
+    }
+    phase_ = phase::body_announced;
+    return {.action = action::grant_body, .consumed = head_bytes};
+}
+
+void http1::grant() {
+    if (phase_ == phase::body_announced) body_unread_ = false;
+    phase_ = phase_ == phase::body_announced ? phase::body_granted : phase::body_awaited;
+}
+
+step http1::start_body(std::string_view input, server_state const& server) {
+    phase_ = phase::body;
+    body_deadline_ = after(server.now.mono, configuration_->body_seconds);
+    if (framing_.expect_continue && input.empty()) return {.action = action::write_interim};
+    return collect_body(input, server);
+}
+
+void http1::write_interim(std::string& output) {
+    output.append(http::continue_line);
+}
+
+// A chunked body is too long by the sizes of its chunks: the answer must not depend on how much of
+// it arrived at once.
+step http1::collect_body(std::string_view input, server_state const& server) {
+    auto& body = stream_->body;
+    auto const part = parser_.read_body(input, body, stream_->exchange.body_bytes_max());
+    stream_->entry.bytes_in += part.consumed;
+    held_bytes_ = stream_->request_copy.heap_bytes() + heap_bytes(body);
+    if (part.state != parse_progress::incomplete)
+        return finish_body(part.problem, part.consumed, server);
+    phase_ = phase::body_kept;
+    return {.action = action::grant_body, .consumed = part.consumed};
+}
+
+step http1::finish_body(problem problem, std::size_t consumed, server_state const& server) {
+    auto& response = context_.response;
+    auto& exchange = stream_->exchange;
+    response.clear();
+    if (problem != problem::none) {
+        exchange.refuse_and_close(problem, response);
+        return follow(next_step::respond, consumed);
+    }
+    auto& request = context_.request;
+    if (!stream_->request_copy.empty()) {
+        stream_->request_copy.restore(request);
+        request.body = stream_->body;
+    }
+    return follow(exchange.finish(*context_.services, request, server.now, response), consumed);
+}
+
+// The rest of a body that was answered without being read; it belongs to no request any more.
+step http1::skip_body(std::string_view input, wake_reason reason) {
+    if (reason != wake_reason::bytes) return close();
+    std::string dropped;
+    auto const part = parser_.read_body(input, dropped, limits::skipped_body_bytes_max);
+    base::wipe(dropped.data(), dropped.size());
+    if (part.state == parse_progress::refused) return close();
+    if (part.state == parse_progress::incomplete)
+        return {.action = action::read, .consumed = part.consumed, .time = body_deadline_};
+    phase_ = phase::head;
+    parser_.next();
+    return {.action = action::pause, .consumed = part.consumed, .time = resume_at_};
+}
+
+// A small body is skipped and the connection lives on. After `Expect` the client may send the body
+// or the next request, and the bytes do not tell which.
+bool http1::may_skip_body() const {
+    if (framing_.expect_continue || framing_.expect_unknown) return false;
+    return framing_.body == body_kind::chunked ||
+           framing_.content_length <= limits::skipped_body_bytes_max;
+}
+
+// ---- the response
+
+void http1::complete(store::outcome const& outcome) {
+    context_.response.clear();
+    stream_->exchange.answer(*context_.services, outcome, context_.response);
+    phase_ = phase::response;
+}
+
+finished_response http1::write(std::string& output, server_state const& server) {
+    auto& response = context_.response;
+    auto& entry = stream_->entry;
+    bool close = !framing_.keep_alive || server.draining || (body_unread_ && !may_skip_body());
+    close |= response.close && !body_unread_;
+    response.close = close;  // what the field says
+    auto const output_start = output.size();
+    http::write(response,
+                {.head = entry.method == "HEAD",
+                 .close = close,
+                 .keep_alive_1_0 = !close && framing_.keep_alive && http_1_0_},
+                context_.date.at(server.now.clock), output);
+    if (response.secret) base::wipe(response.body.data(), response.body.size());
+    entry.status = response.status;
+    entry.code = response.code;
+    entry.bytes_out = output.size() - output_start;
+    phase_ = close ? phase::closing : body_unread_ ? phase::skipping : phase::finished;
+    if (body_unread_) body_deadline_ = after(server.now.mono, configuration_->body_seconds);
+    return {*stream_, response.secret, response.status < 400 && stream_->exchange.let_in()};
+}
+
+step http1::finish_response() {
+    resume_at_ = stream_->exchange.resume_reading_at();
+    stream_.reset();
+    held_bytes_ = 0;
+    if (phase_ == phase::closing) return {.action = action::close};
+    if (phase_ == phase::skipping) return {.action = action::advance};
+    phase_ = phase::head;
+    parser_.next();
+    return {.action = action::pause, .time = resume_at_};
+}
+
+}  // namespace latchkey::session

@@ -1,0 +1,190 @@
+// The way of a request through an HTTP/2 session: from its header block over its body to the step
+// that announces its response or its commit.
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/limits.hpp"
+#include "base/time_units.hpp"
+#include "http2/request_head.hpp"
+#include "session/http2.hpp"
+#include "session/http2_stream.hpp"
+
+namespace latchkey::session {
+namespace {
+
+using api::next_step;
+using base::after;
+using base::problem;
+using h2::error_code;
+using block_result = h2::hpack_decoder::result;
+using verdict = h2::request_head::verdict;
+
+}  // namespace
+
+http2::next http2::begin_request(stream_id id, std::string_view block, bool ends_stream,
+                                 bool depends_on_itself, server_state const& server,
+                                 std::string& output) {
+    configuration_ = context_.configuration;
+    auto& request = context_.request;
+    http::framing framing;
+    h2::request_head head(configuration_->parsing, request, framing);
+    auto const result = decoder_.decode(block, context_.header_text,
+                                        [&](h2::header_field const& field) { head.add(field); });
+    if (result == block_result::malformed)
+        return fail(error_code::compression_error, "The header block cannot be decoded.", output);
+    note_opened(id);
+    // Beyond the last one that was named: the client asks elsewhere (§6.8).
+    if (drain_ == drain_phase::last_named) return {};
+    last_stream_ = id;
+    if (depends_on_itself) return reset(id, error_code::protocol_error, output);
+    auto const judged = head.finish(ends_stream, result == block_result::too_large);
+    if (judged == verdict::malformed) return reset(id, error_code::protocol_error, output);
+    if (streams_.size() >= announced_.streams_max)
+        return reset(id, error_code::refused_stream, output);
+    idle_since_ = now_;
+
+    auto& stream = take_stream(id);
+    auto& work = *stream.work;
+    stream.input_ended = ends_stream;
+    stream.head_only = request.method_text == "HEAD";
+    if (framing.body == http::framing::body_kind::sized) stream.length = framing.content_length;
+    stream.interim_due = framing.expect_continue;
+    stream.urgency = head.urgency().value_or(h2::priority{});
+    context_.response.clear();
+    if (judged == verdict::refused) {
+        work.entry.begin(stream.head_only ? "HEAD" : std::string_view(), {}, {}, server.now);
+        work.entry.bytes_in = block.size();
+        work.entry.refused_unparsed = true;
+        api::refuse_unparsed(*context_.services, client_, head.problem(), head.detail(),
+                             context_.response, work.entry.request_id);
+        return follow(next_step::respond, stream);
+    }
+    work.entry.begin(request.method_text, request.path,
+                     request.find(http::field_name::user_agent).value_or(std::string_view()),
+                     server.now);
+    work.entry.bytes_in = block.size();
+    auto& exchange = work.exchange;
+    bool const refused = server.overloaded && exchange.turn_away(*context_.services, request,
+                                                                 client_, context_.response);
+    auto const then = refused ? next_step::respond
+                              : exchange.begin(*context_.services, request, framing, client_,
+                                               server.now, context_.response);
+    if (then == next_step::read_body) return await_body();
+    bool const is_large = context_.response.body.size() > base::limits::unbudgeted_bytes_max;
+    if (then == next_step::respond && server.over_budget && is_large) {
+        context_.response.clear();
+        exchange.refuse_and_close(problem::overloaded, context_.response);
+    }
+    return follow(then, stream);
+}
+
+http2::next http2::follow(next_step then, open_stream& stream) {
+    current_ = stream.id;
+    if (then == next_step::commit) {
+        stream.work->entry.keep();
+        stream.state = stream_state::committing;
+        if (&stream == fresh_.get()) enter();
+        return step{.action = action::commit};
+    }
+    stream.state = stream_state::responding;
+    writing_ = &stream;
+    return step{.action = action::write};
+}
+
+// The head is kept until the body has arrived; other streams go on meanwhile.
+http2::next http2::await_body() {
+    auto& stream = *fresh_;
+    stream.work->entry.keep();
+    stream.work->request_copy.keep(context_.request);
+    stream.work->body.clear();
+    stream.deadline = after(now_, configuration_->body_seconds);
+    if (stream.length.value_or(0) > stream.work->exchange.body_bytes_max())
+        return refuse_body(stream, problem::body_too_large);
+    stream.state = stream_state::reading;
+    current_ = enter().id;
+    count_held();
+    return step{.action = action::grant_body};
+}
+
+http2::next http2::end_body(open_stream& stream, server_state const& server) {
+    auto& work = *stream.work;
+    work.request_copy.restore(context_.request);
+    context_.request.body = work.body;
+    context_.response.clear();
+    auto const then =
+        work.exchange.finish(*context_.services, context_.request, server.now, context_.response);
+    return follow(then, stream);
+}
+
+// Answered before its body was read to the end: the rest is dropped as it comes, and the stream is
+// reset behind the response (RFC 9113 §8.1).
+http2::next http2::refuse_body(open_stream& stream, problem problem) {
+    context_.response.clear();
+    stream.work->exchange.refuse_and_close(problem, context_.response);
+    return follow(next_step::respond, stream);
+}
+
+session::stream const& http2::stream() const {
+    auto const place = std::ranges::find(
+        streams_, current_, [](std::unique_ptr<open_stream> const& each) { return each->id; });
+    base::check(place != streams_.end(), "the stream of a step has left");
+    return *(*place)->work;
+}
+
+void http2::grant() {
+    granted_ = current_;
+}
+
+void http2::deny() {
+    denied_.push_back(current_);
+}
+
+void http2::give_up(stream_id id) {
+    denied_.push_back(id);
+}
+
+// A body that may go on gets its window back, for as much of it as was taken.
+void http2::settle_grant(std::string& output) {
+    auto* const stream = find(std::exchange(granted_, 0));
+    if (stream == nullptr || stream->reset || stream->state != stream_state::reading) return;
+    if (std::exchange(stream->first_grant, false)) {
+        if (std::exchange(stream->interim_due, false) && stream->received == 0) {
+            std::string block;
+            encoder_.begin_block(block);
+            encoder_.add_status(100, block);
+            h2::put_frame_head({static_cast<std::uint32_t>(block.size()), h2::frame_type::headers,
+                                h2::flag::end_headers, stream->id},
+                               output);
+            output.append(block);
+        }
+        return;
+    }
+    auto const whole = std::int64_t{announced_.window_bytes};
+    if (stream->receive_window >= whole / 2) return;
+    h2::put_window_update(stream->id, static_cast<std::uint32_t>(whole - stream->receive_window),
+                          output);
+    stream->receive_window = whole;
+}
+
+bool http2::is_reading(stream_id id) const {
+    return std::ranges::any_of(streams_, [id](std::unique_ptr<open_stream> const& each) {
+        return each->id == id && each->state == stream_state::reading;
+    });
+}
+
+store::command http2::take_command() {
+    return find(current_)->work->exchange.take_command();
+}
+
+void http2::complete(stream_id id, store::outcome const& outcome) {
+    auto* const stream = find(id);
+    base::check(stream != nullptr && stream->state == stream_state::committing,
+                "a commit of a stream that does not wait for one");
+    context_.response.clear();
+    stream->work->exchange.answer(*context_.services, outcome, context_.response);
+    stream->state = stream_state::responding;
+    current_ = id;
+    writing_ = stream;
+}
+
+}  // namespace latchkey::session

@@ -1,0 +1,212 @@
+// Responses of an HTTP/2 session: header blocks, and DATA as far as the windows of the stream and
+// of the connection allow (RFC 9113 §6.9), the most urgent stream first (RFC 9218 §10).
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/bytes.hpp"
+#include "session/http2.hpp"
+#include "session/http2_stream.hpp"
+
+namespace latchkey::session {
+namespace {
+
+using h2::frame_type;
+using h2::indexing;
+
+constexpr double tokens_per_response = 2;
+constexpr double tokens_per_frame = 1;
+
+// RFC 9110 §6.4.1.
+bool may_have_content(unsigned status) {
+    return status >= 200 && status != 204 && status != 304;
+}
+
+// Values that differ from response to response: only their name is worth a place in the table.
+bool differs_each_time(std::string_view name) {
+    constexpr std::array<std::string_view, 8> names{"x-request-id",   "etag",         "ratelimit",
+                                                    "location",       "retry-after",  "link",
+                                                    "content-length", "last-modified"};
+    return std::ranges::find(names, name) != names.end();
+}
+
+struct decimal {
+    explicit decimal(std::size_t number)
+        : size(static_cast<std::size_t>(
+              std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr -
+              digits.data())) {}
+    std::string_view text() const { return {digits.data(), size}; }
+
+    std::array<char, 20> digits;
+    std::size_t size;
+};
+
+}  // namespace
+
+finished_response http2::write(std::string& output, server_state const& server) {
+    now_ = server.now.mono;  // a commit may have taken a while
+    auto& stream = *writing_;
+    auto& response = context_.response;
+    auto& entry = stream.work->entry;
+    auto const size_before = output.size();
+    bool const has_content = may_have_content(response.status) && !stream.head_only;
+    auto const content = has_content ? std::string_view(response.body) : std::string_view();
+    if (!stream.reset) {
+        write_head(stream, response, content.empty(), server, output);
+        // Behind others that wait: they may be more urgent.
+        auto const room = most_urgent() == nullptr ? content.size() : 0;
+        auto const sent_bytes = write_data(stream, content, room, output);
+        if (sent_bytes < content.size())
+            stream.content.assign(content.substr(sent_bytes));
+        else
+            end_response(stream, output);
+        earn(tokens_per_response);
+    }
+    if (response.secret) base::wipe(response.body.data(), response.body.size());
+    entry.status = response.status;
+    entry.code = response.code;
+    entry.bytes_out = output.size() - size_before + stream.content.size();
+    return {*stream.work, response.secret, response.status < 400 && stream.work->exchange.let_in()};
+}
+
+step http2::finish_response() {
+    auto& stream = *std::exchange(writing_, nullptr);
+    auto const resume_at = stream.work->exchange.resume_reading_at();
+    stream.work.reset();
+    idle_since_ = now_;
+    if (stream.content.empty() || stream.reset) {
+        &stream == fresh_.get() ? stream.end() : leave(stream.id);
+    } else {
+        if (&stream == fresh_.get()) enter();
+        if (stalled_since_ == 0) stalled_since_ = now_;
+        pending_ = true;
+        count_held();
+    }
+    return {.action = action::pause, .time = resume_at};
+}
+
+// The client has all of the response, and may not have sent all of its request. A reset at once
+// makes some clients report an error instead of the response (curl 7.88), so the rest is dropped
+// first, as far as the stream's window goes.
+void http2::end_response(open_stream& stream, std::string& output) {
+    if (stream.input_ended) return;
+    if (dropped_.size() >= announced_.streams_max) end_dropped(dropped_.front().id, output);
+    dropped_.push_back({stream.id, stream.receive_window});
+    if (stream.receive_window < dropped_window_min()) end_dropped(stream.id, output);
+}
+
+void http2::write_head(open_stream& stream, http::response const& response, bool end,
+                       server_state const& server, std::string& output) {
+    auto& block = context_.header_block;
+    block.clear();
+    encoder_.begin_block(block);
+    encoder_.add_status(response.status, block);
+    auto const date = context_.date.at(server.now.clock);  // "Date: …" and CRLF
+    constexpr std::string_view date_name = "Date: ";
+    encoder_.add("date", date.substr(date_name.size(), date.size() - date_name.size() - 2),
+                 indexing::field, block);
+    if (may_have_content(response.status)) {
+        if (auto const type = http::media_type_of(response.content_type); !type.empty())
+            encoder_.add("content-type", type, indexing::field, block);
+        encoder_.add("content-length", decimal(response.body.size()).text(), indexing::name, block);
+    }
+    std::array<char, 64> lower;
+    for (auto rest = response.field_lines(); !rest.empty();) {
+        auto const colon = rest.find(": ");
+        auto const line_end = rest.find("\r\n", colon);
+        auto const value = rest.substr(colon + 2, line_end - colon - 2);
+        std::transform(
+            rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(colon), lower.begin(),
+            [](char byte) {
+                return static_cast<char>(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
+            });
+        std::string_view const name(lower.data(), colon);
+        encoder_.add(name, value, differs_each_time(name) ? indexing::name : indexing::field,
+                     block);
+        rest.remove_prefix(line_end + 2);
+    }
+    write_block(stream.id, end, output);
+}
+
+void http2::write_block(stream_id id, bool end, std::string& output) {
+    std::string_view rest = context_.header_block;
+    auto type = frame_type::headers;
+    do {
+        auto const part = rest.substr(0, h2::default_frame_bytes_max);
+        rest.remove_prefix(part.size());
+        std::uint8_t flags = rest.empty() ? h2::flag::end_headers : 0;
+        if (type == frame_type::headers && end) flags |= h2::flag::end_stream;
+        h2::put_frame_head({static_cast<std::uint32_t>(part.size()), type, flags, id}, output);
+        output.append(part);
+        type = frame_type::continuation;
+    } while (!rest.empty());
+}
+
+// How much of the content was written: what the windows, `bytes_max` and the frames allow.
+std::size_t http2::write_data(open_stream& stream, std::string_view content, std::size_t bytes_max,
+                              std::string& output) {
+    std::size_t bytes_written = 0;
+    while (bytes_written < content.size()) {
+        auto const window = std::min(send_window_, stream.send_window);
+        if (window <= 0 || bytes_written >= bytes_max) break;
+        auto const size =
+            std::min({content.size() - bytes_written, static_cast<std::size_t>(window),
+                      std::size_t{h2::default_frame_bytes_max}, bytes_max - bytes_written});
+        bool const last = bytes_written + size == content.size();
+        std::uint8_t const flags = last ? h2::flag::end_stream : 0;
+        h2::put_frame_head({static_cast<std::uint32_t>(size), frame_type::data, flags, stream.id},
+                           output);
+        output.append(content.substr(bytes_written, size));
+        bytes_written += size;
+        send_window_ -= static_cast<std::int64_t>(size);
+        stream.send_window -= static_cast<std::int64_t>(size);
+        stalled_since_ = 0;
+        earn(tokens_per_frame);
+    }
+    return bytes_written;
+}
+
+// Of the streams with content and a window. Those of one urgency are served one after the other, by
+// id; incremental ones take turns (RFC 9218 §10).
+http2_stream* http2::most_urgent() {
+    if (send_window_ <= 0) return nullptr;
+    open_stream* best = nullptr;
+    auto const comes_first = [this](open_stream const& left, open_stream const& right) {
+        if (left.urgency.urgency != right.urgency.urgency)
+            return left.urgency.urgency < right.urgency.urgency;
+        if (left.urgency.incremental != right.urgency.incremental) return !left.urgency.incremental;
+        if (!left.urgency.incremental) return left.id < right.id;
+        bool const left_waits = left.id > last_written_, right_waits = right.id > last_written_;
+        return left_waits != right_waits ? left_waits : left.id < right.id;
+    };
+    for (auto const& each : streams_) {
+        if (each->content.empty() || each->reset || each->send_window <= 0 || each->work) continue;
+        if (best == nullptr || comes_first(*each, *best)) best = each.get();
+    }
+    return best;
+}
+
+void http2::write_pending(std::string& output, std::size_t room, server_state const& server) {
+    now_ = server.now.mono;
+    while (room != 0) {
+        auto* const stream = most_urgent();
+        if (stream == nullptr) break;
+        auto const rest = std::string_view(stream->content).substr(stream->sent_bytes);
+        auto const size = std::min(room, std::size_t{h2::default_frame_bytes_max});
+        auto const bytes_written = write_data(*stream, rest, size, output);
+        stream->sent_bytes += bytes_written;
+        room -= bytes_written;
+        last_written_ = stream->id;
+        if (bytes_written < rest.size()) continue;
+        end_response(*stream, output);
+        leave(stream->id);
+    }
+    bool const waits = std::ranges::any_of(
+        streams_, [](std::unique_ptr<open_stream> const& each) { return !each->content.empty(); });
+    if (!waits)
+        stalled_since_ = 0;
+    else if (stalled_since_ == 0 && most_urgent() == nullptr)
+        stalled_since_ = now_;
+}
+
+}  // namespace latchkey::session

@@ -1,0 +1,75 @@
+// One stream of an HTTP/2 session (RFC 9113 §5.1), and the bounds of a connection. Private to
+// session/http2*.cpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "base/time_units.hpp"
+#include "http2/frame.hpp"
+#include "session/context.hpp"
+#include "session/stream.hpp"
+
+namespace latchkey::session {
+
+namespace h2 = ::latchkey::http2;
+
+// A header block may take as many CONTINUATION frames (CVE-2024-27316 and its kin).
+inline constexpr unsigned block_frames_max = 1 + 8;
+inline constexpr std::size_t remembered_resets = 256;
+// Token bucket for frames that make work without a request: a client that only asks never needs
+// them, one that reads large responses earns one for each DATA frame.
+inline constexpr double tokens_max = 400;
+inline constexpr double tokens_per_second = 40;
+
+inline constexpr std::string_view drain_ping = "drained?";
+inline constexpr base::mono_ns drain_wait = base::second;
+
+enum class stream_state : std::uint8_t {
+    reading,     // of its body
+    committing,  // its command is under way
+    responding,  // its response is being made, or waits for a window
+};
+
+struct http2_stream {
+    std::uint32_t id = 0;
+    stream_state state = stream_state::responding;
+    bool input_ended = false;
+    bool reset = false;        // by either side
+    bool head_only = false;    // HEAD: no content
+    bool interim_due = false;  // 100 Continue, once the body is granted
+    bool first_grant = true;
+    h2::priority urgency;
+    std::int64_t send_window = 0;
+    std::int64_t receive_window = 0;
+    std::uint64_t received = 0;
+    std::optional<std::uint64_t> length;  // what Content-Length said
+    base::mono_ns deadline = 0;           // of the body
+    // Of the request, which keeps it across a reload.
+    std::shared_ptr<options const> configuration;
+    stream_pool::handle work;
+    std::string content;  // of a response that could not be sent at once
+    std::size_t sent_bytes = 0;
+
+    void begin(std::uint32_t number, std::uint32_t send, std::uint32_t receive) {
+        *this = {};
+        id = number;
+        send_window = send;
+        receive_window = receive;
+    }
+    void end() {
+        work.reset();
+        configuration.reset();
+        base::wipe(content.data(), content.size());
+        std::string().swap(content);
+    }
+    std::size_t held_bytes() const {
+        auto const body = work ? work->request_copy.heap_bytes() + heap_bytes(work->body) : 0;
+        return body + heap_bytes(content);
+    }
+};
+
+}  // namespace latchkey::session

@@ -1,0 +1,49 @@
+// The seam between a protocol and a connection. A session (http1.hpp) is a protocol without I/O, as
+// nghttp2 and rustls are: it is given input, the time and the results of what it asked for, appends
+// to an output buffer, and says with a `step` what its connection has to do next. The connection
+// (server/net/connection.cpp) owns the socket, TLS, timers and commits, and knows nothing of HTTP.
+//
+// `read`, `write`, `write_interim`, `pause` and `close` are about the connection: there is one of
+// them at a time. `grant_body` and `commit` are about one stream, a request in hand. HTTP/1.1 has
+// one stream and cannot go on without the result; a session with several streams (HTTP/2) is
+// advanced again at once, gives out the steps of its other streams, and `read` once there is none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/clock.hpp"
+
+namespace latchkey::session {
+
+enum class action : std::uint8_t {
+    advance,        // nothing: call `advance` again
+    read,           // wait for more input, until `time` (0: no limit)
+    write,          // a response is ready: `write`, then `finish_response`
+    write_interim,  // a response of class 1xx is ready: `write_interim`
+    pause,          // between two requests: wait for room in the output, and until `time`
+    grant_body,     // decide whether the stream may keep (more of) a body: `grant` or `deny`
+    commit,         // commit `take_command()`, then `complete`
+    close,          // neither read nor write any more
+};
+
+struct step {
+    session::action action = session::action::advance;
+    bool idle = false;         // `read`: no part of a request has arrived
+    std::size_t consumed = 0;  // bytes at the front of the input that are done with
+    base::mono_ns time = 0;
+};
+
+// Why a wait for input ended.
+enum class wake_reason : std::uint8_t { bytes, end, late };
+
+// What a session is told with each call, since only the server knows it.
+struct server_state {
+    base::instant now;
+    base::mono_ns ready_since = 0;  // when the client could first have sent a request
+    bool overloaded = false;        // no further request is to be admitted
+    bool over_budget = false;       // no memory for bodies and large responses
+    bool draining = false;          // responses carry `Connection: close`
+};
+
+}  // namespace latchkey::session

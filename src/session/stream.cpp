@@ -1,0 +1,32 @@
+#include "session/stream.hpp"
+
+#include "base/bytes.hpp"
+
+namespace latchkey::session {
+namespace {
+
+constexpr std::size_t spare_streams_max = 256;
+constexpr std::size_t spare_text_bytes_max = 8 * 1024;  // per text of a pooled stream
+
+}  // namespace
+
+stream_pool::handle stream_pool::take() {
+    ++in_use_;
+    if (spare_.empty()) return handle(new stream, {this});
+    auto* const reused = spare_.back().release();
+    spare_.pop_back();
+    return handle(reused, {this});
+}
+
+void stream_pool::put(stream* done) {
+    std::unique_ptr<stream> owned(done);
+    --in_use_;
+    owned->request_copy.clear(spare_text_bytes_max);
+    auto& body = owned->body;
+    base::wipe(body.data(), body.size());
+    body.clear();
+    if (body.capacity() > spare_text_bytes_max) body.shrink_to_fit();
+    if (spare_.size() < spare_streams_max) spare_.push_back(std::move(owned));
+}
+
+}  // namespace latchkey::session

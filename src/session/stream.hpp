@@ -1,0 +1,57 @@
+// A request in hand and its pool. A stream holds everything of a request that must outlive a
+// suspension of its connection. HTTP/1.1 has one at a time. Not thread-safe: a pool and its streams
+// belong to one worker.
+//
+//     stream_pool::handle stream = pool.take();   // back in the pool when the handle goes
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/exchange.hpp"
+#include "http/kept_request.hpp"
+#include "session/log_entry.hpp"
+
+namespace latchkey::session {
+
+struct stream {
+    api::exchange exchange;
+    log_entry entry;
+    http::kept_request request_copy;  // where the body arrives later than the head
+    std::string body;
+};
+
+// Heap memory of a string.
+inline std::size_t heap_bytes(std::string const& text) {
+    static std::size_t const inline_bytes = std::string().capacity();
+    return text.capacity() > inline_bytes ? text.capacity() : 0;
+}
+
+// Object pool: capacities survive from request to request, so that a request in the steady state
+// allocates nothing. What clients sent is wiped, since it may have been a key.
+class stream_pool {
+  public:
+    struct give_back {
+        stream_pool* pool = nullptr;
+        void operator()(stream* done) const { pool->put(done); }
+    };
+    using handle = std::unique_ptr<stream, give_back>;
+
+    stream_pool() = default;
+    stream_pool(stream_pool const&) = delete;
+    stream_pool& operator=(stream_pool const&) = delete;
+
+    handle take();
+    // Streams that were taken and are not back.
+    std::size_t in_use() const { return in_use_; }
+
+  private:
+    void put(stream* done);
+
+    std::vector<std::unique_ptr<stream>> spare_;
+    std::size_t in_use_ = 0;
+};
+
+}  // namespace latchkey::session

@@ -1,0 +1,207 @@
+#include "store/admin/bulk_load.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/limits.hpp"
+#include "base/time_units.hpp"
+#include "store/admin/bulk_write.hpp"
+
+namespace latchkey::store {
+namespace {
+
+constexpr base::mono_ns hold_beside_server = 25 * base::millisecond;
+constexpr base::mono_ns hold_alone = base::second;
+constexpr std::size_t records_min = 64;
+constexpr std::size_t records_max = 50'000;
+constexpr std::size_t batch_bytes_max = 16 * base::limits::mib;
+// The most new pages per record, beside its own bytes: one for an entry of each index; the pages
+// above them are shared.
+constexpr std::uint64_t pages_per_user = 2, pages_per_post = 3;
+constexpr std::size_t removed_ids_per_step = 10'000;
+
+void put_state(transaction& transaction, std::uint64_t identity, load_state const& state) {
+    encode(state, transaction.scratch);
+    transaction.put(table::index, load_key(identity), transaction.scratch);
+}
+
+std::optional<load_state> get_state(transaction& transaction, std::uint64_t identity) {
+    auto const bytes = transaction.get(table::index, load_key(identity));
+    if (!bytes) return std::nullopt;
+    auto const state = decode_load_state(*bytes);
+    if (!state) transaction.fail(MDB_CORRUPTED);
+    return state;
+}
+
+// Removes a part of the moved ids; false: none is left.
+bool remove_moved_ids(transaction& transaction, std::uint64_t identity) {
+    auto const prefix = key_bytes{tag::load_moved}.add(identity);
+    auto const ids = transaction.ids_with_prefix(prefix, removed_ids_per_step);
+    for (auto const id : ids) transaction.erase(table::index, load_moved_key(identity, id));
+    return ids.size() == removed_ids_per_step;
+}
+
+// Reserves ids up to `highest`, or `count` of them, by moving the sequence; returns its last id.
+model::id reserve_ids(model::id& last, model::id highest, std::uint64_t count) {
+    highest = std::max(highest, last + static_cast<model::id>(count));
+    last = std::max(last, std::min(highest, load_id_max));
+    return last;
+}
+
+base::error write_error(int code) {
+    return lmdb_error("the store cannot be written", code);
+}
+
+base::error full_error() {
+    return base::error{
+        "the disk or the store's map is full (store.map_mib); with more room the same command "
+        "continues where this one ends"};
+}
+
+std::size_t text_bytes(model::user const& user) {
+    return user.name.size() + user.email.size();
+}
+std::size_t text_bytes(model::post const& post) {
+    return post.title.size() + post.body.size();
+}
+template <class Record>
+std::uint64_t text_bytes(std::span<Record> batch) {
+    std::uint64_t bytes = 0;
+    for (auto const& record : batch) bytes += text_bytes(record);
+    return bytes;
+}
+
+void advance(load_progress& progress, load_step const& step) {
+    progress.offset = step.offset;
+    progress.line = step.line;
+    progress.refused += step.refused;
+    progress.complete = step.complete;
+}
+
+}  // namespace
+
+base::result<bulk_load> bulk_load::begin(environment& store, options const& options) {
+    bulk_load load(store, options.identity);
+    for (;;) {
+        transaction transaction(store.native());
+        auto const earlier = get_state(transaction, options.identity);
+        if (earlier && !options.again) {
+            load.state_ = *earlier;
+            load.begun_before_ = true;
+            if (transaction.failure() != 0) return write_error(transaction.failure());
+            return load;
+        }
+        bool const more = earlier && remove_moved_ids(transaction, options.identity);
+        if (!more) {
+            auto& counters = transaction.counters();
+            auto& state = load.state_;
+            state.begun_at = transaction.now();
+            state.user_floor = counters.last_user;
+            state.user_kept =
+                reserve_ids(counters.last_user, options.highest_user, options.new_users);
+            state.post_floor = counters.last_post;
+            state.post_kept =
+                reserve_ids(counters.last_post, options.highest_post, options.new_posts);
+            put_state(transaction, options.identity, state);
+        }
+        if (int const code = transaction.commit(); code != 0) return write_error(code);
+        if (!more) return load;
+    }
+}
+
+bool bulk_load::is_full(std::size_t records, std::size_t bytes) const {
+    // A store with a small map is filled in small steps, since room for a whole step is kept free.
+    auto const records_by_map = store_->native().map_bytes / (128 * base::limits::kib);
+    auto const limit = std::clamp<std::size_t>(records_by_map, records_min, records_max);
+    return records >= std::min(batch_records_, limit) || bytes >= batch_bytes_max;
+}
+
+base::result<std::vector<load_refusal>> bulk_load::commit_step(
+    std::uint64_t growth_bytes, base::function_ref<void(load_context const&)> write_batch) {
+    pause_beside_server();
+    transaction transaction(store_->native());
+    auto const locked_at = base::read_clocks().mono;
+    auto const current = get_state(transaction, identity_);
+    if (transaction.failure() != 0) return write_error(transaction.failure());
+    if (!current || current->users.offset != state_.users.offset ||
+        current->posts.offset != state_.posts.offset || current->finished_at != 0)
+        return base::error{"another process loads the same files at this moment; this one ends"};
+    if (!transaction.capacity(growth_bytes).grow) return full_error();
+    transaction.allow_growth();
+    std::vector<load_refusal> refusals;
+    auto state = state_;
+    write_batch(load_context{transaction, identity_, state, refusals});
+    put_state(transaction, identity_, state);
+    int const code = transaction.commit();
+    if (code == MDB_MAP_FULL) return full_error();
+    if (code != 0) return write_error(code);
+    state_ = state;
+    released_at_ = base::read_clocks().mono;
+    hold_time_ = released_at_ - locked_at;
+    return refusals;
+}
+
+base::result<std::vector<load_refusal>> bulk_load::add(std::span<model::user> batch,
+                                                       load_step const& step) {
+    users_in_order const users(batch);
+    auto const page_bytes = batch.size() * pages_per_user * store_->native().page_bytes;
+    auto const write = [&](load_context const& context) {
+        for (auto const id : step.refused_users) note_refused_user(context, id);
+        write_users(context, users);
+        advance(context.state.users, step);
+    };
+    auto refusals = commit_step(2 * text_bytes(batch) + page_bytes, write);
+    if (refusals) adapt_batch_size(batch.size(), hold_time_);
+    return refusals;
+}
+
+base::result<std::vector<load_refusal>> bulk_load::add(std::span<model::post> batch,
+                                                       load_step const& step) {
+    posts_in_order const posts(batch);
+    auto const page_bytes = batch.size() * pages_per_post * store_->native().page_bytes;
+    auto const write = [&](load_context const& context) {
+        write_posts(context, posts);
+        advance(context.state.posts, step);
+    };
+    auto refusals = commit_step(2 * text_bytes(batch) + page_bytes, write);
+    if (refusals) adapt_batch_size(batch.size(), hold_time_);
+    return refusals;
+}
+
+base::result<void> bulk_load::finish() {
+    for (bool more = true; more && state_.finished_at == 0;) {
+        pause_beside_server();
+        transaction transaction(store_->native());
+        more = remove_moved_ids(transaction, identity_);
+        auto state = state_;
+        if (!more) state.finished_at = transaction.now();
+        put_state(transaction, identity_, state);
+        if (int const code = transaction.commit(); code != 0) return write_error(code);
+        state_ = state;
+    }
+    return {};
+}
+
+// The write lock is not fair: a process that asks again at once gets it again. So beside a server
+// the load pauses, which lets the writer's next group through.
+void bulk_load::pause_beside_server() {
+    beside_server_ = store_->has_server();
+    if (!beside_server_) return;
+    auto const elapsed = base::read_clocks().mono - released_at_;
+    auto const pause = std::clamp(hold_time_ / 4, base::millisecond, hold_beside_server);
+    if (elapsed < pause) ::usleep(static_cast<useconds_t>((pause - elapsed) / base::microsecond));
+}
+
+// Doubling and halving towards the target time: larger transactions cost less per record, smaller
+// ones let other writers through.
+void bulk_load::adapt_batch_size(std::size_t records, base::mono_ns hold_time) {
+    auto const target = beside_server_ ? hold_beside_server : hold_alone;
+    if (hold_time > target)
+        batch_records_ = batch_records_ / 2;
+    else if (hold_time < target / 2 && records >= batch_records_)
+        batch_records_ = batch_records_ * 2;
+    batch_records_ = std::clamp(batch_records_, records_min, records_max);
+}
+
+}  // namespace latchkey::store

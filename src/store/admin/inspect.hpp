@@ -1,0 +1,32 @@
+// Checks a store that may be damaged in a child process: LMDB maps the file, so reading one that
+// was truncated or overwritten can end the process. For `latchkey check` and for restores.
+//
+// Call it while this process has one thread and has not opened the directory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace latchkey::store {
+
+struct inspection_report {
+    std::uint64_t users = 0, posts = 0, keys = 0, audit_entries = 0;
+    std::vector<std::string> wrong;  // the sentences of verify() and verify_audit()
+    std::string time_ahead;          // the warning when its time is too far ahead of the clock
+};
+
+// The remedy for a damaged store.
+inline constexpr std::string_view advice_on_damage =
+    "stop the service, keep a copy of store.mdb, and put the last backup in its place (latchkey "
+    "restore FILE --force); without one, latchkey export takes out the users and posts that can be "
+    "read and latchkey import puts them into a new data directory. Look for a failing disk or "
+    "memory.";
+
+// An error: the store could not be opened, or reading it ended the child process.
+base::result<inspection_report> inspect(std::string const& directory);
+
+}  // namespace latchkey::store

@@ -1,0 +1,88 @@
+#include "store/admin/verify.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "store/admin/consistency_check.hpp"
+#include "store/admin/verify_pages.hpp"
+#include "store/engine/read_version.hpp"
+
+namespace latchkey::store {
+namespace {
+
+// A read transaction, aborted by the destructor.
+class read_transaction {
+  public:
+    explicit read_transaction(MDB_env* env) {
+        base::check(begin_read(env, &txn_) == 0, "a snapshot that cannot begin");
+    }
+    ~read_transaction() { ::mdb_txn_abort(txn_); }
+    read_transaction(read_transaction const&) = delete;
+    read_transaction& operator=(read_transaction const&) = delete;
+    MDB_txn* get() const { return txn_; }
+
+  private:
+    MDB_txn* txn_ = nullptr;
+};
+
+void check_unknown_tags(consistency_check& check) {
+    static constexpr tag known_tags[] = {
+        tag::schema,       tag::counters,       tag::email,
+        tag::post_by_user, tag::post_by_status, tag::post_by_user_status,
+        tag::tally,        tag::purge,          tag::key,
+        tag::key_digest,   tag::key_change,     tag::key_use,
+        tag::key_admin,    tag::key_list,       tag::key_list_count,
+        tag::key_start,    tag::audit_head,     tag::audit_by_project,
+        tag::audit_count,  tag::event_head,     tag::event_by_source,
+        tag::event_mark,   tag::event_secret,   tag::event_count,
+        tag::key_usage,    tag::kept_outcome,   tag::kept_until,
+        tag::load,         tag::load_moved,     tag::age_time};
+    std::uint64_t unknown = 0;
+    check.walk(table::index, {}, [&](std::string_view key, std::string_view) {
+        if (key.empty() ||
+            std::ranges::find(known_tags, static_cast<tag>(key[0])) == std::end(known_tags))
+            ++unknown;
+    });
+    check.compare("entries of unknown kinds", 0, unknown);
+}
+
+// Records against indexes and counts, in both directions.
+void check_relations(consistency_check& check) {
+    auto const bytes = check.get(table::index, key_bytes{tag::counters});
+    auto const counters = bytes ? decode_counters(*bytes) : std::nullopt;
+    if (!counters) return check.report("the record of counts and sequences cannot be read");
+    check.counters = *counters;
+    verify_users(check);
+    verify_posts(check);
+    verify_keys(check);
+    verify_key_lists(check);
+    verify_audit_index(check);
+    verify_kept_outcomes(check);
+    verify_usage(check);
+    verify_events(check);
+    verify_loads(check);
+    check_unknown_tags(check);
+}
+
+}  // namespace
+
+std::vector<std::string> verify(environment& store) {
+    read_transaction const txn(store.native().env);
+    findings report;
+    if (verify_pages(store.native(), txn.get(), report)) {
+        consistency_check check(store.native(), txn.get(), report);
+        check_relations(check);
+    } else {
+        report.add("indexes and counts were not compared with the records, which takes every page");
+    }
+    return report.sentences();
+}
+
+std::vector<std::string> verify_checksums(environment& store) {
+    read_transaction const txn(store.native().env);
+    findings report;
+    verify_pages(store.native(), txn.get(), report);
+    return report.sentences();
+}
+
+}  // namespace latchkey::store

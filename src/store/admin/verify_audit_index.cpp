@@ -1,0 +1,42 @@
+// The index of the audit log by project (entries about sources: an empty project) and its counts.
+// The chain of hashes is checked by verify_audit.
+#include <map>
+
+#include "store/admin/consistency_check.hpp"
+
+namespace latchkey::store {
+
+void verify_audit_index(consistency_check& check) {
+    std::map<std::string, std::uint64_t, std::less<>> counts;
+    std::uint64_t entries = 0, indexed = 0;
+    check.walk(table::audit, {}, [&](std::string_view key, std::string_view content) {
+        auto const id = read_id(key);
+        auto const entry = id ? decode_audit(*id, content) : std::nullopt;
+        if (!entry)
+            return check.report(name("entry", id.value_or(0)) + " of the audit log cannot be read");
+        ++entries;
+        ++counts[entry->project];
+        if (!check.has(table::index, audit_of_project(entry->project).add(*id)))
+            check.report(name("entry", *id) +
+                         " of the audit log is missing in the index of its project");
+    });
+    check.walk(table::index, key_bytes{tag::audit_by_project}, [&](std::string_view key, auto) {
+        ++indexed;
+        auto const end = key.find('\0');
+        auto const id = end == key.npos ? std::nullopt : read_id(key.substr(end + 1));
+        auto const entry = check.audit(id);
+        if (!entry || entry->project != key.substr(0, end))
+            check.report(name("entry", id.value_or(0)) +
+                         " of the audit log is in the index of a project that it is not of");
+    });
+    check.compare("entries of the audit log by project", indexed, entries);
+    for (auto const& [project, count] : counts)
+        check.compare("entries of the audit log of a project",
+                      check.number(audit_count_key(project)).value_or(0), count);
+    check.walk(table::index, key_bytes{tag::audit_count}, [&](std::string_view project, auto) {
+        if (counts.find(project) == counts.end())
+            check.report("entries of the audit log of a project are counted, and there are none");
+    });
+}
+
+}  // namespace latchkey::store

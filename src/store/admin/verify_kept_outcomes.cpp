@@ -1,0 +1,67 @@
+// Outcomes under Idempotency-Keys with the times at which they expire, and the state of bulk loads.
+#include "store/admin/bulk_load_state.hpp"
+#include "store/admin/consistency_check.hpp"
+#include "store/records/kept_outcome.hpp"
+
+namespace latchkey::store {
+namespace {
+
+void check_outcomes(consistency_check& check) {
+    auto const visit = [&](std::string_view key, std::string_view content) {
+        base::reader input(key);
+        auto const lineage = input.integer<model::id>();
+        auto const outcome = decode_kept_outcome(content);
+        if (!outcome)
+            return check.report("an outcome under an Idempotency-Key of " + name("key", lineage) +
+                                " cannot be read");
+        if (input.rest().size() != sizeof(model::digest) ||
+            !check.has(table::index, key_key(lineage)))
+            check.report("an outcome under an Idempotency-Key is of no key");
+        if (!check.has(table::index, kept_until_key(outcome->expires_at, key)))
+            check.report("an outcome under an Idempotency-Key of " + name("key", lineage) +
+                         " would be kept for ever");
+    };
+    check.walk(table::index, key_bytes{tag::kept_outcome}, visit);
+}
+
+void check_outcome_expiries(consistency_check& check) {
+    std::uint64_t expiries = 0;
+    check.walk(table::index, key_bytes{tag::kept_until}, [&](std::string_view key, auto) {
+        ++expiries;
+        base::reader input(key);
+        auto const expiry = input.integer<base::wall_ms>();
+        auto const bytes = check.get(table::index, key_bytes{tag::kept_outcome}.add(input.rest()));
+        auto const outcome = bytes ? decode_kept_outcome(*bytes) : std::nullopt;
+        if (!outcome || outcome->expires_at != expiry)
+            check.report("the end of an outcome under an Idempotency-Key is of none that is there");
+    });
+    check.compare("outcomes under Idempotency-Keys", expiries, check.count(tag::kept_outcome));
+}
+
+}  // namespace
+
+void verify_kept_outcomes(consistency_check& check) {
+    check_outcomes(check);
+    check_outcome_expiries(check);
+}
+
+void verify_loads(consistency_check& check) {
+    check.walk(table::index, key_bytes{tag::load},
+               [&](std::string_view key, std::string_view content) {
+                   if (key.size() != sizeof(std::uint64_t) || !decode_load_state(content))
+                       check.report("the state of a bulk load cannot be read");
+               });
+    check.walk(table::index, key_bytes{tag::load_moved},
+               [&](std::string_view key, std::string_view content) {
+                   base::reader input(key);
+                   auto const load = input.integer<std::uint64_t>();
+                   auto const source_id = input.integer<model::id>();
+                   auto const id = read_id(content);
+                   if (!input.done() || source_id < 1 || !id || *id > check.counters.last_user)
+                       return check.report("an id that a bulk load assigned is of another form");
+                   if (!check.has(table::index, load_key(load)))
+                       check.report("an id that a bulk load assigned is of no load");
+               });
+}
+
+}  // namespace latchkey::store

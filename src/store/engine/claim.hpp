@@ -1,0 +1,22 @@
+// The claim of a server, or of a restore, on a data directory: a lock (flock) on its `server.lock`.
+// Private to the store.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+
+namespace latchkey::store {
+
+enum class claimant : std::uint8_t { server, restore };
+
+// Returns the descriptor that holds the claim until it is closed. The error names the process that
+// has it, and what that does.
+base::result<base::descriptor> claim_directory(std::string const& directory,
+                                               claimant claimant = claimant::server);
+
+bool is_claimed(std::string const& directory);
+
+}  // namespace latchkey::store

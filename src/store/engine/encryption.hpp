@@ -1,0 +1,22 @@
+// Secrets at rest: AES-256-GCM (NIST SP 800-38D) under a key derived from the master key. The name
+// of the owner is additional data, so that no secret can be swapped for another's. The result is a
+// random nonce (12), the ciphertext and the tag (16). Private to the store.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/secret.hpp"
+#include "store/engine/environment_state.hpp"
+
+namespace latchkey::store {
+
+// The store must have its master key.
+std::string encrypt(environment_state const& store, base::secret const& plain,
+                    std::string_view owner);
+// nullopt: encrypted under another master key, for another owner, or damaged.
+std::optional<base::secret> decrypt(environment_state const& store, std::string_view ciphertext,
+                                    std::string_view owner);
+
+}  // namespace latchkey::store

@@ -1,0 +1,100 @@
+#include "store/engine/layout.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.hpp"
+
+namespace latchkey::store {
+namespace {
+
+// A process that keeps running after an upgrade of the schema finds counters of an unknown version
+// and writes nothing.
+constexpr auto counters_version = static_cast<std::uint8_t>(schema_version);
+
+}  // namespace
+
+key_bytes& key_bytes::add(std::string_view text) {
+    base::check(text.size() <= bytes_.size() - size_, "a key of the store beyond its bound");
+    size_ += text.copy(bytes_.data() + size_, text.size());
+    return *this;
+}
+
+key_bytes key_list_key(tag tag, key_list const& list) {
+    auto const environment =
+        list.environment ? static_cast<std::uint8_t>(*list.environment) : std::uint8_t{0xff};
+    return key_bytes{tag}.add(list.project).add(std::uint8_t{0}).add(environment);
+}
+
+std::string_view id_value(model::id id, std::array<char, 8>& buffer) {
+    base::put(buffer.data(), id);
+    return {buffer.data(), buffer.size()};
+}
+
+std::optional<model::id> read_id(std::string_view value) {
+    if (value.size() != sizeof(model::id)) return std::nullopt;
+    return base::get<model::id>(value.data());
+}
+
+void encode(key_change const& entry, std::string& output) {
+    output.clear();
+    base::append(output, entry.epoch);
+    output.append(reinterpret_cast<char const*>(entry.digest.data()), entry.digest.size());
+}
+
+std::optional<key_change> decode_key_change(std::string_view bytes) {
+    base::reader reader(bytes);
+    key_change entry;
+    entry.epoch = reader.integer<std::uint64_t>();
+    std::ranges::copy(reader.bytes(entry.digest.size()), entry.digest.begin());
+    if (!reader.done()) return std::nullopt;
+    return entry;
+}
+
+std::uint64_t sum_of(tally const& numbers) {
+    return std::accumulate(numbers.begin(), numbers.end(), std::uint64_t{0});
+}
+
+void encode(tally const& numbers, std::string& output) {
+    output.clear();
+    for (auto const number : numbers) base::append(output, number);
+}
+
+std::optional<tally> decode_tally(std::string_view bytes) {
+    base::reader reader(bytes);
+    tally numbers{};
+    for (auto& number : numbers) number = reader.integer<std::uint64_t>();
+    if (!reader.done()) return std::nullopt;
+    return numbers;
+}
+
+void encode(counters const& counters, std::string& output) {
+    output.clear();
+    base::append(output, counters_version);
+    base::append(output, counters.written_at);
+    for (auto const id : {counters.last_user, counters.last_post, counters.last_key})
+        base::append(output, id);
+    base::append(output, counters.users);
+    for (auto const number : counters.posts) base::append(output, number);
+    for (auto const number :
+         {counters.keys, counters.imported_keys, counters.key_epoch, counters.purges})
+        base::append(output, number);
+}
+
+std::optional<counters> decode_counters(std::string_view bytes) {
+    base::reader reader(bytes);
+    if (reader.integer<std::uint8_t>() != counters_version) return std::nullopt;
+    counters counters;
+    counters.written_at = reader.integer<base::wall_ms>();
+    for (auto* const id : {&counters.last_user, &counters.last_post, &counters.last_key})
+        *id = reader.integer<model::id>();
+    counters.users = reader.integer<std::uint64_t>();
+    for (auto& number : counters.posts) number = reader.integer<std::uint64_t>();
+    for (auto* const number :
+         {&counters.keys, &counters.imported_keys, &counters.key_epoch, &counters.purges})
+        *number = reader.integer<std::uint64_t>();
+    if (!reader.done()) return std::nullopt;
+    return counters;
+}
+
+}  // namespace latchkey::store

@@ -1,0 +1,77 @@
+#include "store/engine/master_key.hpp"
+
+#include <fcntl.h>
+#include <openssl/digest.h>
+#include <openssl/hkdf.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "base/check.hpp"
+#include "base/descriptor.hpp"
+
+namespace latchkey::store {
+namespace {
+
+using secret = std::array<char, 32>;
+
+// Written to a temporary file and renamed, so that a crash leaves no short key behind.
+base::result<secret> create_key_file(std::string const& directory) {
+    secret key;
+    if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
+        return base::errno_error("cannot get random bytes", errno);
+    auto const path = directory + "/master.key";
+    auto const temporary = path + ".new";
+    auto file = base::open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!file.is_open()) return base::errno_error("cannot make " + temporary, errno);
+    auto const size = ::write(file.get(), key.data(), key.size());
+    if (size != static_cast<ssize_t>(key.size()) || ::fsync(file.get()) != 0)
+        return base::errno_error("cannot write " + temporary, errno);
+    file.close();
+    if (::rename(temporary.c_str(), path.c_str()) != 0)
+        return base::errno_error("cannot make " + path, errno);
+    if (auto const synced = sync_directory(directory); !synced) return synced.error();
+    return key;
+}
+
+}  // namespace
+
+base::result<std::optional<secret>> load_master_key(std::string const& directory, bool read_only) {
+    auto const path = directory + "/master.key";
+    auto const file = base::open_file(path, O_RDONLY);
+    if (!file.is_open() && errno == ENOENT) {
+        if (read_only) return std::optional<secret>();
+        auto const key = create_key_file(directory);
+        if (!key) return key.error();
+        return std::optional<secret>(*key);
+    }
+    if (!file.is_open()) return base::errno_error("cannot open " + path, errno);
+    secret key;
+    char excess;
+    bool const whole =
+        ::read(file.get(), key.data(), key.size()) == static_cast<ssize_t>(key.size()) &&
+        ::read(file.get(), &excess, 1) == 0;
+    if (!whole) return base::error{path + " is damaged: it must be exactly 32 bytes"};
+    return std::optional<secret>(key);
+}
+
+std::array<char, 32> derive(std::string_view master_key, std::string_view label) {
+    secret key;
+    auto const bytes = [](auto* data) { return reinterpret_cast<std::uint8_t const*>(data); };
+    base::check(::HKDF(reinterpret_cast<std::uint8_t*>(key.data()), key.size(), ::EVP_sha256(),
+                       bytes(master_key.data()), master_key.size(), nullptr, 0, bytes(label.data()),
+                       label.size()) == 1,
+                "a key that cannot be derived");
+    return key;
+}
+
+base::result<void> sync_directory(std::string const& directory) {
+    auto const file = base::open_file(directory, O_RDONLY | O_DIRECTORY);
+    if (!file.is_open()) return base::errno_error("cannot open " + directory, errno);
+    if (::fsync(file.get()) != 0) return base::errno_error("cannot sync " + directory, errno);
+    return {};
+}
+
+}  // namespace latchkey::store

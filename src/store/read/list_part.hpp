@@ -1,0 +1,69 @@
+// Emits a part of a list, whichever index serves it. `skip` starts from the nearer end, so the last
+// page costs as much as the first. Private to the store.
+#pragma once
+
+#include "store/read/id_walk.hpp"
+#include "store/snapshot.hpp"
+
+namespace latchkey::store {
+
+// `Walk` is an id_walk or has its interface. `Includes` tells whether the walk's current element
+// belongs to the list; `Emit` emits it and tells whether that succeeded.
+template <class Walk, class Includes, class Emit>
+class list_part {
+  public:
+    list_part(Walk& walk, range const& part, std::uint64_t total, Includes includes,
+              Emit emit_element)
+        : walk_(walk), part_(part), total_(total), includes_(includes), emit_(emit_element) {}
+
+    list_result emit() {
+        list_result result{.total = total_};
+        if (total_ == 0) return result;
+        bool valid = begin();
+        for (std::uint32_t count = 0; valid && count < part_.limit; valid = step(true))
+            if (emit_()) {
+                ++count;
+                result.last = walk_.id();
+            }
+        result.has_more = valid;
+        return result;
+    }
+
+  private:
+    // Moves to the first element of the part.
+    bool begin() {
+        if (part_.after_id == 0 && part_.skip >= total_) return false;
+        if (part_.after_id == 0 && part_.skip > total_ / 2) {
+            auto back = total_ - 1 - part_.skip;
+            bool valid = skip_excluded(end(false), false);
+            for (; valid && back != 0; --back) valid = step(false);
+            return valid;
+        }
+        bool valid =
+            skip_excluded(part_.after_id == 0 ? end(true) : seek_after(part_.after_id), true);
+        for (auto skip = part_.skip; valid && skip != 0; --skip) valid = step(true);
+        return valid;
+    }
+
+    // Moves to the list's first or last element, in the requested order.
+    bool end(bool front) { return front != part_.descending ? walk_.first() : walk_.last(); }
+    bool seek_after(model::id id) {
+        return part_.descending ? walk_.below(id) : walk_.at_or_above(id + 1);
+    }
+    bool move(bool forward) {
+        return forward != part_.descending ? walk_.next() : walk_.previous();
+    }
+    bool step(bool forward) { return skip_excluded(move(forward), forward); }
+    bool skip_excluded(bool valid, bool forward) {
+        while (valid && !includes_()) valid = move(forward);
+        return valid;
+    }
+
+    Walk& walk_;
+    range const& part_;
+    std::uint64_t total_;
+    Includes includes_;
+    Emit emit_;
+};
+
+}  // namespace latchkey::store

@@ -1,0 +1,32 @@
+// One function for each kind of command: it judges the command against the store's state and writes
+// what the command asks for, within a transaction. Each checks in the order of api.md §3: faults,
+// existence, conditions, conflicts, capacity. Commands are const, since a group that fails is
+// applied again. Defined in user_commands.cpp, post_commands.cpp, key_commands.cpp, key_states.cpp,
+// rotation.cpp, usage.cpp, event_commands.cpp and event_secret_commands.cpp. Private to the store.
+#pragma once
+
+#include "store/command.hpp"
+#include "store/engine/transaction.hpp"
+
+namespace latchkey::store {
+
+// `command` carries the caller, the faults and the conditions. The outcome counts only if
+// `txn.failure()` is 0 afterwards.
+outcome run(transaction& txn, create_user const& action, command const& command);
+outcome run(transaction& txn, change_user const& action, command const& command);
+outcome run(transaction& txn, delete_user const& action, command const& command);
+outcome run(transaction& txn, create_post const& action, command const& command);
+outcome run(transaction& txn, change_post const& action, command const& command);
+outcome run(transaction& txn, delete_post const& action, command const& command);
+outcome run(transaction& txn, create_key const& action, command const& command);
+outcome run(transaction& txn, change_key const& action, command const& command);
+outcome run(transaction& txn, rotate_key const& action, command const& command);
+outcome run(transaction& txn, deactivate_key const& action, command const& command);
+outcome run(transaction& txn, reactivate_key const& action, command const& command);
+outcome run(transaction& txn, note_key_uses const& action, command const& command);
+outcome run(transaction& txn, receive_event const& action, command const& command);
+outcome run(transaction& txn, put_event_secret const& action, command const& command);
+outcome run(transaction& txn, delete_event_secret const& action, command const& command);
+outcome run(transaction& txn, refuse const& action, command const& command);
+
+}  // namespace latchkey::store

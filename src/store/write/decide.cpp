@@ -1,0 +1,57 @@
+#include "store/write/decide.hpp"
+
+#include "store/records/rejection.hpp"
+#include "store/write/commands.hpp"
+#include "store/write/idempotency.hpp"
+
+namespace latchkey::store {
+namespace {
+
+// A key may be restricted to the events of one source.
+bool is_allowed(model::key const& caller, command const& command) {
+    if (auto const* const event = std::get_if<receive_event>(&command.action))
+        return caller.scopes.allows_events_of(event->source);
+    return !command.required_scope || caller.scopes.allows(*command.required_scope);
+}
+
+// The key may have been deactivated, or have lost the scope, since the worker looked it up.
+base::problem judge_caller(transaction& txn, command const& command) {
+    using enum base::problem;
+    if (command.caller == 0) return none;
+    if (txn.authorized.caller == command.caller &&
+        txn.authorized.required_scope == command.required_scope)
+        return none;
+    auto const bytes = txn.get(table::index, key_key(command.caller));
+    if (!bytes) return key_invalid;
+    auto const caller = model::decode_key(command.caller, *bytes);
+    if (!caller) return internal_error;
+    if (auto const refusal = model::refusal_of(caller->state_at(txn.now())); refusal != none)
+        return refusal;
+    if (!is_allowed(*caller, command)) return insufficient_scope;
+    if (!command.required_scope || caller->scopes.allows(*command.required_scope))
+        txn.authorized = {command.caller, command.required_scope};
+    return none;
+}
+
+}  // namespace
+
+outcome decide(transaction& txn, command const& command) {
+    if (auto const refusal = judge_caller(txn, command); refusal != base::problem::none)
+        return reject(refusal);
+    if (command.idempotency)
+        if (auto outcome = find_outcome(txn, *command.idempotency)) return std::move(*outcome);
+    auto result =
+        std::visit([&](auto const& action) { return run(txn, action, command); }, command.action);
+    result.time = txn.now();
+    if (command.idempotency && is_kept(result.problem))
+        keep_outcome(txn, *command.idempotency, result);
+    return result;
+}
+
+outcome run(transaction&, refuse const& action, command const& command) {
+    auto result = reject(action.problem, action.detail);
+    result.faults = command.faults;
+    return result;
+}
+
+}  // namespace latchkey::store

@@ -1,0 +1,173 @@
+#include "store/write/group.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/limits.hpp"
+#include "base/log.hpp"
+#include "store/engine/lmdb_value.hpp"
+#include "store/records/event_record.hpp"
+#include "store/records/rejection.hpp"
+#include "store/write/decide.hpp"
+#include "store/write/idempotency.hpp"
+#include "store/write/purge.hpp"
+#include "store/write/usage.hpp"
+
+namespace latchkey::store {
+namespace {
+
+constexpr std::size_t bytes_per_weight =
+    base::limits::command_bytes_per_commit_max / base::limits::commands_per_commit_max;
+
+// How many commands of a group are skipped, one per retry, before the rest waits for the next
+// group.
+constexpr std::size_t skipped_max = 8;
+
+struct attempt {
+    bool has_transaction = true;
+    bool decided = false;  // all jobs that fit have outcomes; a failure came afterwards
+    std::size_t applied = 0;
+    bool lacked_capacity = false;  // failure of the last job applied
+    bool committed = false;
+    bool more_to_purge = false;
+    bool more_expired = false;
+    bool freed_when_full = false;
+    int failure = 0;
+};
+
+std::size_t weight_max(transaction& txn) {
+    return txn.is_dirty() ? txn.capacity().weight_max : base::limits::commands_per_commit_max;
+}
+
+// Removes what earlier groups left: posts of deleted users and expired records, within the weight
+// that is left in the transaction.
+void clean_up(transaction& txn, std::size_t purge_max, attempt& result) {
+    result.more_to_purge = txn.counters().purges != 0;
+    if (purge_max == 0) return;
+    auto const clamp_count = [&](std::size_t count) {
+        auto const maximum = txn.capacity().weight_max;
+        // A quarter in any case, so that full groups cannot stop removal.
+        auto const minimum = maximum == base::limits::commands_per_commit_max ? maximum / 4 : 0;
+        return std::min(count, std::max(maximum - std::min(maximum, txn.weight()), minimum));
+    };
+    if (!txn.capacity().write) {
+        result.more_to_purge = false;  // later groups check again
+        return;
+    }
+    // An idle server records its time every few minutes, so that store time survives it.
+    if (result.applied == 0 && txn.now() - txn.counters().written_at >= base::limits::time_mark_ms)
+        txn.force_commit();
+    if (txn.counters().purges != 0) purge_posts(txn, clamp_count(purge_max));
+    result.more_to_purge = txn.counters().purges != 0;
+    result.more_expired = expire_usage(txn, clamp_count(purge_max));
+    result.more_expired |= expire_events(txn, clamp_count(purge_max));
+    if (has_expired_outcomes(txn))
+        result.more_expired |=
+            expire_outcomes(txn, clamp_count(std::max(purge_max, 2 * result.applied)));
+}
+
+outcome failure_outcome(int code) {
+    if (code == MDB_MAP_FULL) return reject(base::problem::storage_full);
+    if (code == EBUSY) return reject(base::problem::store_busy);
+    if (code == record_damaged)
+        return reject(base::problem::internal_error);  // logged where it was read
+    base::log(base::severity::failure, lmdb_error("a command failed in the store", code).message);
+    return reject(base::problem::internal_error);
+}
+
+// `skipped`: indexes of jobs that were found to exceed the capacity.
+attempt try_group(environment_state& store, std::span<job const> jobs,
+                  std::vector<std::size_t> const& skipped, std::size_t purge_max) {
+    transaction txn(store);
+    attempt result;
+    result.failure = txn.failure();
+    result.has_transaction = result.failure == 0;
+    while (result.failure == 0 && result.applied < jobs.size() && txn.weight() < weight_max(txn)) {
+        auto const index = result.applied++;
+        auto const& each = jobs[index];
+        if (std::ranges::find(skipped, index) != skipped.end()) {
+            *each.outcome = failure_outcome(MDB_MAP_FULL);
+            continue;
+        }
+        txn.begin_command();
+        *each.outcome = decide(txn, *each.command);
+        txn.add_weight(1 + each.command->bytes() / bytes_per_weight);
+        result.failure = txn.failure();
+        result.lacked_capacity = result.failure == MDB_MAP_FULL;
+    }
+    txn.begin_command();
+    if (result.failure != 0) return result;
+    result.decided = true;
+    clean_up(txn, purge_max, result);
+    result.committed = txn.is_dirty();
+    result.freed_when_full = txn.is_dirty() && !txn.capacity().grow;
+    result.failure = txn.commit();
+    return result;
+}
+
+// Commits a transaction that changes nothing else. LMDB reuses pages in the second transaction
+// after the one that freed them; in a full store only deletions are admitted, so without this the
+// last of them would not make space. False: nothing was freed since the last time.
+bool make_freed_pages_usable(environment_state& store) {
+    transaction txn(store);
+    if (txn.failure() != 0 || store.pages_usable_since + 1 == txn.id()) return false;
+    auto const number = txn.id();
+    txn.force_commit();
+    if (txn.commit() != 0) return false;
+    store.pages_usable_since = number;
+    return true;
+}
+
+}  // namespace
+
+void record_time(environment_state& store) {
+    constexpr base::wall_ms interval_min = 1000;
+    transaction txn(store);
+    if (txn.failure() != 0 || txn.now() - txn.counters().written_at < interval_min) return;
+    if (!txn.capacity().write) return;
+    txn.force_commit();
+    txn.commit();
+}
+
+group_result apply_group(environment_state& store, std::span<job const> jobs,
+                         std::size_t purge_max) {
+    std::vector<std::size_t> skipped;
+    bool waited_for_pages = false;
+    for (auto batch = jobs;;) {
+        auto const result = try_group(store, batch, skipped, purge_max);
+        if (result.failure == 0) {
+            if (result.freed_when_full) make_freed_pages_usable(store);
+            return {result.applied, result.committed, result.more_to_purge, result.more_expired, 0};
+        }
+        if (!result.has_transaction) {
+            for (auto const& each : jobs) *each.outcome = failure_outcome(result.failure);
+            return {.job_count = jobs.size(), .failure = result.failure};
+        }
+        if (jobs.empty()) {
+            base::log(base::severity::failure,
+                      lmdb_error("expired records cannot be removed from the store", result.failure)
+                          .message);
+            return {.more_to_purge = true, .failure = result.failure};
+        }
+        if (result.lacked_capacity) {
+            if (!std::exchange(waited_for_pages, true) && make_freed_pages_usable(store)) continue;
+            // The others may fit. If many do not, the rest waits for the next group.
+            skipped.push_back(result.applied - 1);
+            if (skipped.size() >= skipped_max) batch = batch.first(result.applied);
+        } else if (result.failure == record_damaged && !result.decided && result.applied > 1) {
+            batch = batch.first(result.applied - 1);  // the jobs before it are not affected
+        } else if (purge_max != 0) {
+            purge_max = 0;  // the removal may be the cause: commands must not fail for it
+        } else if (result.applied == 1) {
+            *batch.front().outcome = failure_outcome(result.failure);
+            return {.job_count = 1};
+        } else {
+            // All outcomes of this attempt are void. Bisect: fewer jobs may succeed, and a single
+            // one gets its own failure.
+            batch = batch.first(result.applied / 2);
+        }
+    }
+}
+
+}  // namespace latchkey::store

@@ -1,0 +1,72 @@
+// Deactivating and reactivating keys.
+#include "store/records/audit_log.hpp"
+#include "store/records/key_record.hpp"
+#include "store/records/rejection.hpp"
+#include "store/write/commands.hpp"
+#include "store/write/grant_check.hpp"
+
+namespace latchkey::store {
+namespace {
+
+using base::problem;
+using model::deactivation;
+
+// Reads the key if the caller may deactivate or reactivate it; else returns the rejection.
+std::optional<outcome> find_switchable(transaction& txn, command const& command, model::id id,
+                                       model::key& key) {
+    grant_check const grants(txn, command);
+    auto const result = read_key(txn, id, key);
+    if (result == problem::internal_error) return reject(result);
+    if (result != problem::none || !grants.can_see(key))
+        return reject_missing(command, "There is no key " + std::to_string(id) + ".");
+    if (auto reason = grants.scope_denial(key.scopes))
+        return reject(problem::insufficient_scope, std::move(*reason));
+    if (!command.faults.empty()) return reject_invalid(command.faults);
+    return check_conditions(command, [&] { return model::tag_of(key, txn.now()); });
+}
+
+}  // namespace
+
+outcome run(transaction& txn, deactivate_key const& action, command const& command) {
+    model::key old_key;
+    if (auto rejection = find_switchable(txn, command, action.id, old_key))
+        return std::move(*rejection);
+    auto const end = old_key.ending_at(txn.now());
+    bool const worse = action.reason == deactivation::compromised && end.reason != action.reason;
+    if (end.reason != deactivation::none && !worse) return key_result(txn, std::move(old_key));
+    // A compromised key is deactivated even if it is the last that manages keys.
+    if (command.caller != 0 && action.reason != deactivation::compromised &&
+        is_last_admin(txn, old_key))
+        return reject(problem::last_admin_key);
+    if (auto const shortage = check_capacity(txn, false)) return reject(*shortage);
+
+    auto new_key = old_key;
+    new_key.deactivated_at = end.time != 0 ? end.time : txn.now();
+    new_key.deactivation_reason = action.reason;
+    put_key(txn, &old_key, new_key);
+    note(txn, command, audit_action::key_deactivate, new_key,
+         {"deactivated_at", "deactivation_reason"});
+    return key_result(txn, std::move(new_key));
+}
+
+outcome run(transaction& txn, reactivate_key const& action, command const& command) {
+    model::key old_key;
+    if (auto rejection = find_switchable(txn, command, action.id, old_key))
+        return std::move(*rejection);
+    if (old_key.state_at(txn.now()) != model::key_state::deactivated)
+        return key_result(txn, std::move(old_key));
+    bool const replaced = old_key.rotation_ends_at != 0 && txn.now() >= old_key.rotation_ends_at;
+    if (old_key.deactivation_reason != deactivation::manual || replaced)
+        return reject(problem::key_not_reactivatable);
+    if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
+
+    auto new_key = old_key;
+    new_key.deactivated_at = 0;
+    new_key.deactivation_reason = deactivation::none;
+    put_key(txn, &old_key, new_key);
+    note(txn, command, audit_action::key_reactivate, new_key,
+         {"deactivated_at", "deactivation_reason"});
+    return key_result(txn, std::move(new_key));
+}
+
+}  // namespace latchkey::store

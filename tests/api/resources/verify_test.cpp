@@ -1,0 +1,110 @@
+// POST /keys/verify (api.md §4): every code, in the order of api.md §3.
+#include "harness.hpp"
+
+namespace latchkey::api {
+namespace {
+
+class verify : public api_test {
+  protected:
+    std::string asker_ = service.add_key({"keys:verify"});
+
+    reply request(std::string const& key, std::string const& more = {}) {
+        return service.request_anonymous("POST /api/v1/keys/verify",
+                                         R"({"key":")" + key + '"' + more + '}', {bearer(asker_)});
+    }
+    std::string code(std::string const& key, std::string const& more = {}) {
+        auto const response = request(key, more);
+        EXPECT_EQ(response.status, 200) << response.body;
+        EXPECT_EQ(response.at("/valid"), response.at("/code") == "\"VALID\"" ? "true" : "false");
+        return response.at("/code");
+    }
+    // A key that is refused for every reason from `first` on, except its scopes.
+    std::string bad_from(int first) {
+        model::key record;
+        record.rate_limits = {{"minute", 1, 60, 0}};
+        if (first <= 1) record.deactivated_at = 5;
+        if (first <= 1) record.deactivation_reason = model::deactivation::manual;
+        if (first <= 2) record.expires_at = service.now.wall - 1;
+        if (first <= 3) record.not_before = service.now.wall + 9000;
+        if (first <= 4) record.ip_allowlist = {*model::cidr::parse("192.0.2.0/24")};
+        auto const key = service.add_key({"users:read"}, std::move(record));
+        if (first <= 5) service.exhaust();
+        return key;
+    }
+};
+
+TEST_F(verify, a_key_that_is_valid) {
+    model::key record{.rate_limits = {{"minute", 10, 60, 0}}, .metadata = {{"a", "b"}}};
+    record.environment = model::environment::production;
+    auto const key = service.add_key({"users:read"}, std::move(record));
+    auto const id = service.last_key();
+    auto const response = request(key, R"(,"scopes":["users:read"])");
+    EXPECT_EQ(response.at("/code"), "\"VALID\"");
+    EXPECT_EQ(response.at("/key_id"), std::to_string(id));
+    EXPECT_EQ(response.at("/project") + response.at("/environment"), R"("default""production")");
+    EXPECT_EQ(response.at("/scopes"), R"(["users:read"])");
+    EXPECT_EQ(response.at("/expires_at"), "null");
+    EXPECT_EQ(response.at("/metadata"), R"({"a":"b"})");
+    EXPECT_EQ(response.at("/rate_limits/0/remaining"), "9");
+    EXPECT_EQ(service.buffer.find(key), std::string::npos);
+    EXPECT_EQ(response.field("Cache-Control"), "no-store");
+}
+
+TEST_F(verify, codes_come_in_the_order_of_the_checks) {
+    auto const* const lacking = R"(,"scopes":["posts:write"])";
+    EXPECT_EQ(code(bad_from(1), lacking), "\"DEACTIVATED\"");
+    EXPECT_EQ(code(bad_from(2), lacking), "\"EXPIRED\"");
+    EXPECT_EQ(code(bad_from(3), lacking), "\"NOT_YET_ACTIVE\"");
+    EXPECT_EQ(code(bad_from(4), lacking), "\"IP_NOT_ALLOWED\"");
+    EXPECT_EQ(code(bad_from(5), lacking), "\"RATE_LIMITED\"");
+    EXPECT_EQ(code(bad_from(6), lacking), "\"INSUFFICIENT_SCOPE\"");
+    EXPECT_EQ(code(bad_from(6)), "\"VALID\"");
+}
+
+TEST_F(verify, unknown_keys_get_no_id) {
+    for (std::string const& key : {auth::unknown_key(), std::string("rubbish"), std::string()}) {
+        auto const response = request(key);
+        EXPECT_EQ(response.at("/code"), "\"NOT_FOUND\"");
+        EXPECT_EQ(response.at("/key_id"), "null");
+    }
+}
+
+TEST_F(verify, an_allowlist_needs_an_address) {
+    model::key record{.ip_allowlist = {*model::cidr::parse("192.0.2.0/24")}, .rate_limits = {}};
+    auto const key = service.add_key({"*"}, std::move(record));
+    EXPECT_EQ(code(key), "\"IP_NOT_ALLOWED\"");
+    EXPECT_EQ(code(key, R"(,"ip":"192.0.3.1")"), "\"IP_NOT_ALLOWED\"");
+    EXPECT_EQ(code(key, R"(,"ip":"192.0.2.1")"), "\"VALID\"");
+    EXPECT_EQ(request(key, R"(,"ip":"here")").faults()["/ip"], "invalid_format");
+}
+
+TEST_F(verify, charges_the_requested_cost) {
+    auto const key = service.add_key({"*"}, {.rate_limits = {{"minute", 10, 60, 0}}});
+    EXPECT_EQ(request(key, R"(,"cost":0)").at("/rate_limits/0/remaining"), "10");
+    EXPECT_EQ(request(key, R"(,"cost":7)").at("/rate_limits/0/remaining"), "3");
+    EXPECT_EQ(code(key, R"(,"cost":4)"), "\"RATE_LIMITED\"");
+    EXPECT_EQ(request(key).at("/rate_limits/0/remaining"), "2");
+    EXPECT_EQ(request(key, R"(,"cost":1001)").faults()["/cost"], "out_of_range");
+    EXPECT_EQ(request(key, R"(,"cost":-1,"x":2)").faults().size(), 2u);
+}
+
+TEST_F(verify, charges_the_caller_one) {
+    asker_ = service.add_key({"keys:verify"}, {.rate_limits = {{"minute", 2, 60, 0}}});
+    auto const key = service.add_key({"*"});
+    EXPECT_EQ(request(key, R"(,"cost":1000)").status, 200);
+    EXPECT_EQ(request(key, R"(,"cost":0)").status, 200);
+    EXPECT_EQ(request(key).code(), "rate_limited");
+}
+
+// A damaged record is no proof that a key is unknown: neither response says so.
+TEST_F(verify, a_key_whose_record_cannot_be_read) {
+    auto const key = service.add_key({"users:read"});
+    service.damage_key(service.last_key());
+    EXPECT_EQ(request(key).code(), "internal_error");
+    auto const response = service.request_anonymous("GET /api/v1/users", {}, {bearer(key)});
+    EXPECT_EQ(response.code(), "internal_error");
+    EXPECT_EQ(response.field("WWW-Authenticate"), "");
+}
+
+}  // namespace
+}  // namespace latchkey::api

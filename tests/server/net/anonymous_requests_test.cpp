@@ -1,0 +1,93 @@
+#include "server/net/anonymous_requests.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <vector>
+
+namespace latchkey::server {
+namespace {
+
+constexpr std::size_t waiting_max = anonymous_requests::count_max;
+constexpr std::size_t one_body = base::limits::credential_body_bytes_max;
+
+struct awaited : anonymous_requests::entry {
+    awaited() {
+        drop = [](anonymous_requests::entry& self) {
+            ++static_cast<awaited&>(self).times_given_up;
+        };
+    }
+    int times_given_up = 0;
+};
+
+struct anonymous : testing::Test {
+    anonymous_requests all;
+    std::deque<awaited> requests;
+
+    awaited& enter() {
+        all.enter(requests.emplace_back());
+        return requests.back();
+    }
+    std::size_t given_up() const {
+        std::size_t count = 0;
+        for (auto const& each : requests) count += static_cast<std::size_t>(each.times_given_up);
+        return count;
+    }
+};
+
+TEST_F(anonymous, beyond_their_number_the_longest_waiting_go) {
+    constexpr std::size_t beyond = 3000;
+    for (std::size_t i = 0; i < waiting_max + beyond; ++i) enter();
+    EXPECT_EQ(all.count(), waiting_max);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        EXPECT_EQ(requests[i].times_given_up, i < beyond ? 1 : 0) << i;
+        EXPECT_EQ(requests[i].waits, i >= beyond) << i;
+    }
+    EXPECT_FALSE(all.hold(requests.front(), 1)) << "it is not waited for any more";
+    EXPECT_TRUE(all.hold(requests.back(), 1));
+}
+
+TEST_F(anonymous, beyond_their_bytes_the_longest_waiting_go) {
+    all.set_bytes_max(4 * one_body);
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(all.hold(enter(), one_body));
+    auto& small = enter();
+    EXPECT_EQ(given_up(), 0u) << "what is announced does not count";
+    EXPECT_TRUE(all.hold(small, 100));
+    EXPECT_EQ(requests[0].times_given_up, 1);
+    EXPECT_EQ(given_up(), 1u);
+    EXPECT_EQ(all.bytes(), 3 * one_body + 100);
+    // It grows, which counts once.
+    EXPECT_TRUE(all.hold(small, one_body));
+    EXPECT_EQ(given_up(), 1u);
+    EXPECT_EQ(all.bytes(), 4 * one_body);
+}
+
+TEST_F(anonymous, the_longest_waiting_goes_when_it_is_the_one_that_grows) {
+    all.set_bytes_max(2 * one_body);
+    auto& first = enter();
+    EXPECT_TRUE(all.hold(first, 1));
+    EXPECT_TRUE(all.hold(enter(), one_body));
+    EXPECT_TRUE(all.hold(enter(), one_body - 1));
+    EXPECT_FALSE(all.hold(first, 2));
+    EXPECT_FALSE(first.waits);
+    EXPECT_EQ(given_up(), 0u) << "it was told by the answer";
+    EXPECT_EQ(all.count(), 2u);
+    EXPECT_EQ(all.bytes(), 2 * one_body - 1);
+}
+
+TEST_F(anonymous, leave_from_anywhere_and_nothing_is_left) {
+    constexpr int count = 7;
+    for (int i = 0; i < count; ++i) EXPECT_TRUE(all.hold(enter(), 10));
+    for (std::size_t const i : {3u, 0u, 6u, 5u, 1u, 2u, 4u}) {
+        all.leave(requests[i]);
+        all.leave(requests[i]);
+        EXPECT_FALSE(requests[i].waits);
+    }
+    EXPECT_EQ(all.count(), 0u);
+    EXPECT_EQ(all.bytes(), 0u);
+    EXPECT_TRUE(all.hold(enter(), one_body));
+    EXPECT_EQ(given_up(), 0u);
+}
+
+}  // namespace
+}  // namespace latchkey::server

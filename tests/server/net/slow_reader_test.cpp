@@ -1,0 +1,135 @@
+// Clients that ask for much and do not read it: which are reset, when, and which are not.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "running_worker.hpp"
+#include "socket_client.hpp"
+
+namespace latchkey::server {
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+constexpr std::size_t kib = base::limits::kib;
+constexpr std::size_t budget_mib = 1;
+constexpr std::size_t half_of_budget = 512 * kib;
+constexpr std::size_t posts = 40, post_bytes = 16 * kib;
+constexpr char all_posts[] = "/posts?limit=40";   // more than half of the budget, less than all
+constexpr char some_posts[] = "/posts?limit=30";  // less than half
+constexpr char one_post[] = "/posts/1";
+constexpr auto unread_for = 1s;  // then a connection is reset
+constexpr auto patience = 10s;
+
+struct slow_readers : testing::Test {
+    running_worker service{{.overload_queued_mib = budget_mib}, posts, post_bytes};
+
+    // Little fits between the two programs, so that it is the server that has to keep it.
+    socket_client connect() const {
+        return socket_client(service.address(), {.receive_bytes = 64 * kib});
+    }
+    void request(socket_client const& client, std::string_view path, int count = 1) const {
+        std::string all;
+        for (int i = 0; i < count; ++i) all += service.get(path);
+        EXPECT_TRUE(client.send(all));
+    }
+    // The next response is a 200. `pause`: before each piece.
+    static bool reads_200(socket_client& client, std::size_t piece_bytes = 64 * kib,
+                          std::chrono::milliseconds pause = 0ms) {
+        return client.receive(piece_bytes, pause).starts_with("HTTP/1.1 200 OK\r\n");
+    }
+    bool is_served(socket_client& client, std::string_view path) const {
+        request(client, path);
+        return reads_200(client);
+    }
+    std::uint64_t held() const { return service.metrics().held_bytes.read(); }
+    // Sends requests until the worker has to keep a response; returns how many.
+    int request_until_kept(socket_client const& client) {
+        for (int count = 1; count < 1000; ++count) {
+            auto const baseline = service.metrics().bytes_out.read();
+            request(client, one_post);
+            while (service.metrics().bytes_out.read() == baseline) std::this_thread::sleep_for(1ms);
+            bool occupied = true;
+            for (int i = 0; occupied && i < 20; ++i) {
+                std::this_thread::sleep_for(5ms);
+                occupied = held() != 0;
+            }
+            if (occupied) return count;
+        }
+        return 0;
+    }
+    std::uint64_t refused() const {
+        return service.metrics()
+            .problems[static_cast<std::size_t>(base::problem::overloaded)]
+            .read();
+    }
+};
+
+TEST_F(slow_readers, above_their_share_are_reset_and_no_others_are) {
+    auto modest = connect(), reads = connect(), greedy = connect();
+    ASSERT_TRUE(is_served(reads, "/users/1"));
+    // It does not read either, but what is kept for it is less than its share.
+    int unread = request_until_kept(modest);
+    ASSERT_GT(unread, 0);
+    ASSERT_LT(held(), 4 * post_bytes);
+    std::this_thread::sleep_for(unread_for + 200ms);
+
+    auto const start = clock::now();
+    request(greedy, all_posts, 100);
+    std::size_t served = 0;
+    std::uint64_t peak = 0;
+    while (!greedy.hung_up() && clock::now() < start + patience) {
+        ASSERT_TRUE(is_served(reads, "/users/1")) << "after " << served;
+        ++served;
+        peak = std::max(peak, held());
+    }
+    EXPECT_TRUE(greedy.hung_up());
+    EXPECT_GE(clock::now() - start, unread_for);
+    EXPECT_TRUE(greedy.ends_with_reset());
+    EXPECT_GT(peak, half_of_budget);
+    EXPECT_GT(served, 10u);
+    EXPECT_TRUE(is_served(reads, "/users/1"));
+    EXPECT_LT(held(), half_of_budget);
+
+    EXPECT_FALSE(modest.hung_up());
+    for (; unread > 0; --unread) ASSERT_TRUE(reads_200(modest)) << unread;
+    EXPECT_TRUE(is_served(modest, all_posts));
+    EXPECT_EQ(refused(), 0u);
+}
+
+TEST_F(slow_readers, are_kept_while_less_than_half_of_the_budget_is_used) {
+    auto greedy = connect(), reads = connect();
+    request(greedy, some_posts);
+    for (auto const start = clock::now(); clock::now() < start + unread_for + 500ms;
+         std::this_thread::sleep_for(5ms))
+        ASSERT_TRUE(is_served(reads, "/users/1"));
+    EXPECT_GT(held(), half_of_budget * 3 / 4) << "more than its share";
+    EXPECT_FALSE(greedy.hung_up());
+    EXPECT_TRUE(reads_200(greedy));
+}
+
+TEST_F(slow_readers, that_make_progress_are_kept) {
+    auto slow = connect(), reads = connect();
+    request(slow, all_posts);
+    auto past_half = 0ms;
+    std::atomic<bool> finished{false};
+    std::thread other([&] {
+        for (; !finished; std::this_thread::sleep_for(10ms)) {
+            EXPECT_TRUE(is_served(reads, "/users/1"));
+            if (held() > half_of_budget) past_half += 10ms;
+        }
+    });
+    EXPECT_TRUE(reads_200(slow, 16 * kib, 80ms));
+    finished = true;
+    other.join();
+    EXPECT_GT(past_half, unread_for) << "it could have been reset";
+    EXPECT_TRUE(is_served(slow, all_posts));
+}
+
+}  // namespace
+}  // namespace latchkey::server

@@ -1,0 +1,144 @@
+#include "server/process/config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+namespace latchkey::server {
+namespace {
+
+std::string validation_error(config const& configuration) {
+    auto const valid = validate(configuration);
+    return valid ? "" : valid.error().message;
+}
+
+TEST(config, has_defaults_that_work) {
+    EXPECT_EQ(validation_error({}), "");
+}
+
+TEST(config, describes_every_setting_once) {
+    std::set<std::string_view> names;
+    for (auto const& entry : setting_table()) {
+        EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+        EXPECT_FALSE(entry.help.empty()) << entry.name;
+        EXPECT_FALSE(to_toml({}, entry).empty()) << entry.name;
+    }
+    EXPECT_TRUE(names.contains("auth.allow_query"));
+}
+
+TEST(config, names_the_setting_that_is_wrong) {
+    config configuration;
+    configuration.http_idle_seconds = 0;
+    EXPECT_EQ(validation_error(configuration), "http.idle_seconds must be from 1 to 86400");
+    configuration = {};
+    configuration.trusted_proxies = {"10.0.0.1/8"};
+    EXPECT_NE(validation_error(configuration).find("trusted_proxies"), std::string::npos);
+    configuration = {};
+    configuration.tls_key = "key.pem";
+    EXPECT_NE(validation_error(configuration).find("tls.certificate"), std::string::npos);
+    configuration = {};
+    configuration.keys_prefix = "lk_1";
+    EXPECT_NE(validation_error(configuration).find("keys.prefix"), std::string::npos);
+    configuration = {};
+    configuration.base_url = "https://api.example.com/";
+    EXPECT_NE(validation_error(configuration).find("base_url"), std::string::npos);
+    configuration = {};
+    configuration.listen = {};
+    EXPECT_NE(validation_error(configuration).find("listen"), std::string::npos);
+}
+
+TEST(config, bounds_every_number_on_both_sides) {
+    struct bounds {
+        std::uint64_t least, most;
+    };
+    std::map<std::string_view, bounds> const expected = {
+        {"workers", {0, 1024}},
+        {"connections", {1, 1'000'000}},
+        {"auth.failures_per_minute", {0, 8000}},
+        {"events.retention_days", {1, 36'500}},
+        {"http.request_line_bytes", {256, 32 * 1024}},
+        {"http.header_bytes", {1024, 32 * 1024 - 1}},
+        {"http.body_bytes", {1024, 64 * 1024 * 1024}},
+        {"http.header_seconds", {1, 3600}},
+        {"http.body_seconds", {1, 3600}},
+        {"http.idle_seconds", {1, 86'400}},
+        {"http.handshake_seconds", {1, 3600}},
+        {"http.send_seconds", {1, 3600}},
+        {"http.connections_per_address", {0, 1'000'000}},
+        {"http.streams", {1, 1024}},
+        {"http.window_bytes", {64 * 1024, 16 * 1024 * 1024}},
+        {"http.header_table_bytes", {0, 64 * 1024}},
+        {"overload.requests_in_flight", {1, 1'000'000}},
+        {"overload.queued_mib", {1, 1024 * 1024}},
+        {"store.map_mib", {16, 16 * 1024 * 1024}},
+        {"stop.drain_delay_seconds", {0, 3600}},
+        {"stop.grace_seconds", {1, 3600}},
+    };
+    std::size_t numbers = 0;
+    for (auto const& entry : setting_table()) {
+        auto const* const member = std::get_if<std::uint64_t config::*>(&entry.member);
+        if (member == nullptr) continue;
+        ++numbers;
+        ASSERT_TRUE(expected.contains(entry.name)) << entry.name;
+        auto const& [least, most] = expected.at(entry.name);
+        auto const complaint = std::string(entry.name) + " must be from " + std::to_string(least) +
+                               " to " + std::to_string(most);
+        auto const error_with = [&](std::uint64_t value) {
+            config configuration;
+            configuration.** member = value;
+            return validation_error(configuration);
+        };
+        EXPECT_EQ(error_with(least), "") << entry.name;
+        EXPECT_EQ(error_with(most), "") << entry.name;
+        EXPECT_EQ(error_with(most + 1), complaint);
+        EXPECT_EQ(error_with(UINT64_MAX), complaint);
+        if (least != 0) EXPECT_EQ(error_with(least - 1), complaint);
+    }
+    EXPECT_EQ(numbers, expected.size());
+}
+
+TEST(config, allows_plain_http_only_where_keys_are_safe) {
+    config configuration;
+    configuration.listen = {"http://127.0.0.1:8080", "http://[::1]:8080",
+                            "unix:/run/latchkey.sock"};
+    EXPECT_EQ(validation_error(configuration), "");
+    configuration.listen = {"http://0.0.0.0:8080"};
+    EXPECT_NE(validation_error(configuration).find("without TLS"), std::string::npos);
+    configuration.trusted_proxies = {"10.0.0.0/8"};
+    EXPECT_EQ(validation_error(configuration), "");
+}
+
+TEST(config, requires_trusted_proxies_where_a_proxy_header_is_expected) {
+    config configuration;
+    configuration.listen = {"https://127.0.0.1:8443?proxy=v2"};
+    EXPECT_NE(validation_error(configuration).find("trusted_proxies"), std::string::npos);
+    configuration.listen = {"unix:/run/latchkey.sock?proxy=v2"};
+    EXPECT_EQ(validation_error(configuration), "");
+    configuration.listen = {"https://0.0.0.0:8443?proxy=v2", "http://0.0.0.0:8080?proxy=v2"};
+    configuration.trusted_proxies = {"10.0.0.1"};
+    EXPECT_EQ(validation_error(configuration), "");
+}
+
+TEST(listen_addresses, are_read_and_written) {
+    for (auto const* text :
+         {"https://127.0.0.1:8443", "http://127.0.0.1:0", "https://[::1]:443", "https://[::]:1",
+          "unix:/run/latchkey.sock", "https://127.0.0.1:8443?proxy=v2", "http://[::1]:0?proxy=v2",
+          "unix:/run/latchkey.sock?proxy=v2"}) {
+        auto const address = parse_listen_address(text);
+        ASSERT_TRUE(address) << text;
+        EXPECT_EQ(address->url(), text);
+        EXPECT_EQ(address->proxy, address->url().ends_with("?proxy=v2"));
+    }
+    EXPECT_EQ(parse_listen_address("https://localhost:1")->url(), "https://127.0.0.1:1");
+    EXPECT_EQ(parse_listen_address("https://[::1]:1/?proxy=v2")->url(), "https://[::1]:1?proxy=v2");
+    for (auto const* bad :
+         {"https://127.0.0.1:1?proxy=v1", "https://127.0.0.1:1?proxy", "unix:/run/x?proxy=v1",
+          "unix:?proxy=v2", "https://127.0.0.1:1?proxy=v2?proxy=v2", "", "127.0.0.1:8443",
+          "https://127.0.0.1", "https://127.0.0.1:65536", "https://:1", "https://example.com:1",
+          "https://127.0.0.1:1x", "ftp://127.0.0.1:1", "unix:"})
+        EXPECT_FALSE(parse_listen_address(bad)) << bad;
+}
+
+}  // namespace
+}  // namespace latchkey::server

@@ -1,0 +1,170 @@
+// The parts of a worker that know neither sockets nor the worker: quotas, pools, lists, queues.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/thread_checker.hpp"
+#include "server/drain_state.hpp"
+#include "server/memory_budget.hpp"
+#include "server/net/buffer_pool.hpp"
+#include "server/net/connection_table.hpp"
+#include "server/net/turn_queues.hpp"
+
+namespace latchkey::server {
+namespace {
+
+using base::limits::mib;
+
+TEST(memory_budget, counts_what_reservations_hold_and_gets_it_back) {
+    memory_budget budget;
+    budget.set_bytes_max(1000);
+    {
+        memory_budget::reservation first(budget), second(budget);
+        first.resize(500);
+        EXPECT_FALSE(budget.scarce());
+        second.resize(1);
+        EXPECT_TRUE(budget.scarce());
+        second.resize(500);
+        EXPECT_FALSE(budget.exceeded());
+        second.resize(501);
+        EXPECT_TRUE(budget.exceeded());
+        first.resize(10);
+        EXPECT_EQ(budget.used(), 511u);
+        EXPECT_EQ(budget.peak(), 0u) << "noted once a turn";
+        budget.note_peak();
+    }
+    EXPECT_EQ(budget.used(), 0u);
+    budget.note_peak();
+    EXPECT_EQ(budget.peak(), 511u);
+    budget.reset_peak();
+    EXPECT_EQ(budget.peak(), 0u);
+}
+
+TEST(memory_budget, allows_less_to_be_unsent_while_it_is_scarce) {
+    memory_budget budget;
+    budget.set_bytes_max(4 * mib);
+    memory_budget::reservation held(budget);
+    EXPECT_EQ(budget.unsent_bytes_max(9), base::limits::unsent_bytes_max);
+    held.resize(2 * mib + 1);
+    EXPECT_EQ(budget.unsent_bytes_max(0), base::limits::unsent_bytes_max);
+    EXPECT_EQ(budget.unsent_bytes_max(15), 64 * base::limits::kib);
+    EXPECT_EQ(budget.unsent_bytes_max(100'000), base::limits::scarce_unsent_bytes_min);
+    EXPECT_EQ(budget.fair_share(1), mib);
+}
+
+TEST(buffer_pool, keeps_what_is_neither_tiny_nor_large) {
+    buffer_pool pool;
+    auto buffer = pool.take();
+    EXPECT_TRUE(buffer.empty());
+    buffer.append(10'000, 'x');
+    auto const* const memory = buffer.data();
+    pool.put(std::move(buffer));
+    buffer = pool.take();
+    EXPECT_EQ(buffer.data(), memory);
+    EXPECT_TRUE(buffer.empty());
+
+    std::string large(100 * base::limits::kib, 'x');
+    auto const* const freed = large.data();
+    pool.put(std::move(large));
+    EXPECT_EQ(large.capacity(), std::string().capacity()) << "given back to the system";
+    pool.put("tiny");
+    EXPECT_NE(pool.take().data(), freed);
+}
+
+struct fake_connection {
+    fake_connection* next_open = nullptr;
+    fake_connection** open_link = nullptr;
+    fake_connection* next_dirty = nullptr;
+    std::string calls;
+
+    void resume_later() { calls += 'r'; }
+    void handshake_step() { calls += 'h'; }
+    void receive_again() { calls += 's'; }
+    void flush() { calls += 'f'; }
+};
+
+TEST(connection_table, visits_all_although_the_visited_end) {
+    connection_table<fake_connection> table;
+    fake_connection all[4];
+    for (auto& each : all) table.add(each);
+    EXPECT_EQ(table.count(), 4u);
+    table.remove(all[2]);
+    table.expect();
+    EXPECT_EQ(table.count(), 4u);
+    table.end_expecting();
+    std::size_t visited = 0;
+    table.for_each([&](fake_connection& connection) {
+        ++visited;
+        table.remove(connection);
+    });
+    EXPECT_EQ(visited, 3u);
+    EXPECT_EQ(table.count(), 0u);
+    table.for_each([](fake_connection&) { ADD_FAILURE(); });
+}
+
+TEST(turn_queues, run_each_once_and_forget_what_ends) {
+    turn_queues<fake_connection> queues(4);
+    fake_connection stays, ends;
+    for (auto* const each : {&stays, &ends}) {
+        queues.resume_next_turn(*each);
+        queues.queue_handshake(*each);
+        queues.queue_starved(*each);
+        queues.mark_dirty(*each);
+    }
+    EXPECT_FALSE(queues.idle());
+    queues.forget(ends, true);
+    queues.run_resumed();
+    queues.run_handshakes(8);
+    queues.feed_starved(8);
+    queues.flush_dirty();
+    EXPECT_EQ(stays.calls, "rhsf");
+    EXPECT_EQ(ends.calls, "");
+    EXPECT_TRUE(queues.idle());
+    EXPECT_FALSE(queues.has_starved());
+}
+
+TEST(turn_queues, handle_no_more_than_they_are_told) {
+    turn_queues<fake_connection> queues(4);
+    fake_connection first, second;
+    for (auto* const each : {&first, &second}) {
+        queues.queue_handshake(*each);
+        queues.queue_starved(*each);
+    }
+    queues.run_handshakes(1);
+    queues.feed_starved(1);
+    EXPECT_EQ(first.calls, "hs");
+    EXPECT_EQ(second.calls, "");
+    EXPECT_TRUE(queues.has_starved());
+}
+
+TEST(thread_checker, ends_the_process_on_a_foreign_thread) {
+    if (!base::thread_checker::active) GTEST_SKIP() << "threads are not checked in this build";
+    base::thread_checker checker;
+    checker.check();
+    EXPECT_DEATH(std::thread([&] { checker.check(); }).join(), "foreign thread");
+}
+
+TEST(drain_state, ends_idle_connections_two_turns_after_the_order_or_the_last_accept) {
+    drain_state drain;
+    EXPECT_FALSE(drain.count_turn());
+    drain.postpone();
+    EXPECT_FALSE(drain.counting());
+    drain.start();
+    EXPECT_TRUE(drain.counting());
+    EXPECT_FALSE(drain.count_turn());
+    drain.postpone();
+    EXPECT_FALSE(drain.count_turn());
+    EXPECT_FALSE(drain.ends_idle());
+    EXPECT_TRUE(drain.count_turn());
+    EXPECT_TRUE(drain.ends_idle());
+    EXPECT_FALSE(drain.count_turn()) << "once";
+    drain.postpone();
+    EXPECT_FALSE(drain.ends_idle()) << "one that came late is asked for its request";
+    EXPECT_FALSE(drain.count_turn());
+    EXPECT_TRUE(drain.count_turn());
+}
+
+}  // namespace
+}  // namespace latchkey::server

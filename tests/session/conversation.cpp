@@ -1,0 +1,69 @@
+#include "conversation.hpp"
+
+#include <algorithm>
+#include <memory>
+
+namespace latchkey::session {
+namespace {
+
+context& configured(context& shared, api_fixture& fixture) {
+    configure(shared, fixture);
+    return shared;
+}
+
+}  // namespace
+
+void configure(context& shared, api_fixture& fixture) {
+    shared.configuration = std::make_shared<options const>(options{.parsing = fixture.http_limits});
+    shared.services = &fixture.services();
+}
+
+conversation::conversation(api_fixture& fixture)
+    : fixture_(fixture), session_(configured(context_, fixture), fixture.peer) {}
+
+void conversation::receive(std::string_view bytes) {
+    pending_.append(bytes);
+    while (!closed_ && advance()) {
+    }
+}
+
+// One step; false: the session waits for input. The input lies in memory of exactly its size and at
+// a new address each time, so that AddressSanitizer finds views that outlive it.
+bool conversation::advance() {
+    std::string const input = std::move(pending_);
+    std::unique_ptr<char[]> const copy(new char[input.size()]);
+    std::copy(input.begin(), input.end(), copy.get());
+    fixture_.services().snapshot.renew();
+    fixture_.services().keys.follow(fixture_.services().snapshot);
+    server_state const server{.now = fixture_.now, .ready_since = fixture_.now.mono};
+    auto next = session_.advance({copy.get(), input.size()}, wake_reason::bytes, server);
+    pending_.assign(input, next.consumed);
+    if (next.action == action::write) {
+        session_.write(output_, server);
+        next = session_.finish_response();
+    }
+    switch (next.action) {
+        case action::read:
+            return false;
+        case action::close:
+            closed_ = true;
+            return false;
+        case action::grant_body:
+            session_.grant();
+            return true;
+        case action::commit:
+            committed_ = true;
+            session_.complete(fixture_.commit(session_.take_command()));
+            return true;
+        case action::write_interim:
+            session_.write_interim(interim_);
+            return true;
+        case action::advance:
+        case action::pause:
+        case action::write:
+            return true;
+    }
+    return false;
+}
+
+}  // namespace latchkey::session

@@ -1,0 +1,27 @@
+// Stores of schema version 1: one that a program of that version wrote, and large ones derived from
+// a current store by removing what version 2 added.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "store/engine/layout.hpp"
+#include "support.hpp"
+
+namespace latchkey::store {
+
+// The content of a store by table and key, as LMDB has it.
+using raw_content = std::map<std::pair<table, std::string>, std::string>;
+// Call it in a process that has not opened the store; uses LMDB directly.
+raw_content content_of_file(std::string const& directory);
+// Removes the checksums, each of which must be right, and sets the versions to 1.
+raw_content as_schema_1(raw_content const& content);
+
+// Makes the directory.
+void write_schema_1_file(std::string const& directory);
+// Replaces the content of the store.
+void replace_content(std::string const& directory, raw_content const& content);
+// Fills a store: users, a post and a key for some of them, an event, usage and an outcome.
+void fill(environment& store, unsigned users);
+
+}  // namespace latchkey::store
