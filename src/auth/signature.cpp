@@ -170,8 +170,8 @@ bool is_visible(std::string_view text) {
 
 }  // namespace
 
-signature_verdict verify(model::event_format format, base::secret const& secret,
-                         signed_request const& request, base::wall_ms now) {
+signature_verdict verify_signature(model::event_format format, base::secret const& secret,
+                                   signed_request const& request, base::wall_ms now) {
     switch (format) {
         case model::event_format::standard:
             return verify_standard(secret, request, now);

@@ -7,7 +7,7 @@
 //   github    `X-Hub-Signature-256: sha256=` and hexadecimal, over the body; the key is the secret
 //   stripe    `Stripe-Signature: t=…,v1=…`, hexadecimal, over `t.body`; the key is the whole secret
 //
-//     auto const verdict = auth::verify(format, secret, request, now);
+//     auto const verdict = auth::verify_signature(format, secret, request, now);
 //     if (!verdict.valid) … verdict.detail is a sentence for the sender …
 //
 // A missing, repeated or malformed field and a timestamp more than 300 seconds away are refused
@@ -42,8 +42,8 @@ struct signature_verdict {
     std::string_view detail;  // the reason if invalid; a constant
     hmac_digest mac{};        // if valid
 };
-signature_verdict verify(model::event_format format, base::secret const& secret,
-                         signed_request const& request, base::wall_ms now);
+signature_verdict verify_signature(model::event_format format, base::secret const& secret,
+                                   signed_request const& request, base::wall_ms now);
 
 // What is wrong with a supplied secret; empty if it is valid. Standard: base64 of 24 to 64
 // bytes, with or without `whsec_`. GitHub: 8 to 255 bytes without control characters. Stripe: 8 to

@@ -23,7 +23,7 @@ std::string hex_of(model::digest const& digest) {
     return base::to_hex({reinterpret_cast<char const*>(digest.data()), digest.size()});
 }
 
-int verify(store::environment& store, bool json) {
+int verify_log(store::environment& store, bool json) {
     auto const report = store::verify_audit(store);
     for (auto const& sentence : report.wrong) base::log(base::severity::failure, sentence);
     if (json)
@@ -104,7 +104,7 @@ void add_audit(CLI::App& program, int& code) {
         auto const store = open_store(*options, code, store_access::copies);
         if (store == nullptr) return;
         if (options->verify)
-            code = verify(*store, options->json);
+            code = verify_log(*store, options->json);
         else if (!print_all(*store, options->json))
             code = report_damage();
     });

@@ -11,8 +11,8 @@
 #include "base/log.hpp"
 #include "cli/output_file.hpp"
 #include "cli/store_command.hpp"
+#include "store/admin/check_copy.hpp"
 #include "store/admin/inspect.hpp"
-#include "store/admin/verify_copy.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -59,7 +59,7 @@ int back_up(backup_options const& options) {
     if (!file) return report_failure(file.error().message);
     auto outcome = store::copy_to(*store, file->descriptor(), options.compact);
     if (outcome) {
-        auto const faults = store::verify_copy(file->descriptor());
+        auto const faults = store::check_copy(file->descriptor());
         for (auto const& sentence : faults) base::log(base::severity::failure, sentence);
         if (!faults.empty())
             return report_failure("the store is damaged, so no backup was kept: " +

@@ -9,7 +9,7 @@
 #include "cli/load.hpp"
 #include "cli/print.hpp"
 #include "cli/store_command.hpp"
-#include "store/admin/verify.hpp"
+#include "store/admin/check_consistency.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::cli {
@@ -126,7 +126,7 @@ base::result<void> verify_new_store(store::environment& store, store::bulk_load 
     auto const posts = snapshot.posts({}, none, [](auto const&) {}).total;
     snapshot.reset();
     if (users != load.users().created || posts != load.posts().created) return {};
-    auto const faults = store::verify_checksums(store);
+    auto const faults = store::check_checksums(store);
     for (auto const& sentence : faults) base::log(base::severity::failure, sentence);
     if (faults.empty()) return {};
     return base::error{

@@ -103,7 +103,7 @@ void worker::run_completions() {
         for (; next_ready_ < batch_end; ++next_ready_) {
             auto const done = ready_[next_ready_];
             if (next_ready_ + 2 < end) base::prefetch(ready_[next_ready_ + 2].op, 1);
-            done.op->complete(*done.op, done.result, done.flags);
+            done.deliver();
         }
     }
     if (next_ready_ == ready_.size()) ready_.clear(), next_ready_ = 0;

@@ -39,8 +39,8 @@ void* map_huge(std::size_t bytes) {
     return memory + padding;
 }
 
-std::uint32_t index_of(std::uint32_t flags) {
-    return flags >> IORING_CQE_BUFFER_SHIFT;
+std::uint32_t index_of(completion const& done) {
+    return done.flags >> IORING_CQE_BUFFER_SHIFT;
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ base::result<std::unique_ptr<buffers>> buffers::make(ring& owner, std::uint32_t 
     if (int const code = io_uring_register_buf_ring(&owner.native(), &registration, 0); code < 0)
         return refusal(code);
     io_uring_buf_ring_init(pool->entries_);
-    for (std::uint32_t i = 0; i < count; ++i) pool->release(i << IORING_CQE_BUFFER_SHIFT);
+    for (std::uint32_t i = 0; i < count; ++i) pool->provide(i);
     pool->publish();
     pool->available_ = count;
     return pool;
@@ -77,24 +77,27 @@ buffers::~buffers() {
     munmap(entries_, count_ * sizeof(io_uring_buf));
 }
 
-std::span<char> buffers::view(std::uint32_t flags, std::int32_t result) {
-    auto const index = index_of(flags);
+std::span<char> buffers::view(completion const& done) {
+    auto const index = index_of(done);
     base::check(index < count_ && available_ > 0, "a receive buffer that the kernel did not have");
     --available_;
-    auto const size = result > 0 ? static_cast<std::size_t>(result) : 0;
+    auto const size = done.result > 0 ? static_cast<std::size_t>(done.result) : 0;
     LATCHKEY_UNPOISON(buffer(index), bytes_each_);
     return {buffer(index), size};
 }
 
-std::string_view buffers::peek(std::uint32_t flags, std::int32_t result) const {
-    auto const index = index_of(flags);
-    base::check(index < count_ && result > 0, "a peek into no receive buffer");
+std::string_view buffers::peek(completion const& next) const {
+    auto const index = index_of(next);
+    base::check(index < count_ && next.result > 0, "a peek into no receive buffer");
     LATCHKEY_UNPOISON(buffer(index), bytes_each_);
-    return {buffer(index), static_cast<std::size_t>(result)};
+    return {buffer(index), static_cast<std::size_t>(next.result)};
 }
 
-void buffers::release(std::uint32_t flags) {
-    auto const index = index_of(flags);
+void buffers::release(completion const& done) {
+    provide(index_of(done));
+}
+
+void buffers::provide(std::uint32_t index) {
     LATCHKEY_POISON(buffer(index), bytes_each_);
     io_uring_buf_ring_add(entries_, buffer(index), bytes_each_, static_cast<unsigned short>(index),
                           io_uring_buf_ring_mask(count_), returned_);

@@ -1,10 +1,10 @@
 // Provided receive buffers of a ring: a multishot receive takes one for each piece of data, so idle
 // connections hold none. Same thread as the ring.
 //
-//     std::span<char> bytes = buffers.view(flags, result);   // of a completion with F_BUFFER
+//     std::span<char> bytes = buffers.view(done);   // of a completion that has a buffer
 //     … parse them in this turn …
-//     buffers.release(flags);                                // whatever the result was
-//     buffers.publish();                                     // once a turn
+//     buffers.release(done);                        // whatever the result was
+//     buffers.publish();                            // once a turn
 //
 // Under AddressSanitizer a buffer is poisoned while the kernel owns it.
 #pragma once
@@ -29,11 +29,11 @@ class buffers {
     buffers(buffers const&) = delete;
     buffers& operator=(buffers const&) = delete;
 
-    // The data of a completion with IORING_CQE_F_BUFFER; valid until `release`.
-    std::span<char> view(std::uint32_t flags, std::int32_t result);
-    // The same without taking the buffer, for a look ahead of `view`; `result` must be positive.
-    std::string_view peek(std::uint32_t flags, std::int32_t result) const;
-    void release(std::uint32_t flags);
+    // The data of a completion that has a buffer; valid until `release`.
+    std::span<char> view(completion const& done);
+    // The same without taking the buffer, for a look ahead of `view`; its result must be positive.
+    std::string_view peek(completion const& next) const;
+    void release(completion const& done);
     // Makes the buffers released since the last call available to the kernel.
     void publish();
 
@@ -43,6 +43,7 @@ class buffers {
 
   private:
     explicit buffers(ring& owner) : ring_(owner) {}
+    void provide(std::uint32_t index);
     char* buffer(std::uint32_t index) const { return memory_ + std::size_t{index} * bytes_each_; }
 
     ring& ring_;

@@ -14,24 +14,22 @@ base::result<std::unique_ptr<mailbox>> mailbox::make(ring& owner) {
     if (!box->event_.is_open()) return base::errno_error("no descriptor for a mailbox", errno);
     box->event_read_.owner = box->ring_message_.owner = box.get();
     // Read again whatever the result: without a pending read nothing can wake the owner.
-    box->event_read_.complete = [](operation& self, std::int32_t, std::uint32_t) {
+    box->event_read_.complete = [](operation& self, completion const&) {
         auto& owner = *static_cast<wake_up&>(self).owner;
-        owner.armed_ = false;
         if (!owner.closing_) owner.arm();
     };
-    box->ring_message_.complete = [](operation&, std::int32_t, std::uint32_t) {};
+    box->ring_message_.complete = [](operation&, completion const&) {};
     box->arm();
     return box;
 }
 
 void mailbox::arm() {
-    armed_ = true;
     io_uring_prep_read(ring_.submission(event_read_), event_.get(), &count_, sizeof count_, 0);
 }
 
 void mailbox::close() {
     closing_ = true;
-    if (armed_) cancel(ring_, event_read_);
+    if (event_read_.active) cancel(ring_, event_read_);
 }
 
 void mailbox::post(coro::resumption& node) noexcept {

@@ -35,7 +35,7 @@ class mailbox final : public coro::executor {
 
     // Cancels the eventfd read; `idle()` once the kernel holds nothing of this object.
     void close();
-    bool idle() const { return !armed_; }
+    bool idle() const { return !event_read_.active; }
 
   private:
     explicit mailbox(ring& owner) : ring_(owner) {}
@@ -49,7 +49,6 @@ class mailbox final : public coro::executor {
     ring& ring_;
     base::descriptor event_;   // an eventfd
     std::uint64_t count_ = 0;  // where the kernel puts the eventfd's counter
-    bool armed_ = false;
     bool closing_ = false;
     wake_up event_read_;    // from threads without a ring
     wake_up ring_message_;  // from threads with one

@@ -21,17 +21,13 @@ namespace {
 constexpr base::mono_ns timeout = 2 * base::second;
 
 struct recorded_operation : operation {
-    std::int32_t result = 0;
-    std::uint32_t flags = 0;
-    bool last = false;
+    completion last{};
     int count = 0;
     recorded_operation() {
-        complete = [](operation& self, std::int32_t result, std::uint32_t flags) {
+        complete = [](operation& self, completion const& done) {
             auto& record = static_cast<recorded_operation&>(self);
             ++record.count;
-            record.result = result;
-            record.flags = flags;
-            record.last = (flags & IORING_CQE_F_MORE) == 0;
+            record.last = done;
         };
     }
 };
@@ -44,8 +40,7 @@ bool wait_for(ring& tested, recorded_operation const& op, int count) {
         tested.enter(true, deadline);
         ready.clear();
         tested.collect(ready);
-        for (auto const& [completed, result, flags] : ready)
-            completed->complete(*completed, result, flags);
+        for (auto const& done : ready) done.deliver();
     }
     return op.count >= count;
 }
@@ -98,15 +93,15 @@ base::result<void> probe_receive(ring& tested, int sender, int receiver) {
     for (int round = 1; round <= 2; ++round) {
         if (::send(sender, "ab", 2, MSG_NOSIGNAL) != 2)
             return base::errno_error("a socketpair does not send", errno);
-        if (!wait_for(tested, receive, round) || receive.result != 2 ||
-            !(receive.flags & IORING_CQE_F_BUFFER) || receive.last)
+        if (!wait_for(tested, receive, round) || receive.last.result != 2 ||
+            !receive.last.has_buffer() || !receive.active)
             return missing("multishot receives");
-        (*pool)->view(receive.flags, receive.result);
-        (*pool)->release(receive.flags);
+        (*pool)->view(receive.last);
+        (*pool)->release(receive.last);
         (*pool)->publish();
     }
     cancel(tested, receive);
-    if (!wait_for(tested, receive, 3) || receive.result != -ECANCELED || !receive.last)
+    if (!wait_for(tested, receive, 3) || receive.last.result != -ECANCELED || receive.active)
         return missing("cancellation");
     return {};
 }

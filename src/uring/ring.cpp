@@ -13,7 +13,7 @@ namespace {
 thread_local ring* ring_of_thread = nullptr;
 
 // The user_data of submissions whose completion is ignored.
-operation const ignored{[](operation&, std::int32_t, std::uint32_t) {}};
+constexpr operation ignored;
 
 // Restrictions of the ring to what the service does: an unrestricted ring would bypass the seccomp
 // filter.
@@ -110,6 +110,15 @@ ring* ring::of_this_thread() {
 }
 
 io_uring_sqe* ring::submission(operation& op) {
+    op.active = true;
+    return next_submission(op);
+}
+
+io_uring_sqe* ring::submission() {
+    return next_submission(ignored);
+}
+
+io_uring_sqe* ring::next_submission(operation const& op) {
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
     while (sqe == nullptr) {
         submit(0, 0);
@@ -121,10 +130,6 @@ io_uring_sqe* ring::submission(operation& op) {
     // The prep helpers do not touch user_data.
     sqe->user_data = reinterpret_cast<std::uintptr_t>(&op);
     return sqe;
-}
-
-io_uring_sqe* ring::submission() {
-    return submission(const_cast<operation&>(ignored));
 }
 
 bool ring::has_completions() const {

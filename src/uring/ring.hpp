@@ -36,8 +36,8 @@ class ring {
     ring(ring const&) = delete;
     ring& operator=(ring const&) = delete;
 
-    // The next free SQE with `op` as its user_data, to be filled at once. Never null: a full queue
-    // is submitted first.
+    // The next free SQE with `op`, which is active from here on, as its user_data; to be filled at
+    // once. Never null: a full queue is submitted first.
     io_uring_sqe* submission(operation& op);
     // The same for an operation whose completion is ignored.
     io_uring_sqe* submission();
@@ -61,6 +61,7 @@ class ring {
 
   private:
     ring() = default;
+    io_uring_sqe* next_submission(operation const& op);
     int submit(unsigned completions_min, base::mono_ns deadline);
     void reap(std::vector<completion>& ready);
 

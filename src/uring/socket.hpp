@@ -1,5 +1,5 @@
 // The socket operations of a server: each fills one SQE of the ring. `op.complete` is called with
-// the result; a multishot operation completes until a completion comes without IORING_CQE_F_MORE.
+// the result; a multishot operation completes until a completion has no more.
 // Descriptors stay the caller's. On the ring's thread.
 #pragma once
 

@@ -67,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     latchkey::base::secret const secret("whsec_" + base64(std::string(standard_key)));
     auto const once = [](std::string const& text) { return signed_field{1, text}; };
     auto const verdict = [&](auto format, signed_request const& request) {
-        auto const result = verify(format, secret, request, now * 1000 + 999);
+        auto const result = verify_signature(format, secret, request, now * 1000 + 999);
         require(result.valid == result.detail.empty());
         return result.valid;
     };

@@ -26,7 +26,9 @@ struct standard_example {
         .webhook_timestamp = once("1614265330"),
         .webhook_signature = once("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="),
         .body = R"({"test": 2432232314})"};
-    signature_verdict verdict() const { return verify(standard, secret, request, at(time)); }
+    signature_verdict verdict() const {
+        return verify_signature(standard, secret, request, at(time));
+    }
 };
 
 // GitHub's "Validating webhook deliveries", testing the webhook payload validation.
@@ -36,7 +38,7 @@ struct github_example {
         .hub_signature =
             once("sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"),
         .body = "Hello, World!"};
-    signature_verdict verdict() const { return verify(github, secret, request, at(1)); }
+    signature_verdict verdict() const { return verify_signature(github, secret, request, at(1)); }
 };
 
 // Stripe's scheme, with a vector from the tests of the Haskell package stripe-signature.
@@ -46,7 +48,8 @@ struct stripe_example {
     std::string field = "t=123,v1=f89c0a0e96fa6304a7ebd5ecaf13bc1beb859577cd7cafb7bdbc43c3bc2f6afa";
     std::string_view body = "hello";
     signature_verdict verdict() const {
-        return verify(stripe, secret, {.stripe_signature = once(field), .body = body}, at(time));
+        return verify_signature(stripe, secret, {.stripe_signature = once(field), .body = body},
+                                at(time));
     }
 };
 
@@ -232,10 +235,11 @@ TEST(signatures, need_each_field_once) {
         github_example one;
         one.request.hub_signature.count = count;
         EXPECT_FALSE(one.verdict().valid);
-        EXPECT_FALSE(verify(stripe, base::secret("secret"),
-                            {.stripe_signature = {count, stripe_example().field}, .body = "hello"},
-                            at(123))
-                         .valid);
+        EXPECT_FALSE(
+            verify_signature(stripe, base::secret("secret"),
+                             {.stripe_signature = {count, stripe_example().field}, .body = "hello"},
+                             at(123))
+                .valid);
     }
 }
 

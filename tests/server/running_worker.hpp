@@ -29,6 +29,7 @@ class running_worker {
     // For further workers.
     common& shared() { return *common_; }
     worker_metrics const& metrics() const { return worker_->metrics(); }
+    std::filesystem::path access_log() const { return folder_ / "access.log"; }
     // A GET of a path below /api/v1, with the key.
     std::string get(std::string_view path) const;
 

@@ -69,14 +69,15 @@ std::string write_on(environment& store, known_content const& expected) {
     }
     for (std::size_t i = 0; i < expected.last.size(); ++i)
         if (ids.at(i) != expected.last[i] + 1) return "an id was not the next one";
-    return first_of(verify(store));
+    return first_of(check_consistency(store));
 }
 
 verdict check(std::string const& directory, possible const& outcomes) {
     auto const result = environment::open(power_options(directory));
     if (!result) return {.error = result.error().message};
     auto& store = **result;
-    if (auto const error = first_of(verify(store)); !error.empty()) return {.error = error};
+    if (auto const error = first_of(check_consistency(store)); !error.empty())
+        return {.error = error};
     if (auto const error = first_of(verify_audit(store).wrong); !error.empty())
         return {.error = error};
     auto const content = content_of(store);

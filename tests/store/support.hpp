@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string>
 
-#include "store/admin/verify.hpp"
+#include "store/admin/check_consistency.hpp"
 #include "store/environment.hpp"
 #include "store/snapshot.hpp"
 #include "store/writer.hpp"
@@ -133,7 +133,7 @@ inline outcome ask(writer& writer, command request) {
 }
 
 inline void expect_sound(environment& store) {
-    for (auto const& sentence : verify(store)) ADD_FAILURE() << sentence;
+    for (auto const& sentence : check_consistency(store)) ADD_FAILURE() << sentence;
 }
 
 }  // namespace latchkey::store

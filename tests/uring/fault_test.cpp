@@ -28,9 +28,9 @@ struct awaitable_operation : operation {
     coro::event done;
     std::int32_t result = 0;
     awaitable_operation() {
-        complete = [](operation& self, std::int32_t result, std::uint32_t) {
+        complete = [](operation& self, completion const& result) {
             auto& own = static_cast<awaitable_operation&>(self);
-            own.result = result;
+            own.result = result.result;
             own.done.set();
         };
     }
@@ -42,10 +42,10 @@ struct receiver : operation {
     int fd;
     std::string data;
     coro::event data_ready;
-    bool active = false, finished = false, starved = false;
+    bool finished = false, starved = false;
     receiver(server& home, int socket);
     void arm();
-    void take(std::int32_t result, std::uint32_t flags);
+    void take(completion const& done);
 };
 
 struct idle_timer : timers::entry {
@@ -61,7 +61,7 @@ struct server {
     base::mono_ns now = 0;
     std::vector<receiver*> starved;
     int listener = -1;
-    bool stopping = false, accepting = false;
+    bool stopping = false;
     struct acceptor : operation {
         server* home = nullptr;
     } accept;
@@ -74,22 +74,21 @@ struct server {
 };
 
 receiver::receiver(server& home, int socket) : owner(home), fd(socket) {
-    complete = [](operation& self, std::int32_t result, std::uint32_t flags) {
-        static_cast<receiver&>(self).take(result, flags);
+    complete = [](operation& self, completion const& done) {
+        static_cast<receiver&>(self).take(done);
     };
 }
 
 void receiver::arm() {
-    active = true;
     receive_multishot(*owner.queue, *this, fd);
 }
 
-void receiver::take(std::int32_t result, std::uint32_t flags) {
-    active = (flags & IORING_CQE_F_MORE) != 0;
-    if (flags & IORING_CQE_F_BUFFER) {
-        auto const bytes = owner.receive_buffers->view(flags, result);
+void receiver::take(completion const& done) {
+    auto const result = done.result;
+    if (done.has_buffer()) {
+        auto const bytes = owner.receive_buffers->view(done);
         data.append(bytes.data(), bytes.size());
-        owner.receive_buffers->release(flags);
+        owner.receive_buffers->release(done);
     }
     starved = result == -ENOBUFS && !finished;
     if (starved) return owner.starved.push_back(this);
@@ -142,17 +141,15 @@ coro::task<> echo(server* owner, int fd) {
 void server::begin(int socket) {
     listener = socket;
     accept.home = this;
-    accept.complete = [](operation& self, std::int32_t result, std::uint32_t flags) {
+    accept.complete = [](operation& self, completion const& done) {
         auto& home = *static_cast<acceptor&>(self).home;
-        home.accepting = (flags & IORING_CQE_F_MORE) != 0;
-        if (result >= 0) home.connections.spawn(echo, &home, static_cast<int>(result));
-        if (!home.accepting && !home.stopping) home.arm_accept();
+        if (done.result >= 0) home.connections.spawn(echo, &home, static_cast<int>(done.result));
+        if (!self.active && !home.stopping) home.arm_accept();
     };
     arm_accept();
 }
 
 void server::arm_accept() {
-    accepting = true;
     accept_multishot(*queue, accept, listener);
 }
 
@@ -167,7 +164,7 @@ void server::turn() {
         mail->resume();
         mail = next;
     }
-    for (auto const& done : ready) done.op->complete(*done.op, done.result, done.flags);
+    for (auto const& done : ready) done.deliver();
     receive_buffers->publish();
     if (receive_buffers->available() >= receive_buffers->count() / 2)
         for (auto* const each : std::exchange(starved, {})) each->arm();
@@ -175,14 +172,14 @@ void server::turn() {
 }
 
 void server::run() {
-    while (!stopping || accepting || connections.size() != 0) turn();
+    while (!stopping || accept.active || connections.size() != 0) turn();
     inbox->close();
     while (!inbox->idle()) turn();
 }
 
 void server::stop() {
     stopping = true;
-    if (accepting) cancel(*queue, accept);
+    if (accept.active) cancel(*queue, accept);
 }
 
 // Sends random bytes and expects the same bytes back.

@@ -18,18 +18,16 @@ namespace {
 
 struct recording_operation : operation {
     std::vector<std::int32_t> results;
-    bool more = true;
     std::string received;
     buffers* source = nullptr;
     recording_operation() {
-        complete = [](operation& self, std::int32_t result, std::uint32_t flags) {
+        complete = [](operation& self, completion const& done) {
             auto& own = static_cast<recording_operation&>(self);
-            own.results.push_back(result);
-            own.more = (flags & IORING_CQE_F_MORE) != 0;
-            if (own.source != nullptr && (flags & IORING_CQE_F_BUFFER)) {
-                auto const bytes = own.source->view(flags, result);
+            own.results.push_back(done.result);
+            if (own.source != nullptr && done.has_buffer()) {
+                auto const bytes = own.source->view(done);
                 own.received.append(bytes.data(), bytes.size());
-                own.source->release(flags);
+                own.source->release(done);
             }
         };
     }
@@ -39,7 +37,7 @@ void turn(ring& owner, bool block = true) {
     owner.enter(block, base::read_clocks().mono + 1'000'000'000);
     std::vector<completion> ready;
     owner.collect(ready);
-    for (auto const& done : ready) done.op->complete(*done.op, done.result, done.flags);
+    for (auto const& done : ready) done.deliver();
 }
 
 struct socket_pair {
@@ -109,9 +107,8 @@ TEST(buffers, deliver_all_in_order_and_lose_nothing_when_empty) {
     for (int i = 0; i < 1000 && op.received.size() < text.size(); ++i) {
         turn(*owner);
         pool->publish();
-        if (!op.more) {
+        if (!op.active) {
             starved |= op.results.back() == -ENOBUFS;
-            op.more = true;
             receive_multishot(*owner, op, pair.ends[1]);
         }
     }
@@ -119,7 +116,7 @@ TEST(buffers, deliver_all_in_order_and_lose_nothing_when_empty) {
     EXPECT_TRUE(starved) << "the ring of 128 bytes should have run dry";
     EXPECT_EQ(pool->available(), pool->count());
     cancel(*owner, op);
-    for (int i = 0; i < 10 && op.more; ++i) turn(*owner);
+    for (int i = 0; i < 10 && op.active; ++i) turn(*owner);
     EXPECT_EQ(op.results.back(), -ECANCELED);
 }
 
@@ -194,7 +191,7 @@ void stress(bool senders_have_rings) {
             EXPECT_GT(number, last[static_cast<std::size_t>(number / per_sender)]);
             last[static_cast<std::size_t>(number / per_sender)] = number;
         }
-        for (auto const& done : ready) done.op->complete(*done.op, done.result, done.flags);
+        for (auto const& done : ready) done.deliver();
     }
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(received, per_sender * senders);

@@ -32,10 +32,11 @@ struct signature_check {
     model::event_format format = model::event_format::standard;
     auth::signature_verdict verdict;
 };
-signature_check verify(store::event_secrets const& secrets, auth::signed_request const& request,
-                       base::wall_ms now) {
+signature_check verify_event(store::event_secrets const& secrets,
+                             auth::signed_request const& request, base::wall_ms now) {
     auto const verify_with = [&](store::event_secret const& each) {
-        return signature_check{each.format, auth::verify(each.format, each.text, request, now)};
+        return signature_check{each.format,
+                               auth::verify_signature(each.format, each.text, request, now)};
     };
     auto const current = verify_with(secrets.current);
     if (current.verdict.valid || !secrets.previous) return current;
@@ -80,7 +81,7 @@ api_result<store::command> plan_receive_event(request_context const& context) {
     auto const request = signed_request_of(context.request);
     auto const secrets = context.event_secrets();
     auto const signature =
-        secrets ? verify(*secrets, request, context.now.clock) : signature_check{};
+        secrets ? verify_event(*secrets, request, context.now.clock) : signature_check{};
     if (!signature.verdict.valid && secrets)
         return make_error(base::problem::signature_invalid, signature.verdict.detail);
     // The number of members is the sender's choice, so the payload is scanned and no document is

@@ -22,8 +22,8 @@ acceptor::acceptor(worker_context& context, admission& admission, connection_bal
                    listener const& socket)
     : context_(context), admission_(admission), balancer_(balancer), listener_(socket) {
     accept_.self = pause_.self = this;
-    accept_.complete = [](uring::operation& self, std::int32_t result, std::uint32_t flags) {
-        static_cast<accept_operation&>(self).self->completed(result, flags);
+    accept_.complete = [](uring::operation& self, uring::completion const& done) {
+        static_cast<accept_operation&>(self).self->on_accept(done);
     };
     pause_.fire = [](uring::timers::entry& self, base::mono_ns) {
         static_cast<pause_entry&>(self).self->arm();
@@ -35,14 +35,13 @@ acceptor::~acceptor() {
 }
 
 void acceptor::arm() {
-    if (!context_.accepting || active_) return;
-    active_ = true;
+    if (!context_.accepting || active()) return;
     auto* const accept = listener_.shared ? uring::accept : uring::accept_multishot;
     accept(context_.ring(), accept_, listener_.fd);
 }
 
 void acceptor::cancel() {
-    if (!active_) return stop_listening();
+    if (!active()) return stop_listening();
     uring::cancel(context_.ring(), accept_);
 }
 
@@ -50,18 +49,17 @@ accepted acceptor::socket_of(int fd) const {
     return {.fd = fd, .tls = listener_.tls, .proxy = listener_.proxy};
 }
 
-void acceptor::completed(std::int32_t result, std::uint32_t flags) {
-    if (!(flags & IORING_CQE_F_MORE)) active_ = false;
-    if (result >= 0) {
+void acceptor::on_accept(uring::completion const& done) {
+    if (done.result >= 0) {
         // On a socket that all accept on, the workers take turns anyway.
         if (listener_.shared)
-            admission_.accept(socket_of(result));
+            admission_.accept(socket_of(done.result));
         else
-            balancer_.admit(socket_of(result));
+            balancer_.admit(socket_of(done.result));
     }
-    if (active_) return;
+    if (active()) return;
     if (!context_.accepting) return stop_listening();
-    if (is_shortage(result))
+    if (is_shortage(done.result))
         context_.timers().arm(pause_, context_.now.mono + pause_ns);
     else
         arm();

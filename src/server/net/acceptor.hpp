@@ -23,7 +23,7 @@ class acceptor {
     // What connected before is still accepted, in a later turn; then the listener is shut.
     void cancel();
     // The kernel holds the accept.
-    bool active() const { return active_; }
+    bool active() const { return accept_.active; }
 
   private:
     struct accept_operation : uring::operation {
@@ -33,7 +33,7 @@ class acceptor {
         acceptor* self = nullptr;
     };
 
-    void completed(std::int32_t result, std::uint32_t flags);
+    void on_accept(uring::completion const& done);
     accepted socket_of(int fd) const;
     void stop_listening();
 
@@ -43,7 +43,6 @@ class acceptor {
     listener const listener_;
     accept_operation accept_;
     pause_entry pause_;
-    bool active_ = false;
 };
 
 }  // namespace latchkey::server

@@ -15,8 +15,7 @@ void read_ahead::begin_run() {
 void read_ahead::prefetch(std::span<uring::completion const> batch) {
     if (!worthwhile_) return;
     for (auto const& next : batch)
-        if (next.op->prefetch_hint != nullptr)
-            next.op->prefetch_hint(*next.op, next.result, next.flags);
+        if (next.op->prefetch_hint != nullptr) next.op->prefetch_hint(*next.op, next);
     for (auto const resource : {store::resource::user, store::resource::post}) {
         auto& ids = ids_[static_cast<std::size_t>(resource)];
         snapshot_->prefetch(resource, ids);

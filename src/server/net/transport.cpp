@@ -45,19 +45,17 @@ transport::transport(worker_context& context, accepted const& socket)
       peer_(peer_of(socket.fd, socket.tls)),
       counted_address_(socket.counted_address) {
     receive_.io = send_.io = close_.io = timer_.io = this;
-    receive_.complete = [](uring::operation& self, std::int32_t result, std::uint32_t flags) {
-        static_cast<socket_operation&>(self).io->on_receive(result, flags);
+    receive_.complete = [](uring::operation& self, uring::completion const& done) {
+        static_cast<socket_operation&>(self).io->on_receive(done);
     };
-    receive_.prefetch_hint = [](uring::operation& self, std::int32_t result, std::uint32_t flags) {
-        static_cast<socket_operation&>(self).io->prefetch_hint(result, flags);
+    receive_.prefetch_hint = [](uring::operation& self, uring::completion const& next) {
+        static_cast<socket_operation&>(self).io->prefetch_hint(next);
     };
-    send_.complete = [](uring::operation& self, std::int32_t result, std::uint32_t) {
-        static_cast<socket_operation&>(self).io->on_send(result);
+    send_.complete = [](uring::operation& self, uring::completion const& done) {
+        static_cast<socket_operation&>(self).io->on_send(done.result);
     };
-    close_.complete = [](uring::operation& self, std::int32_t, std::uint32_t) {
-        auto& io = *static_cast<socket_operation&>(self).io;
-        io.close_.active = false;
-        io.check_closed();
+    close_.complete = [](uring::operation& self, uring::completion const&) {
+        static_cast<socket_operation&>(self).io->check_closed();
     };
     timer_.fire = [](uring::timers::entry& self, base::mono_ns now) {
         static_cast<deadline_entry&>(self).io->on_deadline(now);
@@ -82,27 +80,26 @@ transport::~transport() {
 // ---- receiving
 
 void transport::begin_receive() {
-    receive_.active = true;
     paused_ = starved_ = false;
     uring::receive_multishot(context_.ring(), receive_, fd_);
 }
 
 // Only after a request that a key admitted, so that strangers have no page read. Under TLS the
 // request is not readable yet.
-void transport::prefetch_hint(std::int32_t result, std::uint32_t flags) const {
-    if (!read_ahead_allowed_ || !idle_ || session_ || result <= 0 || !(flags & IORING_CQE_F_BUFFER))
+void transport::prefetch_hint(uring::completion const& next) const {
+    if (!read_ahead_allowed_ || !idle_ || session_ || next.result <= 0 || !next.has_buffer())
         return;
-    context_.ahead.hint(context_.buffers().peek(flags, result));
+    context_.ahead.hint(context_.buffers().peek(next));
 }
 
-void transport::on_receive(std::int32_t result, std::uint32_t flags) {
-    if (!(flags & IORING_CQE_F_MORE)) receive_.active = false;
-    if (flags & IORING_CQE_F_BUFFER) {
-        auto const bytes = context_.buffers().view(flags, result);
+void transport::on_receive(uring::completion const& done) {
+    auto const result = done.result;
+    if (done.has_buffer()) {
+        auto const bytes = context_.buffers().view(done);
         if (result > 0) receive_bytes({bytes.data(), bytes.size()});
         // Refused or dropped input may hold a credential anywhere; under TLS it is encrypted.
         if (!peer_.tls) base::wipe(bytes.data(), bytes.size());
-        context_.buffers().release(flags);
+        context_.buffers().release(done);
     }
     if (result == 0) {
         // A client that ends without close_notify while nothing is in flight is sent none: it would

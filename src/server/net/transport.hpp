@@ -150,7 +150,6 @@ class transport {
 
     struct socket_operation : uring::operation {
         transport* io = nullptr;
-        bool active = false;
     };
     struct deadline_entry : uring::timers::entry {
         transport* io = nullptr;
@@ -161,8 +160,8 @@ class transport {
     };
 
     void begin_receive();
-    void prefetch_hint(std::int32_t result, std::uint32_t flags) const;
-    void on_receive(std::int32_t result, std::uint32_t flags);
+    void prefetch_hint(uring::completion const& next) const;
+    void on_receive(uring::completion const& done);
     void receive_bytes(std::string_view bytes);
     void receive_sealed(std::string_view bytes);
     void deliver(std::string_view plain);

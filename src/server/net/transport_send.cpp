@@ -53,7 +53,6 @@ void transport::flush() {
 }
 
 void transport::begin_send() {
-    send_.active = true;
     auto const size = std::min(sending_.size() - sent_bytes_, send_bytes_max);
     uring::send(context_.ring(), send_, fd_, {sending_.data() + sent_bytes_, size});
     write_deadline_ = context_.now.mono + send_ns();
@@ -61,7 +60,6 @@ void transport::begin_send() {
 }
 
 void transport::on_send(std::int32_t result) {
-    send_.active = false;
     if (phase_ == phase::closing) return check_closed();
     if (result <= 0 && result != -EINTR && result != -EAGAIN) return abort();
     sent_bytes_ += result > 0 ? static_cast<std::size_t>(result) : 0;
@@ -149,7 +147,6 @@ void transport::begin_close() {
     for (auto* const armed : {&receive_, &send_})
         if (armed->active) uring::cancel(context_.ring(), *armed);
     if (signing_ && session_->cancel_signature()) signing_ = false;
-    close_.active = true;
     uring::close(context_.ring(), close_, fd_);
     if (waiter_ && waiting_for_ != wait::closed) resume(wake_reason::end);
 }

@@ -5,20 +5,20 @@
 
 #include <atomic>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/time_units.hpp"
-#include "server/worker.hpp"
 
 namespace latchkey::server {
 
 class heartbeat {
   public:
     // False when a worker has not replied for too long. A worker that has replied is asked again,
-    // so the result is about the time since the previous call. This object outlives the workers.
-    bool all_alive(std::span<std::unique_ptr<worker> const> workers, base::mono_ns now) {
+    // so the result is about the time since the previous call. `workers`: pointers to what has
+    // `post`, which this object outlives.
+    template <typename Workers>
+    bool all_alive(Workers const& workers, base::mono_ns now) {
         while (beats_.size() < workers.size()) beats_.push_back(std::make_unique<beat>());
         bool alive = true;
         for (std::size_t i = 0; i < workers.size(); ++i) {

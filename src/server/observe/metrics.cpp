@@ -12,9 +12,8 @@ constexpr unsigned step_bits = std::bit_width(histogram::steps) - 1;
 // The first row with that pattern, whether the request was served or not.
 std::size_t row_of_pattern(std::string_view pattern) {
     auto const routes = api::routes();
-    auto const position = std::find_if(routes.begin(), routes.end(), [&](auto const& each) {
-        return !pattern.empty() && each.pattern == pattern;
-    });
+    auto const position = std::find_if(routes.begin(), routes.end(),
+                                       [&](auto const& each) { return each.pattern == pattern; });
     return static_cast<std::size_t>(position - routes.begin());
 }
 

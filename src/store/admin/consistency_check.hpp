@@ -1,5 +1,5 @@
-// The shared state of a consistency check (verify.hpp): one snapshot, look-ups and walks through
-// LMDB, and the report. One thread; private to the store.
+// The shared state of a consistency check (check_consistency.hpp): one snapshot, look-ups and walks
+// through LMDB, and the report. One thread; private to the store.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ class consistency_check {
     // No record may be newer than the last write.
     void check_time(base::wall_ms time, std::string const& record);
 
-    // nullopt also for a record without its checksum, which verify_pages has reported.
+    // nullopt also for a record without its checksum, which check_pages has reported.
     std::optional<std::string_view> get(table table, std::string_view key);
     bool has(table table, std::string_view key) { return get(table, key).has_value(); }
     // The number stored under a key of the index.
@@ -77,15 +77,15 @@ std::uint64_t walk_records(consistency_check& check, table table, std::string_vi
     return count;
 }
 
-// The checks, each of some tables and tags. (verify_*.cpp)
-void verify_users(consistency_check& check);
-void verify_posts(consistency_check& check);
-void verify_keys(consistency_check& check);
-void verify_key_lists(consistency_check& check);
-void verify_audit_index(consistency_check& check);
-void verify_kept_outcomes(consistency_check& check);
-void verify_usage(consistency_check& check);
-void verify_events(consistency_check& check);
-void verify_loads(consistency_check& check);
+// The checks, each of some tables and tags. (check_*.cpp)
+void check_users(consistency_check& check);
+void check_posts(consistency_check& check);
+void check_keys(consistency_check& check);
+void check_key_lists(consistency_check& check);
+void check_audit_index(consistency_check& check);
+void check_kept_outcomes(consistency_check& check);
+void check_usage(consistency_check& check);
+void check_events(consistency_check& check);
+void check_loads(consistency_check& check);
 
 }  // namespace latchkey::store

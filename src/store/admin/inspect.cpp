@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "base/descriptor.hpp"
-#include "store/admin/verify.hpp"
+#include "store/admin/check_consistency.hpp"
 #include "store/admin/verify_audit.hpp"
 #include "store/snapshot.hpp"
 
@@ -32,7 +32,7 @@ void inspect_and_send(std::string const& directory, int descriptor) {
     if (!result) return send(descriptor, "E" + result.error().message + "\n");
     auto& store = **result;
     if (auto const warning = store.time_ahead()) send(descriptor, "T" + warning->message + "\n");
-    auto const faults = verify(store);
+    auto const faults = check_consistency(store);
     for (auto const& sentence : faults) send(descriptor, "W" + sentence + "\n");
     auto const audit = verify_audit(store);
     for (auto const& sentence : audit.wrong) send(descriptor, "W" + sentence + "\n");

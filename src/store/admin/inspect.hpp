@@ -15,7 +15,7 @@ namespace latchkey::store {
 
 struct inspection_report {
     std::uint64_t users = 0, posts = 0, keys = 0, audit_entries = 0;
-    std::vector<std::string> wrong;  // the sentences of verify() and verify_audit()
+    std::vector<std::string> wrong;  // the sentences of check_consistency() and verify_audit()
     std::string time_ahead;          // the warning when its time is too far ahead of the clock
 };
 

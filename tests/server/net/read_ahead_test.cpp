@@ -51,6 +51,34 @@ TEST(read_ahead, is_for_known_clients_that_read_what_is_not_at_hand) {
     EXPECT_EQ(prefetch_hints(), baseline);
 }
 
+TEST(read_ahead, pauses_after_a_request_that_searched_for_nothing) {
+    running_worker service({}, 50, 20);
+    auto const prefetch_hints = [&] { return service.metrics().prefetch_hints.read(); };
+    socket_client client(service.address());
+    for (int const id : {1, 2}) EXPECT_TRUE(shows(client.ask(service.get(post(id))), id));
+    auto const baseline = prefetch_hints();
+    EXPECT_TRUE(shows(client.ask(service.get(post(2))), 2));
+    EXPECT_EQ(prefetch_hints(), baseline) << "a record whose place is known needs no search";
+    EXPECT_TRUE(shows(client.ask(service.get(post(3))), 3));
+    EXPECT_EQ(prefetch_hints(), baseline) << "it was paused";
+    EXPECT_TRUE(shows(client.ask(service.get(post(4))), 4));
+    EXPECT_EQ(prefetch_hints(), baseline + 1);
+}
+
+// Its key is good, but whoever asks for what is not there shall not choose the pages to be read.
+TEST(read_ahead, is_not_for_the_request_behind_an_error) {
+    running_worker service({}, 50, 20);
+    auto const prefetch_hints = [&] { return service.metrics().prefetch_hints.read(); };
+    socket_client client(service.address());
+    for (int const id : {1, 2}) EXPECT_TRUE(shows(client.ask(service.get(post(id))), id));
+    EXPECT_TRUE(client.ask(service.get("/posts/999")).starts_with("HTTP/1.1 404 "));
+    auto const baseline = prefetch_hints();
+    EXPECT_TRUE(shows(client.ask(service.get(post(3))), 3));
+    EXPECT_EQ(prefetch_hints(), baseline);
+    EXPECT_TRUE(shows(client.ask(service.get(post(4))), 4));
+    EXPECT_EQ(prefetch_hints(), baseline + 1);
+}
+
 TEST(read_ahead, can_be_switched_off) {
     running_worker service({}, 50, 20, {.read_ahead = false});
     socket_client client(service.address());

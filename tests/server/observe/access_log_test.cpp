@@ -1,6 +1,9 @@
 #include "server/observe/access_log.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +14,10 @@
 #include <iterator>
 #include <thread>
 #include <vector>
+
+#include "base/descriptor.hpp"
+#include "running_worker.hpp"
+#include "socket_client.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -174,6 +181,57 @@ TEST(access_log, counts_a_large_batch_that_a_full_disk_refuses) {
     EXPECT_EQ(log->dropped(), count);
 }
 
+// A disk that becomes full takes a part of a line. Only that line is broken, even if the disk stays
+// full for a while.
+TEST(access_log, begins_a_new_line_after_one_that_was_cut) {
+    temp_folder temp;
+    auto const path = temp.folder / "access.log";
+    rlimit unlimited{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    auto const handler = ::signal(SIGXFSZ, SIG_IGN);
+    {
+        auto log = log_thread::open(path).value();
+        rlimit const cut{12, unlimited.rlim_max};
+        ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &cut), 0);
+        std::string lines = "first..\nsecond.\n";
+        log->submit(lines);
+        for (int i = 0; i < 2000 && log->dropped() < 1; ++i) ::usleep(1000);
+        lines = "lost...\n";
+        log->submit(lines);
+        for (int i = 0; i < 2000 && log->dropped() < 2; ++i) ::usleep(1000);
+        ::setrlimit(RLIMIT_FSIZE, &unlimited);
+        EXPECT_EQ(log->dropped(), 2u);
+        lines = "third..\n";
+        log->submit(lines);
+    }
+    ::signal(SIGXFSZ, handler);
+    EXPECT_EQ(contents(path), "first..\nseco\nthird..\n");
+}
+
+TEST(access_log, keeps_no_more_than_16_mib_for_a_disk_that_does_not_answer) {
+    temp_folder temp;
+    auto const path = temp.folder / "pipe";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    base::descriptor const reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    auto log = log_thread::open(path).value();
+    std::string const batch(1 << 20, 'x');
+    for (int i = 0; i < 20; ++i) {
+        auto lines = batch.substr(0, batch.size() - 1) + '\n';
+        log->submit(lines);
+    }
+    EXPECT_EQ(log->dropped(), 4u);
+    std::string bytes(1 << 20, ' ');
+    std::thread drain([&] {
+        for (std::size_t rest = 16 << 20; rest != 0;) {
+            auto const size = ::read(reader.get(), bytes.data(), bytes.size());
+            if (size > 0) rest -= static_cast<std::size_t>(size);
+            if (size <= 0) ::usleep(100);
+        }
+    });
+    log.reset();
+    drain.join();
+}
+
 TEST(access_log, names_the_file_that_cannot_be_opened) {
     auto const log = log_thread::open("/nowhere/access.log");
     ASSERT_FALSE(log);
@@ -190,15 +248,48 @@ TEST(access_log_lines, are_json_whatever_the_client_sends) {
     entry.refused_unparsed = true;
     std::string line;
     append_line(entry, nullptr, {}, 1'234'567, line);
+    EXPECT_NE(line.find(R"("protocol":"HTTP/1.1")"), std::string::npos) << line;
     EXPECT_EQ(line.find('\x01'), std::string::npos);
     EXPECT_EQ(line.find('\xff'), std::string::npos) << "a log line is valid UTF-8";
     EXPECT_NE(line.find(R"("path":"/users/\"\\")"), std::string::npos) << line;
     EXPECT_NE(
         line.find(
-            R"("status":404,"code":"route_not_found","bytes_in":10,"bytes_out":20,"duration_us":1234)"),
+            R"("status":404,"code":"route_not_found","bytes_in":10,"bytes_out":20,"duration_us":1234,)"),
         std::string::npos)
         << line;
     EXPECT_TRUE(line.ends_with("}\n"));
+}
+
+TEST(access_log_lines, name_the_protocol) {
+    for (auto const& [version, name] : {std::pair{session::protocol::http1_0, "HTTP/1.0"},
+                                        {session::protocol::http1_1, "HTTP/1.1"},
+                                        {session::protocol::http2, "HTTP/2"}}) {
+        log_entry entry;
+        entry.begin("GET", "/", "", {0, 0});
+        entry.protocol = version;
+        std::string line;
+        append_line(entry, nullptr, {}, 0, line);
+        EXPECT_NE(line.find("\"protocol\":\"" + std::string(name) + "\"}\n"), line.npos) << line;
+    }
+}
+
+// The connection is a trusted proxy's, the request somebody else's.
+TEST(access_log_lines, name_the_client_of_the_request) {
+    running_worker service({.trusted_proxies = {"127.0.0.1"}}, 1, 20);
+    auto request = service.get("/posts/1");
+    request.insert(request.size() - 2,
+                   "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n");
+    socket_client proxy(service.address());
+    EXPECT_EQ(proxy.status(request), 200);
+    EXPECT_EQ(proxy.status("nonsense\r\n\r\n"), 400);
+    std::string log;
+    for (int i = 0; i < 2000 && std::count(log.begin(), log.end(), '\n') < 2; ++i) {
+        ::usleep(1000);
+        log = contents(service.access_log());
+    }
+    auto const second = log.find('\n') + 1;
+    EXPECT_NE(log.substr(0, second).find(R"("ip":"192.0.2.1")"), log.npos) << log;
+    EXPECT_NE(log.substr(second).find(R"("ip":"127.0.0.1")"), log.npos) << log;
 }
 
 // A terminal that shows the log would interpret C1 controls and bidirectional overrides of a
@@ -216,6 +307,15 @@ TEST(access_log_lines, escape_control_characters_of_a_client) {
     EXPECT_NE(line.find("\"user_agent\":\"a\\u009b2J\\u202eb\\u2028\\u2066c\xef\xbf\xbd\xc3\xa9\""),
               std::string::npos)
         << line;
+}
+
+TEST(access_log_lines, keep_a_bounded_part_of_what_the_client_sends) {
+    std::string const long_text(10'000, 'x');
+    log_entry entry;
+    entry.begin(long_text, long_text, long_text, {0, 0});
+    EXPECT_EQ(entry.method.size(), log_entry::method_bytes_max);
+    EXPECT_EQ(entry.path.size(), log_entry::path_bytes_max);
+    EXPECT_EQ(entry.user_agent.size(), log_entry::agent_bytes_max);
 }
 
 TEST(access_log_lines, outlive_the_request_once_they_are_kept) {

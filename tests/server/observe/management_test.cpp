@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "socket_client.hpp"
+
 namespace latchkey::server {
 namespace {
 
@@ -40,25 +42,17 @@ struct management_fixture {
     }
 };
 
-struct test_client {
-    int fd;
+// Does not wait: the listener runs on this thread.
+struct test_client : socket_client {
     explicit test_client(management_fixture& fixture)
-        : fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        sockaddr_storage address;
-        auto const size = to_sockaddr(fixture.listener->address(), address);
-        EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
-    }
-    ~test_client() { ::close(fd); }
-    void send_text(std::string_view text) const {
-        EXPECT_EQ(::send(fd, text.data(), text.size(), MSG_NOSIGNAL),
-                  static_cast<ssize_t>(text.size()));
-    }
+        : socket_client(fixture.listener->address()) {}
+    void send_text(std::string_view text) const { EXPECT_TRUE(send(text)); }
     // Everything received; "<end>" after it when the peer has closed.
     std::string receive() const {
         std::string all;
         char bytes[65536];
         for (;;) {
-            auto const size = ::recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+            auto const size = ::recv(fd(), bytes, sizeof bytes, MSG_DONTWAIT);
             if (size == 0) return all + "<end>";
             if (size < 0) return all;
             all.append(bytes, static_cast<std::size_t>(size));
@@ -77,6 +71,7 @@ TEST(management, answers_over_a_persistent_connection) {
         auto const answer = one.receive();
         EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer;
         EXPECT_NE(answer.find("X-Path: /livez\r\n"), std::string::npos);
+        EXPECT_NE(answer.find("Cache-Control: no-store\r\n"), std::string::npos);
         EXPECT_TRUE(answer.ends_with("\r\n\r\nxxx")) << answer;
         EXPECT_EQ(fixture.request_count, i);
     }
@@ -122,6 +117,19 @@ TEST(management, refuses_other_methods_and_malformed_requests) {
         EXPECT_EQ(one.receive().substr(9, 3), status) << request;
     }
     EXPECT_EQ(fixture.request_count, 0);
+}
+
+// Content is not read, so what follows the head is no further request.
+TEST(management, ends_a_connection_with_a_request_that_has_content) {
+    management_fixture fixture;
+    test_client one(fixture);
+    one.send_text("GET /livez HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" +
+                  std::string(get));
+    fixture.run();
+    auto const answer = one.receive();
+    EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos) << answer;
+    EXPECT_EQ(answer.find("HTTP/1.1", 1), std::string::npos) << answer;
+    EXPECT_LE(fixture.request_count, 1);
 }
 
 TEST(management, is_not_blocked_by_a_client_that_does_not_read) {

@@ -50,6 +50,14 @@ TEST(histogram, counts_the_durations_up_to_a_bound) {
     EXPECT_EQ(read.up_to(100'000), 2u);
 }
 
+TEST(histogram, counts_a_duration_that_is_the_bound) {
+    histogram durations;
+    for (base::mono_ns const each : {4, 5, 6}) durations.record(each);
+    histogram::reading read;
+    durations.add_to(read);
+    EXPECT_EQ(read.up_to(5), 2u);
+}
+
 TEST(counter, loses_no_increment_while_other_threads_read) {
     counter events;
     std::thread reader([&] {

@@ -65,6 +65,15 @@ TEST_F(bucket_file, that_is_damaged_is_reported_and_removed) {
     EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST_F(bucket_file, is_not_followed_to_another_file) {
+    save_six_left();
+    std::filesystem::rename(path, folder + "/elsewhere");
+    std::filesystem::create_symlink("elsewhere", path);
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(left_after_restore(), 10u);
+    EXPECT_NE(::testing::internal::GetCapturedStderr().find("cannot open it"), std::string::npos);
+}
+
 TEST_F(bucket_file, that_cannot_be_written_is_reported) {
     ::testing::internal::CaptureStderr();
     auto const saved = table();

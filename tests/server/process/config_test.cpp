@@ -1,6 +1,7 @@
 #include "server/process/config.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/un.h>
 
 #include <map>
 #include <set>
@@ -44,8 +45,51 @@ TEST(config, names_the_setting_that_is_wrong) {
     configuration.base_url = "https://api.example.com/";
     EXPECT_NE(validation_error(configuration).find("base_url"), std::string::npos);
     configuration = {};
+    configuration.management = "127.0.0.1:9464?proxy=v2";
+    EXPECT_NE(validation_error(configuration).find("management"), std::string::npos);
+    configuration = {};
     configuration.listen = {};
     EXPECT_NE(validation_error(configuration).find("listen"), std::string::npos);
+}
+
+TEST(config, bounds_the_lifetime_of_new_keys_on_both_sides) {
+    for (auto const& [text, valid] :
+         {std::pair{"", true}, {"60s", true}, {"59s", false}, {"1825d", true}, {"1826d", false}}) {
+        config configuration;
+        configuration.keys_default_ttl = text;
+        EXPECT_EQ(validation_error(configuration).find("keys.default_ttl") == std::string::npos,
+                  valid)
+            << text;
+    }
+}
+
+TEST(config, is_what_the_interface_follows) {
+    auto const initial = interface_settings({});
+    EXPECT_FALSE(initial.strict_transport_security) << "a certificate that we made is for trials";
+    EXPECT_FALSE(initial.require_if_match);
+    EXPECT_EQ(initial.body_bytes_max, config().http_body_bytes);
+    config configuration;
+    configuration.auth_allow_query = !configuration.auth_allow_query;
+    configuration.auth_allow_body = !configuration.auth_allow_body;
+    configuration.tls_certificate = "certificate.pem";
+    configuration.store_require_if_match = true;
+    configuration.http_body_bytes = 4096;
+    auto const changed = interface_settings(configuration);
+    EXPECT_EQ(changed.allow_query, configuration.auth_allow_query);
+    EXPECT_EQ(changed.allow_body, configuration.auth_allow_body);
+    EXPECT_TRUE(changed.strict_transport_security);
+    EXPECT_TRUE(changed.require_if_match);
+    EXPECT_EQ(changed.body_bytes_max, 4096u);
+}
+
+TEST(config, puts_the_access_log_beside_the_data_unless_it_is_told) {
+    config configuration;
+    configuration.data = "/var/lib/latchkey";
+    EXPECT_EQ(access_log_path(configuration), "/var/lib/latchkey/access.log");
+    configuration.access_log = "/var/log/latchkey.log";
+    EXPECT_EQ(access_log_path(configuration), "/var/log/latchkey.log");
+    configuration.access_log = "off";
+    EXPECT_EQ(access_log_path(configuration), "");
 }
 
 TEST(config, bounds_every_number_on_both_sides) {
@@ -118,6 +162,12 @@ TEST(config, requires_trusted_proxies_where_a_proxy_header_is_expected) {
     configuration.listen = {"https://0.0.0.0:8443?proxy=v2", "http://0.0.0.0:8080?proxy=v2"};
     configuration.trusted_proxies = {"10.0.0.1"};
     EXPECT_EQ(validation_error(configuration), "");
+}
+
+TEST(listen_addresses, of_sockets_fit_into_the_kernels_structure) {
+    auto const path_bytes_max = sizeof(sockaddr_un::sun_path) - 1;
+    EXPECT_TRUE(parse_listen_address("unix:/" + std::string(path_bytes_max - 1, 'x')));
+    EXPECT_FALSE(parse_listen_address("unix:/" + std::string(path_bytes_max, 'x')));
 }
 
 TEST(listen_addresses, are_read_and_written) {

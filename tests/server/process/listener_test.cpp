@@ -8,17 +8,10 @@
 
 #include <filesystem>
 
+#include "socket_client.hpp"
+
 namespace latchkey::server {
 namespace {
-
-int connect_to(listen_address const& address) {
-    sockaddr_storage name;
-    auto const size = to_sockaddr(address, name);
-    int const fd = ::socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (::connect(fd, reinterpret_cast<sockaddr*>(&name), size) == 0) return fd;
-    ::close(fd);
-    return -1;
-}
 
 TEST(listen_sockets, finds_a_port_and_shares_it_among_workers) {
     auto const sockets =
@@ -26,9 +19,8 @@ TEST(listen_sockets, finds_a_port_and_shares_it_among_workers) {
     ASSERT_TRUE(sockets) << sockets.error().message;
     EXPECT_NE(sockets->address().port, 0);
     EXPECT_NE(sockets->descriptor_of(0), sockets->descriptor_of(2));
-    int const client = connect_to(sockets->address());
-    EXPECT_GE(client, 0);
-    ::close(client);
+    socket_client const client(sockets->address());
+    EXPECT_TRUE(client.connected());
 }
 
 TEST(listen_sockets, refuses_a_port_that_another_program_has_even_if_it_would_share) {
@@ -57,9 +49,10 @@ TEST(listen_sockets, replaces_an_abandoned_socket_and_no_other_file) {
         auto const sockets = listen_sockets::open(address, 2);
         ASSERT_TRUE(sockets) << sockets.error().message;
         EXPECT_FALSE(listen_sockets::open(address, 2)) << "one is listening there";
-        int const client = connect_to(address);
-        EXPECT_GE(client, 0);
-        ::close(client);
+        EXPECT_EQ(std::filesystem::status(folder / "socket").permissions(),
+                  static_cast<std::filesystem::perms>(0660));
+        socket_client const client(address);
+        EXPECT_TRUE(client.connected());
     }
     EXPECT_FALSE(std::filesystem::exists(folder / "socket")) << "it is taken away at the end";
     FILE* const file = std::fopen((folder / "socket").c_str(), "w");

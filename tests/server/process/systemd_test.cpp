@@ -135,6 +135,10 @@ TEST(systemd_notifier, uses_the_watchdog_interval_of_this_process_only) {
         environment_variables const set({{"WATCHDOG_USEC", "30000000"}, {"WATCHDOG_PID", "1"}});
         EXPECT_EQ(systemd_notifier().watchdog_every(), 0);
     }
+    {
+        environment_variables const set({{"WATCHDOG_USEC", "30000000"}});
+        EXPECT_EQ(systemd_notifier().watchdog_every(), 15'000'000'000) << "for any process";
+    }
     environment_variables const set({{"WATCHDOG_USEC", "soon"}});
     EXPECT_EQ(systemd_notifier().watchdog_every(), 0);
 }

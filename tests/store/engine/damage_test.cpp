@@ -7,8 +7,8 @@
 
 #include "store/admin/backup.hpp"
 #include "store/admin/bulk_load.hpp"
+#include "store/admin/check_copy.hpp"
 #include "store/admin/inspect.hpp"
-#include "store/admin/verify_copy.hpp"
 #include "store/engine/checksum.hpp"
 #include "store/engine/environment_state.hpp"
 #include "support.hpp"
@@ -65,7 +65,7 @@ class damaged_records : public testing::Test {
         });
     }
     void expect_found(std::string_view sentence) {
-        for (auto const& each : verify(*store_))
+        for (auto const& each : check_consistency(*store_))
             if (each.find(sentence) != each.npos) return;
         ADD_FAILURE() << "not found: " << sentence;
     }
@@ -253,7 +253,7 @@ TEST_F(overwritten_pages, are_in_no_backup_and_are_not_restored) {
         auto const store = open_store(directory_.path() + "/store");
         int const descriptor = ::open(copy.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
         EXPECT_TRUE(copy_to(*store, descriptor, false));
-        auto const faults = verify_copy(descriptor);
+        auto const faults = check_copy(descriptor);
         ::close(descriptor);
         return faults;
     };

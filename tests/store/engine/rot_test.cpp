@@ -259,7 +259,8 @@ class rot : public testing::Test {
         auto const store = environment::open({.directory = directory_.path(), .read_only = true});
         report_->can_open = store.has_value();
         if (!store) ::_exit(0);
-        report_->detected = !verify(**store).empty() || !verify_audit(**store).wrong.empty();
+        report_->detected =
+            !check_consistency(**store).empty() || !verify_audit(**store).wrong.empty();
         for (auto const& [question, answer] : questions(**store).all()) {
             report_->damaged |= answer == damaged_answer;
             if (answer == damaged_answer || answer == expected_.at(question)) continue;

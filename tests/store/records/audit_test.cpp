@@ -185,7 +185,7 @@ TEST_F(audit, lists_entries_about_sources_beside_those_of_a_project) {
     EXPECT_EQ(ids({.after_id = 2, .limit = 2}), (list{3, 5}));
     EXPECT_EQ(ids({.after_id = 5, .limit = 9, .descending = true}), (list{3, 2, 1}));
     EXPECT_EQ(entries("a").size(), 2u);
-    EXPECT_EQ(verify(*store_), std::vector<std::string>{});
+    EXPECT_EQ(check_consistency(*store_), std::vector<std::string>{});
 }
 
 // As a program without that index left it.
@@ -214,7 +214,7 @@ TEST_F(audit, a_server_completes_the_index_of_entries_about_sources) {
         ASSERT_EQ(::mdb_txn_commit(txn), 0);
         EXPECT_EQ(count(), 3u);
     }
-    EXPECT_EQ(verify(*store_), std::vector<std::string>{});
+    EXPECT_EQ(check_consistency(*store_), std::vector<std::string>{});
 }
 
 TEST_F(audit, shows_an_altered_a_removed_and_a_forged_entry) {

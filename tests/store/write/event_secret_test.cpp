@@ -139,7 +139,7 @@ TEST_F(event_secrets_of_sources, need_the_master_key_that_encrypted_them) {
     EXPECT_EQ(signing("shop"), texts{});
     EXPECT_TRUE(damaged_);
     bool reported = false;
-    for (auto const& sentence : verify(*store_))
+    for (auto const& sentence : check_consistency(*store_))
         reported |= sentence.find("another master key") != std::string::npos;
     EXPECT_TRUE(reported);
     put("shop", "another");

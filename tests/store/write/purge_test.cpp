@@ -198,7 +198,7 @@ TEST_F(purges, remove_unreadable_posts) {
         ASSERT_EQ(::mdb_put(txn, native.dbi(table::posts), &key, &value, 0), 0);
     }
     ASSERT_EQ(::mdb_txn_commit(txn), 0);
-    EXPECT_FALSE(verify(*store_).empty());
+    EXPECT_FALSE(check_consistency(*store_).empty());
     EXPECT_EQ(apply_alone({.action = delete_user{1}}).problem, problem::none);
     expect_sound(*store_);
 }

@@ -102,7 +102,7 @@ void check_event_secrets(consistency_check& check) {
 
 }  // namespace
 
-void verify_events(consistency_check& check) {
+void check_events(consistency_check& check) {
     event_counts sources;
     check_events(check, sources);
     check_event_lists(check, sources);

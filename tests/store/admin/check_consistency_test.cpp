@@ -31,7 +31,7 @@ class damaged_stores : public testing::Test {
         ASSERT_EQ(::mdb_txn_commit(txn), 0);
     }
     void expect_damage(std::string_view sentence) {
-        auto const sentences = verify(*store_);
+        auto const sentences = check_consistency(*store_);
         for (auto const& each : sentences)
             if (each.find(sentence) != std::string::npos) return;
         ADD_FAILURE() << "not found: " << sentence << " (" << sentences.size() << " others)";

@@ -45,7 +45,7 @@ void check_emails(consistency_check& check) {
 
 }  // namespace
 
-void verify_users(consistency_check& check) {
+void check_users(consistency_check& check) {
     check_purges(check);
     check_user_records(check);
     check_emails(check);

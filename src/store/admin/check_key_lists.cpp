@@ -92,7 +92,7 @@ void check_key_starts(consistency_check& check) {
 
 }  // namespace
 
-void verify_key_lists(consistency_check& check) {
+void check_key_lists(consistency_check& check) {
     auto const lengths = check_listed_keys(check);
     check_list_entries(check);
     check_list_lengths(check, lengths);

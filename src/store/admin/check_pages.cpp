@@ -1,4 +1,4 @@
-#include "store/admin/verify_pages.hpp"
+#include "store/admin/check_pages.hpp"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,8 +19,8 @@ file_view::~file_view() {
     if (begin_ != nullptr) ::munmap(begin_, size_);
 }
 
-bool verify_table_pages(tree_reader const& file, table table, std::optional<tree_root> const& root,
-                        findings& report) {
+bool check_table_pages(tree_reader const& file, table table, std::optional<tree_root> const& root,
+                       findings& report) {
     std::string const title(table_names[static_cast<std::size_t>(table)]);
     if (!root) {
         report.add("the table " + title + " cannot be found in the file");
@@ -46,7 +46,7 @@ bool verify_table_pages(tree_reader const& file, table table, std::optional<tree
     return false;
 }
 
-bool verify_pages(environment_state& store, MDB_txn* txn, findings& report) {
+bool check_pages(environment_state& store, MDB_txn* txn, findings& report) {
     int descriptor = -1;
     ::mdb_env_get_fd(store.env, &descriptor);
     file_view const file(descriptor);
@@ -62,7 +62,7 @@ bool verify_pages(environment_state& store, MDB_txn* txn, findings& report) {
         MDB_val value;
         bool const exists = ::mdb_get(txn, store.main, &key, &value) == 0;
         auto const root = exists ? decode_tree_root(view_of(value)) : std::nullopt;
-        sound = verify_table_pages(reader, table, root, report) && sound;
+        sound = check_table_pages(reader, table, root, report) && sound;
     }
     return sound;
 }

@@ -1,10 +1,10 @@
-#include "store/admin/verify.hpp"
+#include "store/admin/check_consistency.hpp"
 
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "store/admin/check_pages.hpp"
 #include "store/admin/consistency_check.hpp"
-#include "store/admin/verify_pages.hpp"
 #include "store/engine/read_version.hpp"
 
 namespace latchkey::store {
@@ -52,24 +52,24 @@ void check_relations(consistency_check& check) {
     auto const counters = bytes ? decode_counters(*bytes) : std::nullopt;
     if (!counters) return check.report("the record of counts and sequences cannot be read");
     check.counters = *counters;
-    verify_users(check);
-    verify_posts(check);
-    verify_keys(check);
-    verify_key_lists(check);
-    verify_audit_index(check);
-    verify_kept_outcomes(check);
-    verify_usage(check);
-    verify_events(check);
-    verify_loads(check);
+    check_users(check);
+    check_posts(check);
+    check_keys(check);
+    check_key_lists(check);
+    check_audit_index(check);
+    check_kept_outcomes(check);
+    check_usage(check);
+    check_events(check);
+    check_loads(check);
     check_unknown_tags(check);
 }
 
 }  // namespace
 
-std::vector<std::string> verify(environment& store) {
+std::vector<std::string> check_consistency(environment& store) {
     read_transaction const txn(store.native().env);
     findings report;
-    if (verify_pages(store.native(), txn.get(), report)) {
+    if (check_pages(store.native(), txn.get(), report)) {
         consistency_check check(store.native(), txn.get(), report);
         check_relations(check);
     } else {
@@ -78,10 +78,10 @@ std::vector<std::string> verify(environment& store) {
     return report.sentences();
 }
 
-std::vector<std::string> verify_checksums(environment& store) {
+std::vector<std::string> check_checksums(environment& store) {
     read_transaction const txn(store.native().env);
     findings report;
-    verify_pages(store.native(), txn.get(), report);
+    check_pages(store.native(), txn.get(), report);
     return report.sentences();
 }
 

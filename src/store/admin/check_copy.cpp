@@ -1,6 +1,6 @@
-#include "store/admin/verify_copy.hpp"
+#include "store/admin/check_copy.hpp"
 
-#include "store/admin/verify_pages.hpp"
+#include "store/admin/check_pages.hpp"
 #include "store/engine/lmdb_format.hpp"
 
 namespace latchkey::store {
@@ -36,7 +36,7 @@ std::optional<meta_page> last_meta_page(std::string_view file) {
 
 }  // namespace
 
-std::vector<std::string> verify_copy(int descriptor) {
+std::vector<std::string> check_copy(int descriptor) {
     file_view const file(descriptor);
     auto const meta = last_meta_page(file.bytes());
     if (!meta) return {"it does not begin as a store does"};
@@ -53,7 +53,7 @@ std::vector<std::string> verify_copy(int descriptor) {
             report.add("page " + std::to_string(page) + " of the table of tables is damaged");
         });
     for (auto const table : all_tables)
-        verify_table_pages(reader, table, roots[static_cast<std::size_t>(table)], report);
+        check_table_pages(reader, table, roots[static_cast<std::size_t>(table)], report);
     return report.sentences();
 }
 

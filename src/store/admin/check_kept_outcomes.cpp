@@ -40,12 +40,12 @@ void check_outcome_expiries(consistency_check& check) {
 
 }  // namespace
 
-void verify_kept_outcomes(consistency_check& check) {
+void check_kept_outcomes(consistency_check& check) {
     check_outcomes(check);
     check_outcome_expiries(check);
 }
 
-void verify_loads(consistency_check& check) {
+void check_loads(consistency_check& check) {
     check.walk(table::index, key_bytes{tag::load},
                [&](std::string_view key, std::string_view content) {
                    if (key.size() != sizeof(std::uint64_t) || !decode_load_state(content))

@@ -6,7 +6,7 @@
 
 namespace latchkey::store {
 
-void verify_audit_index(consistency_check& check) {
+void check_audit_index(consistency_check& check) {
     std::map<std::string, std::uint64_t, std::less<>> counts;
     std::uint64_t entries = 0, indexed = 0;
     check.walk(table::audit, {}, [&](std::string_view key, std::string_view content) {

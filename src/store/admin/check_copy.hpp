@@ -8,6 +8,6 @@
 namespace latchkey::store {
 
 // A sentence for each fault; none: the copy is sound. The descriptor must be open for reading.
-std::vector<std::string> verify_copy(int descriptor);
+std::vector<std::string> check_copy(int descriptor);
 
 }  // namespace latchkey::store

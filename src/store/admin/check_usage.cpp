@@ -56,7 +56,7 @@ void check_usage_sums(consistency_check& check, model::granularity fine,
 
 }  // namespace
 
-void verify_usage(consistency_check& check) {
+void check_usage(consistency_check& check) {
     check_usage_entries(check);
     check_usage_sums(check, model::granularity::minute, model::granularity::hour);
     check_usage_sums(check, model::granularity::hour, model::granularity::day);

@@ -1,6 +1,6 @@
 // The pages of a store's file and the checksum of each record on them, read without LMDB; the
-// meaning of the records is checked by verify.cpp. Nothing in the file can end the process. Private
-// to the store.
+// meaning of the records is checked by check_consistency.cpp. Nothing in the file can end the
+// process. Private to the store.
 #pragma once
 
 #include <optional>
@@ -28,12 +28,12 @@ class file_view {
 };
 
 // False: pages of the table are damaged.
-bool verify_table_pages(tree_reader const& file, table table, std::optional<tree_root> const& root,
-                        findings& report);
+bool check_table_pages(tree_reader const& file, table table, std::optional<tree_root> const& root,
+                       findings& report);
 
 // All tables, as the snapshot `txn` has them. False: a page is damaged, so records are missing and
 // LMDB must not be led there.
-bool verify_pages(environment_state& store, MDB_txn* txn, findings& report);
+bool check_pages(environment_state& store, MDB_txn* txn, findings& report);
 
 inline constexpr table all_tables[] = {table::users, table::posts, table::index, table::audit,
                                        table::events};

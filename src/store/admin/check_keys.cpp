@@ -84,7 +84,7 @@ void check_last_uses(consistency_check& check) {
 
 }  // namespace
 
-void verify_keys(consistency_check& check) {
+void check_keys(consistency_check& check) {
     check_key_records(check);
     check_digests(check);
     check_changes(check);

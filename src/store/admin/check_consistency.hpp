@@ -3,7 +3,7 @@
 // their indexes, counts that differ from the number of records, ids beyond the sequence. For
 // `latchkey check` and for the tests.
 //
-//     for (auto const& sentence : store::verify(*environment)) …  // none: it is consistent
+//     for (auto const& sentence : store::check_consistency(*store)) …  // none: it is consistent
 //
 // It reads one snapshot, so it may run beside a server, whose freed pages it keeps from being
 // reused until it ends. Time and memory grow with the store (32 bytes per user with posts).
@@ -18,9 +18,9 @@ namespace latchkey::store {
 
 // Sentences with table, ids or page; of those that differ only in numbers the first three and how
 // many more. Posts of deleted users that are still to be removed are in order.
-std::vector<std::string> verify(environment& store);
+std::vector<std::string> check_consistency(environment& store);
 
 // Pages and checksums alone, at the speed of reading the file.
-std::vector<std::string> verify_checksums(environment& store);
+std::vector<std::string> check_checksums(environment& store);
 
 }  // namespace latchkey::store

@@ -120,7 +120,7 @@ void check_tallies(consistency_check& check, user_tallies const& tallies) {
 
 }  // namespace
 
-void verify_posts(consistency_check& check) {
+void check_posts(consistency_check& check) {
     auto const posts = check_post_records(check);
     check_posts_by_user(check, posts);
     check_posts_by_status(check, posts);
