@@ -536,15 +536,15 @@ void driver::close(std::size_t index) {
             : settings_.http2 ? "the server closed a connection at once; does it speak HTTP/2?"
                               : "the server closed a connection at once");
     }
-    auto const lost = client.in_flight();
-    if (measuring_) client.owner->outcome.broken += lost;
+    auto const losses = client.in_flight();
+    if (measuring_) client.owner->outcome.broken += losses;
     ::close(std::exchange(client.descriptor, -1));
     client.tls.reset();
     client.http2.reset();
     client.flight.clear();
     if (!issuing_) return;
     open(index);
-    renew(index, lost);
+    renew(index, losses);
 }
 
 bool driver::all_connected() const {

@@ -65,13 +65,13 @@ void exchange_state::start(request_services& services, http::request const& requ
     principal.reset();
     writing = nullptr;
     idempotency.reset();
-    claim = {};
+    claim.release();
     canonical_path.clear();
     matched = find_route(request.method, request.path);
     is_shared = matched.gateway;
     path_id = parse_id(matched.variable);
-    event_source.assign(model::is_event_source(matched.variable) ? matched.variable
-                                                                 : std::string_view());
+    event_source.clear();
+    if (model::is_event_source(matched.variable)) event_source = matched.variable;
     fresh_key.reset();
     masks_limits = matched.gateway && api::masks_limits(request.query);
 }

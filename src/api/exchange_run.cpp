@@ -28,7 +28,7 @@ next_step exchange::run(request_services& services, http::request const& request
     state.writing = std::get_if<write>(&state.matched.route->run);
     if (replay(services, request, now, response)) return next_step::respond;
     auto const next = handle(services, request, now, response);
-    if (next == next_step::respond) state.claim = {};
+    if (next == next_step::respond) state.claim.release();
     return next;
 }
 
@@ -125,7 +125,7 @@ void exchange::answer(request_services& services, store::outcome const& outcome,
     auto& state = *state_;
     render(services, outcome, response);
     state.fresh_key.reset();
-    state.claim = {};
+    state.claim.release();
     if (outcome.replayed) response.add("Idempotency-Replayed", "true");
 }
 

@@ -36,13 +36,14 @@ class in_progress {
         }
         ~claim() { release(); }
         explicit operator bool() const { return owner_ != nullptr; }
+        // Gives the key up; without effect where it holds none.
+        void release() {
+            if (owner_ != nullptr) std::exchange(owner_, nullptr)->leave(key_);
+        }
 
       private:
         friend class in_progress;
         claim(in_progress& owner, entry const& key) : owner_(&owner), key_(key) {}
-        void release() {
-            if (owner_ != nullptr) std::exchange(owner_, nullptr)->leave(key_);
-        }
 
         in_progress* owner_ = nullptr;
         entry key_{};

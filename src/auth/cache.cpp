@@ -8,12 +8,14 @@
 #include "auth/recent_text.hpp"
 #include "auth/table.hpp"
 #include "base/prefetch.hpp"
+#include "base/thread_checker.hpp"
 
 namespace latchkey::auth {
 
 struct cache::state {
     state(std::size_t entries, bool keeps_text) : keys(entries), recent(keeps_text) {}
 
+    [[no_unique_address]] base::thread_checker thread;
     table keys;
     recent_text recent;
     counters count;
@@ -68,6 +70,7 @@ void cache::forget_text() {
 
 verdict cache::authenticate(presented_key const& presented, model::address const* client,
                             store::snapshot const& snapshot, base::instant now) {
+    state_->thread.check();
     verdict result;
     auto const key = presented.text;
     auto digest = presented.digest;
@@ -141,10 +144,10 @@ void cache::state::drop_changes(store::snapshot const& snapshot, std::uint64_t n
                              ? snapshot.keys_changed_since(epoch)
                              : std::optional<std::vector<model::digest>>();
     if (!changed) {
-        count.dropped += keys.clear();
+        count.evictions += keys.clear();
         return;
     }
-    for (auto const& digest : *changed) count.dropped += keys.erase(digest) ? 1 : 0;
+    for (auto const& digest : *changed) count.evictions += keys.erase(digest) ? 1 : 0;
 }
 
 cache::cache(std::size_t entries, bool keeps_text)

@@ -93,7 +93,7 @@ class cache {
         std::uint64_t misses = 0;     // known, from the store
         std::uint64_t unknown = 0;    // looked up in the store, which has no such key
         std::uint64_t malformed = 0;  // refused by its form
-        std::uint64_t dropped = 0;    // entries dropped because their keys changed
+        std::uint64_t evictions = 0;  // entries dropped because their keys changed
     };
     counters const& count() const;
 

@@ -56,16 +56,16 @@ std::vector<store::key_use> usage_counter::take(std::size_t count_max) {
 }
 
 std::uint64_t usage_counter::put_back(std::vector<store::key_use> const& refused) {
-    std::uint64_t lost = 0;
+    std::uint64_t loss = 0;
     for (auto const& each : refused) {
         if (each.last_used != 0) note(each.key, each.last_used);
         if (each.counted.requests() == 0) continue;
         if (past_.size() < past_max)
             past_.push_back({.key = each.key, .minute = each.minute, .counted = each.counted});
         else
-            lost += each.counted.requests();
+            loss += each.counted.requests();
     }
-    return lost;
+    return loss;
 }
 
 }  // namespace latchkey::auth

@@ -3,11 +3,11 @@
 #include <time.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstring>
 
+#include "base/decimal.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::base {
@@ -35,19 +35,6 @@ civil civil_of(wall_ms time) {
             rest_ms % 1000,      weekday(date).c_encoding()};
 }
 
-constexpr auto digit_pairs = [] {
-    std::array<char, 200> pairs{};
-    for (std::size_t i = 0; i < 100; ++i) {
-        pairs[2 * i] = static_cast<char>('0' + i / 10);
-        pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
-    }
-    return pairs;
-}();
-
-void put_two_digits(char* output, unsigned value) {
-    std::memcpy(output, &digit_pairs[std::size_t{2} * value], 2);
-}
-
 char* put_digits(char* output, int value, int count) {
     for (int i = count - 1; i >= 0; --i, value /= 10)
         output[i] = static_cast<char>('0' + value % 10);
@@ -67,15 +54,15 @@ void write_timestamp(wall_ms time, char* output) {
     auto const rest = static_cast<unsigned>((milliseconds(time) - date.time_since_epoch()).count());
     unsigned const seconds = rest / 1000, millis = rest % 1000;
     std::memcpy(output, "0000-00-00T00:00:00.000Z", timestamp_bytes);
-    put_two_digits(output, year / 100);
-    put_two_digits(output + 2, year % 100);
-    put_two_digits(output + 5, unsigned(ymd.month()));
-    put_two_digits(output + 8, unsigned(ymd.day()));
-    put_two_digits(output + 11, seconds / 3600);
-    put_two_digits(output + 14, seconds / 60 % 60);
-    put_two_digits(output + 17, seconds % 60);
+    put_digit_pair(output, static_cast<std::uint64_t>(year / 100));
+    put_digit_pair(output + 2, static_cast<std::uint64_t>(year % 100));
+    put_digit_pair(output + 5, unsigned(ymd.month()));
+    put_digit_pair(output + 8, unsigned(ymd.day()));
+    put_digit_pair(output + 11, static_cast<std::uint64_t>(seconds / 3600));
+    put_digit_pair(output + 14, static_cast<std::uint64_t>(seconds / 60 % 60));
+    put_digit_pair(output + 17, static_cast<std::uint64_t>(seconds % 60));
     output[20] = static_cast<char>('0' + millis / 100);
-    put_two_digits(output + 21, millis % 100);
+    put_digit_pair(output + 21, static_cast<std::uint64_t>(millis % 100));
 }
 
 // Consumes `count` digits; -1 when the text does not begin with so many.

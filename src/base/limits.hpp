@@ -29,6 +29,12 @@ inline constexpr std::size_t empty_lines_before_request_max = 4;
 inline constexpr std::size_t query_parameters_max = 16;
 inline constexpr std::size_t idempotency_key_bytes_max = 255;
 
+// HTTP/2 (defaults of settings). A body of 1 MiB takes two round trips in that window.
+inline constexpr std::uint32_t http2_streams_max = 128;  // at once, of a connection
+inline constexpr std::uint32_t http2_window_bytes = 512 * kib;
+inline constexpr std::uint32_t http2_header_table_bytes = 4 * kib;  // of the client's encoder
+static_assert(body_bytes_max <= 2 * http2_window_bytes);
+
 // Chunked bodies.
 inline constexpr std::size_t chunk_size_digits_max = 8;
 inline constexpr std::size_t chunk_extension_bytes_max = 256;       // of one chunk

@@ -13,8 +13,10 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "base/check.hpp"
+#include "base/decimal.hpp"
 
 namespace latchkey::base {
 
@@ -32,7 +34,14 @@ class text_writer {
         *take(1) = byte;
         return *this;
     }
-    text_writer& number(std::integral auto value, int base = 10) {
+    text_writer& number(std::integral auto value) {
+        using wide =
+            std::conditional_t<std::is_signed_v<decltype(value)>, std::int64_t, std::uint64_t>;
+        if (static_cast<std::size_t>(end_ - position_) < number_bytes_max) return number(value, 10);
+        position_ = put_decimal(position_, static_cast<wide>(value));
+        return *this;
+    }
+    text_writer& number(std::integral auto value, int base) {
         auto const end = std::to_chars(position_, end_, value, base);
         check(end.ec == std::errc(), "a number that does not fit its buffer");
         position_ = end.ptr;
@@ -54,9 +63,6 @@ class text_writer {
     char* position_;
     char* end_;
 };
-
-// The most bytes that a decimal number takes.
-inline constexpr std::size_t number_bytes_max = 20;
 
 class string_writer : public text_writer {
   public:

@@ -118,7 +118,7 @@ void importer::summarise(store::bulk_load const& load) {
 }
 
 // If the store has only imported records, reads every record once more.
-base::result<void> verify_new_store(store::environment& store, store::bulk_load const& load) {
+base::result<void> check_new_store(store::environment& store, store::bulk_load const& load) {
     store::snapshot snapshot(store);
     snapshot.renew();
     store::range const none{.limit = 0};
@@ -164,7 +164,7 @@ int import(import_options const& options) {
     handle_stop_signals();
     auto result = load->finished_at() != 0 ? base::result<void>() : loader.run(*load);
     if (result) result = load->finish();
-    if (result) result = verify_new_store(*store, *load);
+    if (result) result = check_new_store(*store, *load);
     loader.summarise(*load);
     if (!result) return report_failure(result.error().message);
     return load->users().refused + load->posts().refused == 0 ? done : failed;

@@ -36,7 +36,7 @@ void append_count(std::string& output, std::string_view name,
     output.append("\"").append(name).append("\":{\"created\":");
     api::append_number(output, progress.created);
     output.append(",\"moved\":");
-    api::append_number(output, progress.moved);
+    api::append_number(output, progress.new_ids);
     output.append(",\"unchanged\":");
     api::append_number(output, progress.unchanged);
     output.append(",\"refused\":");
@@ -75,8 +75,8 @@ std::string summary_of(store::bulk_load const& load) {
     auto const& posts = load.posts();
     auto sentence =
         with_commas(users.created) + " users and " + with_commas(posts.created) + " posts created";
-    if (auto const moved = users.moved + posts.moved; moved != 0)
-        sentence += ", " + with_commas(moved) + " of them with a new id";
+    if (auto const new_ids = users.new_ids + posts.new_ids; new_ids != 0)
+        sentence += ", " + with_commas(new_ids) + " of them with a new id";
     if (auto const same = users.unchanged + posts.unchanged; same != 0)
         sentence += ", " + with_commas(same) + " existed already";
     if (auto const bad = users.refused + posts.refused; bad != 0)

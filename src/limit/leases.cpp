@@ -12,6 +12,7 @@ leases::leases(buckets& shared, tuning const& tuning) : shared_(shared), tuning_
 }
 
 decision leases::admit(model::id key, policy const& policy, base::mono_ns now, std::uint32_t cost) {
+    thread_.check();
     auto& slot = entries_[static_cast<std::uint64_t>(key) % entries];
     if (tuning_.tokens == 0 || policy.rules.empty() || !claim_entry(slot, key, policy, now))
         return shared_.admit(key, policy, now, cost);

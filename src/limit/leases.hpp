@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/thread_checker.hpp"
 #include "limit/buckets.hpp"
 
 namespace latchkey::limit {
@@ -72,6 +73,7 @@ class leases {
     decision spend(entry& slot, policy const& policy, base::mono_ns now, std::uint32_t cost);
     void forfeit(entry& slot);
 
+    [[no_unique_address]] base::thread_checker thread_;
     buckets& shared_;
     tuning const tuning_;
     counters count_;

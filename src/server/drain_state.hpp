@@ -1,6 +1,6 @@
-// When a draining worker ends its idle connections: two turns after the order, and after each
-// connection that was still accepted. A request may have arrived with the completions of the turn
-// in which the order came, and one that was just accepted is asked for its request with the next.
+// When a draining worker ends its idle connections: two turns after the drain began, and after each
+// connection that was accepted since. In the first turn a request may still be among the
+// completions; a connection that was just accepted submits its first receive in the next.
 #pragma once
 
 #include <utility>

@@ -136,7 +136,7 @@ base::result<void> service::start() {
     if (auto const status = open_management(); !status) return status.error();
 
     // After bind(), which needs a capability for ports below 1024; before the first thread starts.
-    if (auto const dropped = give_up_privileges(); !dropped) return dropped.error();
+    if (auto const result = give_up_privileges(); !result) return result.error();
     if (configuration().confined && !sanitized) files_.confine(configuration(), sockets_);
     auto log = log_thread::open(access_log_path(configuration()));
     if (!log) return log.error();
@@ -302,12 +302,12 @@ void service::finish_reload() {
 // Once a minute.
 void service::check_once_a_minute() {
     store_->clear_stale_readers();
-    auto const dropped = log_->dropped();
-    if (dropped != log_lines_reported_)
+    auto const losses = log_->dropped();
+    if (losses != log_lines_reported_)
         base::log(base::severity::warning,
-                  std::to_string(dropped - log_lines_reported_) +
+                  std::to_string(losses - log_lines_reported_) +
                       " access log entries could not be written within the last minute");
-    log_lines_reported_ = dropped;
+    log_lines_reported_ = losses;
     clock_.look(store_->offset_of_clock());
 }
 

@@ -133,7 +133,7 @@ void worker::publish_gauges() {
     metrics.cache_misses.set(keys.misses);
     metrics.cache_unknown.set(keys.unknown);
     metrics.cache_malformed.set(keys.malformed);
-    metrics.cache_dropped.set(keys.dropped);
+    metrics.cache_dropped.set(keys.evictions);
 }
 
 // ---- from other threads

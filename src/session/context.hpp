@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "api/exchange.hpp"
+#include "base/limits.hpp"
 #include "http/parser.hpp"
 #include "http/section_cache.hpp"
 #include "http/write.hpp"
@@ -15,10 +16,10 @@
 namespace latchkey::session {
 
 struct http2_options {
-    bool enabled = true;                      // to clients without TLS
-    std::uint32_t streams_max = 128;          // at once, by connection
-    std::uint32_t header_table_bytes = 4096;  // of the client's encoder
-    std::uint32_t window_bytes = 512 * 1024;  // of a stream; a body of 1 MiB takes two round trips
+    bool enabled = true;  // to clients without TLS
+    std::uint32_t streams_max = base::limits::http2_streams_max;
+    std::uint32_t header_table_bytes = base::limits::http2_header_table_bytes;
+    std::uint32_t window_bytes = base::limits::http2_window_bytes;
 };
 
 // Immutable; a reload exchanges it whole.

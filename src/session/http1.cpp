@@ -32,7 +32,7 @@ step http1::advance(std::string_view input, wake_reason reason, server_state con
             return start_body(input, server);
         case phase::body_awaited:
             phase_ = phase::body;
-            return {.action = action::read, .time = body_deadline_};
+            return {.kind = step_kind::read, .time = body_deadline_};
         case phase::body:
             if (reason == wake_reason::late)
                 return finish_body(problem::request_timeout, 0, server);
@@ -42,11 +42,11 @@ step http1::advance(std::string_view input, wake_reason reason, server_state con
         case phase::body_denied:
             return finish_body(problem::overloaded, 0, server);
         case phase::response:
-            return {.action = action::write};
+            return {.kind = step_kind::write};
         case phase::skipping:
             return skip_body(input, reason);
         case phase::closing:
-            return {.action = action::close};
+            return {.kind = step_kind::close};
         case phase::body_announced:
         case phase::body_kept:
         case phase::commit:
@@ -59,7 +59,7 @@ step http1::advance(std::string_view input, wake_reason reason, server_state con
 
 step http1::close() {
     phase_ = phase::closing;
-    return {.action = action::close};
+    return {.kind = step_kind::close};
 }
 
 // ---- the head
@@ -85,7 +85,7 @@ void http1::follow_configuration() {
 // An idle connection may wait for long; a head that has begun must be complete in time, however
 // slowly its bytes arrive. A connection that has never sent anything does not count as idle.
 step http1::await_head(bool idle, server_state const& server) {
-    step wait{.action = action::read, .idle = idle};
+    step wait{.kind = step_kind::read, .idle = idle};
     if (first_request_) {
         wait.time = after(server.ready_since, configuration_->header_seconds);
         return wait;
@@ -166,10 +166,10 @@ step http1::follow(next_step next, std::size_t consumed) {
     if (next == next_step::commit) {
         stream_->entry.keep();
         phase_ = phase::commit;
-        return {.action = action::commit, .consumed = consumed};
+        return {.kind = step_kind::commit, .consumed = consumed};
     }
     phase_ = phase::response;
-    return {.action = action::write, .consumed = consumed};
+    return {.kind = step_kind::write, .consumed = consumed};
 }
 
 // ---- the body
@@ -198,7 +198,7 @@ step http1::announce_body(std::size_t head_bytes) {
         return follow(next_step::respond, head_bytes);
     }
     phase_ = phase::body_announced;
-    return {.action = action::grant_body, .consumed = head_bytes};
+    return {.kind = step_kind::grant_body, .consumed = head_bytes};
 }
 
 void http1::grant() {
@@ -209,7 +209,7 @@ void http1::grant() {
 step http1::start_body(std::string_view input, server_state const& server) {
     phase_ = phase::body;
     body_deadline_ = after(server.now.mono, configuration_->body_seconds);
-    if (framing_.expect_continue && input.empty()) return {.action = action::write_interim};
+    if (framing_.expect_continue && input.empty()) return {.kind = step_kind::write_interim};
     return collect_body(input, server);
 }
 
@@ -227,7 +227,7 @@ step http1::collect_body(std::string_view input, server_state const& server) {
     if (part.state != parse_progress::incomplete)
         return finish_body(part.problem, part.consumed, server);
     phase_ = phase::body_kept;
-    return {.action = action::grant_body, .consumed = part.consumed};
+    return {.kind = step_kind::grant_body, .consumed = part.consumed};
 }
 
 step http1::finish_body(problem problem, std::size_t consumed, server_state const& server) {
@@ -249,15 +249,15 @@ step http1::finish_body(problem problem, std::size_t consumed, server_state cons
 // The rest of a body that was answered without being read; it belongs to no request any more.
 step http1::skip_body(std::string_view input, wake_reason reason) {
     if (reason != wake_reason::bytes) return close();
-    std::string dropped;
-    auto const part = parser_.read_body(input, dropped, limits::skipped_body_bytes_max);
-    base::wipe(dropped.data(), dropped.size());
+    std::string content;
+    auto const part = parser_.read_body(input, content, limits::skipped_body_bytes_max);
+    base::wipe(content.data(), content.size());
     if (part.state == parse_progress::refused) return close();
     if (part.state == parse_progress::incomplete)
-        return {.action = action::read, .consumed = part.consumed, .time = body_deadline_};
+        return {.kind = step_kind::read, .consumed = part.consumed, .time = body_deadline_};
     phase_ = phase::head;
     parser_.next();
-    return {.action = action::pause, .consumed = part.consumed, .time = resume_at_};
+    return {.kind = step_kind::pause, .consumed = part.consumed, .time = resume_at_};
 }
 
 // A small body is skipped and the connection lives on. After `Expect` the client may send the body
@@ -301,11 +301,11 @@ step http1::finish_response() {
     resume_at_ = stream_->exchange.resume_reading_at();
     stream_.reset();
     held_bytes_ = 0;
-    if (phase_ == phase::closing) return {.action = action::close};
-    if (phase_ == phase::skipping) return {.action = action::advance};
+    if (phase_ == phase::closing) return {.kind = step_kind::close};
+    if (phase_ == phase::skipping) return {.kind = step_kind::advance};
     phase_ = phase::head;
     parser_.next();
-    return {.action = action::pause, .time = resume_at_};
+    return {.kind = step_kind::pause, .time = resume_at_};
 }
 
 }  // namespace latchkey::session

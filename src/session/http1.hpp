@@ -4,10 +4,10 @@
 //
 //     http1 session(context, peer);
 //     auto step = session.advance(input, wake_reason::bytes, state);   // step.consumed of them
-//     switch (step.action) {
-//         case action::write:   session.write(output, state);
+//     switch (step.kind) {
+//         case step_kind::write:   session.write(output, state);
 //                               step = session.finish_response();
-//         case action::commit:  session.complete(commit(session.take_command()));
+//         case step_kind::commit:  session.complete(commit(session.take_command()));
 //         …
 //     }
 //

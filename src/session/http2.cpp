@@ -35,7 +35,7 @@ step http2::advance(std::string_view input, wake_reason reason, server_state con
                     std::string& output) {
     now_ = server.now.mono;
     consumed_ = 0;
-    if (phase_ == phase::closing) return {.action = action::close};
+    if (phase_ == phase::closing) return {.kind = step_kind::close};
     if (phase_ == phase::preface && start_ == 0) {
         start_ = refilled_ = idle_since_ = std::max(server.ready_since, base::mono_ns{1});
         h2::put_settings({.header_table_bytes = announced_.header_table_bytes,
@@ -61,7 +61,7 @@ step http2::advance(std::string_view input, wake_reason reason, server_state con
     advance_drain(server, output);
     if (reason == wake_reason::end) {
         phase_ = phase::closing;
-        return {.action = action::close};
+        return {.kind = step_kind::close};
     }
     if (reason == wake_reason::late)
         if (auto const late = end_late(server, output)) return *late;
@@ -260,7 +260,7 @@ http2::next http2::on_data(h2::frame_head const& head, std::string_view payload,
     count_held();
     if (ends) return end_body(*stream, server);
     current_ = stream->id;
-    return step{.action = action::grant_body};
+    return step{.kind = step_kind::grant_body};
 }
 
 // §6.4. The work of a stream that waits for its commit goes on and keeps its slot.

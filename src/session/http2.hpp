@@ -5,10 +5,10 @@
 //
 //     http2 session(context, peer);
 //     auto step = session.advance(input, wake_reason::bytes, state, output);
-//     switch (step.action) {
-//         case action::write:   session.write(output, state);
+//     switch (step.kind) {
+//         case step_kind::write:   session.write(output, state);
 //                               step = session.finish_response();
-//         case action::commit:  … and later, while other streams go on:
+//         case step_kind::commit:  … and later, while other streams go on:
 //                               if (session.complete(id, outcome)) { … as `write` … }
 //         …
 //     }
@@ -69,7 +69,7 @@ class http2 {
     void grant();
     void deny();
     store::command take_command();
-    // Announces the response, as `action::write` does.
+    // Announces the response, as `step_kind::write` does.
     void complete(stream_id id, store::outcome const& outcome);
     // The body of that stream is refused, for others need its place.
     void give_up(stream_id id);
@@ -127,7 +127,7 @@ class http2 {
     next refuse_body(open_stream& stream, base::problem problem);
     next read_trailers(open_stream& stream, std::string_view block, bool ends_stream,
                        server_state const& server, std::string& output);
-    next follow(api::next_step then, open_stream& stream);
+    next follow(api::next_step reply, open_stream& stream);
     void settle_grant(std::string& output);
 
     step fail(h2::error_code code, std::string_view detail, std::string& output);
@@ -192,7 +192,7 @@ class http2 {
     stream_id highest_stream_ = 0;   // that the client has opened, also behind GOAWAY
     std::uint64_t history_ = 0;      // bit n: the client has opened highest_stream_ - 2n
     stream_id last_written_ = 0;     // for streams of one urgency that take turns
-    std::vector<dropped_request> dropped_;
+    std::vector<dropped_request> dropped_requests_;
     std::vector<stream_id> resets_;  // the latest that this side reset, a ring
     std::size_t next_reset_ = 0;
 

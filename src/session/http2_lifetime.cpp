@@ -19,7 +19,7 @@ step http2::fail(error_code code, std::string_view detail, std::string& output) 
     context_.header_text.wipe();
     h2::put_goaway(last_stream_, code, detail, output);
     phase_ = phase::closing;
-    return {.action = action::close};
+    return {.kind = step_kind::close};
 }
 
 // What a client provokes so costs as much as its own resets (CVE-2025-8671, "MadeYouReset").
@@ -74,10 +74,10 @@ step http2::await_input(bool nothing_came) {
     bool const ends = (drain_ == drain_phase::last_named || client_leaves_) && streams_.empty();
     if (phase_ == phase::open && ends) {
         phase_ = phase::closing;
-        return {.action = action::close};
+        return {.kind = step_kind::close};
     }
     if (!idle) idle_since_ = now_;
-    return {.action = action::read,
+    return {.kind = step_kind::read,
             .idle = idle && phase_ == phase::open && drain_ == drain_phase::none,
             .time = deadline(idle)};
 }
@@ -101,7 +101,7 @@ base::mono_ns http2::deadline(bool idle) const {
 http2::next http2::end_late(server_state const& server, std::string& output) {
     if (phase_ != phase::open) {
         phase_ = phase::closing;
-        return step{.action = action::close};
+        return step{.kind = step_kind::close};
     }
     if (block_deadline_ != 0 && now_ >= block_deadline_)
         return fail(error_code::enhance_your_calm, "A header block took too long.", output);
@@ -160,8 +160,8 @@ bool http2::was_reset(stream_id id) const {
 }
 
 void http2::drop_data(h2::frame_head const& head, std::string& output) {
-    auto const place = std::ranges::find(dropped_, head.stream, &dropped_request::id);
-    if (place == dropped_.end()) return;
+    auto const place = std::ranges::find(dropped_requests_, head.stream, &dropped_request::id);
+    if (place == dropped_requests_.end()) return;
     if (head.has(h2::flag::end_stream)) return end_request(head.stream);
     place->window -= head.length;
     if (place->window < dropped_window_min()) end_dropped(head.stream, output);
@@ -180,11 +180,12 @@ std::int64_t http2::dropped_window_min() const {
 }
 
 void http2::end_request(stream_id id) {
-    std::erase_if(dropped_, [id](dropped_request const& each) { return each.id == id; });
+    std::erase_if(dropped_requests_, [id](dropped_request const& each) { return each.id == id; });
 }
 
 bool http2::is_dropped(stream_id id) const {
-    return std::ranges::find(dropped_, id, &dropped_request::id) != dropped_.end();
+    return std::ranges::find(dropped_requests_, id, &dropped_request::id) !=
+           dropped_requests_.end();
 }
 
 // §5.1.1: a new stream closes the idle ones below it, which are no longer to be opened.

@@ -66,29 +66,29 @@ http2::next http2::begin_request(stream_id id, std::string_view block, bool ends
     auto& exchange = work.exchange;
     bool const refused = server.overloaded && exchange.turn_away(*context_.services, request,
                                                                  client_, context_.response);
-    auto const then = refused ? next_step::respond
-                              : exchange.begin(*context_.services, request, framing, client_,
-                                               server.now, context_.response);
-    if (then == next_step::read_body) return await_body();
+    auto const reply = refused ? next_step::respond
+                               : exchange.begin(*context_.services, request, framing, client_,
+                                                server.now, context_.response);
+    if (reply == next_step::read_body) return await_body();
     bool const is_large = context_.response.body.size() > base::limits::unbudgeted_bytes_max;
-    if (then == next_step::respond && server.over_budget && is_large) {
+    if (reply == next_step::respond && server.over_budget && is_large) {
         context_.response.clear();
         exchange.refuse_and_close(problem::overloaded, context_.response);
     }
-    return follow(then, stream);
+    return follow(reply, stream);
 }
 
-http2::next http2::follow(next_step then, open_stream& stream) {
+http2::next http2::follow(next_step reply, open_stream& stream) {
     current_ = stream.id;
-    if (then == next_step::commit) {
+    if (reply == next_step::commit) {
         stream.work->entry.keep();
         stream.state = stream_state::committing;
         if (&stream == fresh_.get()) enter();
-        return step{.action = action::commit};
+        return step{.kind = step_kind::commit};
     }
     stream.state = stream_state::responding;
     writing_ = &stream;
-    return step{.action = action::write};
+    return step{.kind = step_kind::write};
 }
 
 // The head is kept until the body has arrived; other streams go on meanwhile.
@@ -103,7 +103,7 @@ http2::next http2::await_body() {
     stream.state = stream_state::reading;
     current_ = enter().id;
     count_held();
-    return step{.action = action::grant_body};
+    return step{.kind = step_kind::grant_body};
 }
 
 http2::next http2::end_body(open_stream& stream, server_state const& server) {
@@ -111,9 +111,9 @@ http2::next http2::end_body(open_stream& stream, server_state const& server) {
     work.request_copy.restore(context_.request);
     context_.request.body = work.body;
     context_.response.clear();
-    auto const then =
+    auto const reply =
         work.exchange.finish(*context_.services, context_.request, server.now, context_.response);
-    return follow(then, stream);
+    return follow(reply, stream);
 }
 
 // Answered before its body was read to the end: the rest is dropped as it comes, and the stream is

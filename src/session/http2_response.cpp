@@ -32,12 +32,11 @@ bool differs_each_time(std::string_view name) {
 
 struct decimal {
     explicit decimal(std::size_t number)
-        : size(static_cast<std::size_t>(
-              std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr -
-              digits.data())) {}
+        : size(static_cast<std::size_t>(base::put_decimal(digits.data(), std::uint64_t{number}) -
+                                        digits.data())) {}
     std::string_view text() const { return {digits.data(), size}; }
 
-    std::array<char, 20> digits;
+    std::array<char, base::number_bytes_max> digits;
     std::size_t size;
 };
 
@@ -82,7 +81,7 @@ step http2::finish_response() {
         pending_ = true;
         count_held();
     }
-    return {.action = action::pause, .time = resume_at};
+    return {.kind = step_kind::pause, .time = resume_at};
 }
 
 // The client has all of the response, and may not have sent all of its request. A reset at once
@@ -90,8 +89,9 @@ step http2::finish_response() {
 // first, as far as the stream's window goes.
 void http2::end_response(open_stream& stream, std::string& output) {
     if (stream.input_ended) return;
-    if (dropped_.size() >= announced_.streams_max) end_dropped(dropped_.front().id, output);
-    dropped_.push_back({stream.id, stream.receive_window});
+    if (dropped_requests_.size() >= announced_.streams_max)
+        end_dropped(dropped_requests_.front().id, output);
+    dropped_requests_.push_back({stream.id, stream.receive_window});
     if (stream.receive_window < dropped_window_min()) end_dropped(stream.id, output);
 }
 

@@ -16,7 +16,7 @@
 
 namespace latchkey::session {
 
-enum class action : std::uint8_t {
+enum class step_kind : std::uint8_t {
     advance,        // nothing: call `advance` again
     read,           // wait for more input, until `time` (0: no limit)
     write,          // a response is ready: `write`, then `finish_response`
@@ -28,7 +28,7 @@ enum class action : std::uint8_t {
 };
 
 struct step {
-    session::action action = session::action::advance;
+    session::step_kind kind = session::step_kind::advance;
     bool idle = false;         // `read`: no part of a request has arrived
     std::size_t consumed = 0;  // bytes at the front of the input that are done with
     base::mono_ns time = 0;

@@ -74,7 +74,7 @@ base::result<void> begin_time(environment_state& store, environment_options cons
             base::log(base::severity::warning,
                       gap +
                           "a server is running and would have written since, so the clock is "
-                          "not believed and the time is taken to be that of the last write");
+                          "ignored and the time of the last write is used");
     }
     return {};
 }

@@ -24,12 +24,12 @@ native_context const& context_of(SSL* ssl) {
 // no_application_protocol. Without an offer this is not called, and the protocol is HTTP/1.1.
 int select_protocol(SSL* ssl, std::uint8_t const** output, std::uint8_t* output_size,
                     std::uint8_t const* input, unsigned input_size, void*) {
-    for (auto const spoken : {alpn_http2, http_1_1, http_1_0}) {
-        if (spoken == alpn_http2 && !context_of(ssl).offers_http2) continue;
+    for (auto const protocol : {alpn_http2, http_1_1, http_1_0}) {
+        if (protocol == alpn_http2 && !context_of(ssl).offers_http2) continue;
         std::string_view offered(reinterpret_cast<char const*>(input), input_size);
         while (!offered.empty()) {
             auto const name = offered.substr(1, static_cast<unsigned char>(offered.front()));
-            if (name == spoken) {
+            if (name == protocol) {
                 *output = reinterpret_cast<std::uint8_t const*>(name.data());
                 *output_size = static_cast<std::uint8_t>(name.size());
                 return SSL_TLSEXT_ERR_OK;

@@ -69,9 +69,9 @@ reply api_fixture::send(std::string bytes) {
         refuse_unparsed(services_, peer, head.problem, head.detail, response, id);
     } else {
         EXPECT_EQ(head.state, http::step::progress::complete);
-        auto then = exchange.begin(services_, request_, framing_, peer, now, response);
-        if (then == next_step::read_body) then = take_body(parser, head.consumed, response);
-        if (then == next_step::commit) {
+        auto next = exchange.begin(services_, request_, framing_, peer, now, response);
+        if (next == next_step::read_body) next = take_body(parser, head.consumed, response);
+        if (next == next_step::commit) {
             response.clear();
             exchange.answer(services_, commit(exchange.take_command()), response);
         }

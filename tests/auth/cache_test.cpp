@@ -164,7 +164,7 @@ TEST_F(cache_test, other_commits_drop_nothing) {
         EXPECT_EQ(authenticate(text), problem::none);
     }
     EXPECT_EQ(subject.count().misses, 1u);
-    EXPECT_EQ(subject.count().dropped, 0u);
+    EXPECT_EQ(subject.count().evictions, 0u);
 }
 
 // A second store with the same commits except for the last stands for the store after a change.
@@ -182,7 +182,7 @@ TEST_F(cache_test, drops_exactly_the_keys_that_changed) {
     later_snapshot.renew();
     ASSERT_NE(later_snapshot.version(), snapshot.version());
     subject.follow(later_snapshot);
-    EXPECT_EQ(subject.count().dropped, 1u);
+    EXPECT_EQ(subject.count().evictions, 1u);
     EXPECT_EQ(subject.authenticate(unchanged, nullptr, later_snapshot, now).problem, problem::none);
     EXPECT_EQ(subject.count().hits, 1u);
     auto const verdict = subject.authenticate(changed, nullptr, later_snapshot, now);
@@ -219,11 +219,11 @@ TEST_F(cache_test, each_change_of_a_key_drops_that_key_alone) {
     for (auto const& row : rows) {
         authenticate(text);
         authenticate(other);
-        auto const initial = subject.count().dropped;
+        auto const initial = subject.count().evictions;
         auto const done = store::apply(keys.store(), {{.action = row.kind}}).value();
         ASSERT_EQ(done[0].problem, problem::none) << row.name;
         turn();
-        EXPECT_EQ(subject.count().dropped - initial, row.drops) << row.name;
+        EXPECT_EQ(subject.count().evictions - initial, row.drops) << row.name;
     }
 }
 
@@ -235,7 +235,7 @@ TEST_F(cache_test, a_principal_outlives_its_cache_entry) {
     store::snapshot other_snapshot(other.store());
     other_snapshot.renew();
     subject.follow(other_snapshot);  // its epoch is smaller: no entry is valid
-    EXPECT_EQ(subject.count().dropped, 1u);
+    EXPECT_EQ(subject.count().evictions, 1u);
     EXPECT_EQ(verdict.caller->record().name, "before");
     EXPECT_EQ(subject.authenticate(text, nullptr, other_snapshot, now).problem,
               problem::key_invalid);
@@ -254,7 +254,7 @@ TEST_F(cache_test, drops_all_after_falling_behind_the_ring) {
         ASSERT_TRUE(store::apply(keys.store(), std::move(commands)).has_value());
     }
     turn();
-    EXPECT_EQ(subject.count().dropped, 3u);
+    EXPECT_EQ(subject.count().evictions, 3u);
     for (auto const& each : texts) EXPECT_EQ(authenticate(each), problem::none);
     EXPECT_EQ(subject.count().misses, 6u);
 }

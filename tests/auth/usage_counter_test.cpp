@@ -140,16 +140,16 @@ TEST(usage_counter, bounds_refused_batches) {
 
 TEST(usage_counter, bounds_batches_that_are_refused_for_long) {
     usage_counter counter;
-    std::uint64_t lost = 0, counted = 0;
-    for (base::wall_ms time = today; lost == 0 && counted < 1'000'000; time += minute) {
+    std::uint64_t losses = 0, counted = 0;
+    for (base::wall_ms time = today; losses == 0 && counted < 1'000'000; time += minute) {
         for (model::id key = 1; key <= 200; ++key, ++counted) counter.count(key, time, 200, false);
-        lost += counter.put_back(counter.take(256));
+        losses += counter.put_back(counter.take(256));
     }
     EXPECT_GE(counted, 65'536u);
-    EXPECT_GT(lost, 0u);
+    EXPECT_GT(losses, 0u);
     std::uint64_t left = 0;
     for (auto const& [key, each] : take_all(counter)) left += each.requests();
-    EXPECT_EQ(left + lost, counted);
+    EXPECT_EQ(left + losses, counted);
 }
 
 // Random keys, minutes, batches and refusals: nothing is lost and nothing is counted twice.

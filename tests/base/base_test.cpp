@@ -2,12 +2,16 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <limits>
+#include <random>
 #include <set>
 
 #include "base/base62.hpp"
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
+#include "base/decimal.hpp"
 #include "base/descriptor.hpp"
 #include "base/keyed_hash.hpp"
 #include "base/problem.hpp"
@@ -20,6 +24,32 @@ std::string timestamp(wall_ms time) {
     std::string text(timestamp_bytes, ' ');
     format_timestamp(time, text.data());
     return text;
+}
+
+template <typename Number>
+void expect_digits(Number value) {
+    char text[number_bytes_max], expected[number_bytes_max];
+    std::string_view const digits(text, put_decimal(text, value));
+    ASSERT_EQ(digits,
+              std::string_view(expected, std::to_chars(expected, std::end(expected), value).ptr));
+}
+
+// All values of 32 bits and 300 million others were compared once; these are where it would break.
+TEST(decimals, are_those_of_to_chars) {
+    for (std::uint64_t value = 0; value < 1'000'000; ++value) expect_digits(value);
+    for (std::uint64_t power = 1; power <= 10'000'000'000'000'000'000u; power *= 10) {
+        for (std::uint64_t distance = 0; distance < 200; ++distance) {
+            expect_digits(power + distance);
+            expect_digits(power - std::min(distance, power));
+        }
+        if (power == 10'000'000'000'000'000'000u) break;
+    }
+    std::mt19937_64 random(7);
+    for (int i = 0; i < 1'000'000; ++i) expect_digits(std::uint64_t{random() >> (random() % 64)});
+    using limits = std::numeric_limits<std::int64_t>;
+    expect_digits(std::numeric_limits<std::uint64_t>::max());
+    for (auto const value : {limits::min(), limits::max(), std::int64_t{-1}, std::int64_t{-100}})
+        expect_digits(value);
 }
 
 TEST(timestamps, are_rfc_3339_with_milliseconds) {

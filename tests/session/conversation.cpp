@@ -38,29 +38,29 @@ bool conversation::advance() {
     server_state const server{.now = fixture_.now, .ready_since = fixture_.now.mono};
     auto next = session_.advance({copy.get(), input.size()}, wake_reason::bytes, server);
     pending_.assign(input, next.consumed);
-    if (next.action == action::write) {
+    if (next.kind == step_kind::write) {
         session_.write(output_, server);
         next = session_.finish_response();
     }
-    switch (next.action) {
-        case action::read:
+    switch (next.kind) {
+        case step_kind::read:
             return false;
-        case action::close:
+        case step_kind::close:
             closed_ = true;
             return false;
-        case action::grant_body:
+        case step_kind::grant_body:
             session_.grant();
             return true;
-        case action::commit:
+        case step_kind::commit:
             committed_ = true;
             session_.complete(fixture_.commit(session_.take_command()));
             return true;
-        case action::write_interim:
+        case step_kind::write_interim:
             session_.write_interim(interim_);
             return true;
-        case action::advance:
-        case action::pause:
-        case action::write:
+        case step_kind::advance:
+        case step_kind::pause:
+        case step_kind::write:
             return true;
     }
     return false;

@@ -67,19 +67,19 @@ class http1_test : public api::api_test {
 
 TEST_F(http1_test, a_request_is_answered_and_the_session_pauses_before_the_next) {
     auto const next = advance(get_user() + get_user());
-    EXPECT_EQ(next.action, action::write);
+    EXPECT_EQ(next.kind, step_kind::write);
     EXPECT_EQ(next.consumed, get_user().size());
     auto const next_step = write();
     EXPECT_TRUE(answers("200"));
-    EXPECT_EQ(next_step.action, action::pause);
+    EXPECT_EQ(next_step.kind, step_kind::pause);
     EXPECT_EQ(next_step.time, 0);
-    EXPECT_EQ(advance().action, action::write);
+    EXPECT_EQ(advance().kind, step_kind::write);
 }
 
 TEST_F(http1_test, a_first_head_must_be_complete_in_time_from_the_connections_beginning) {
     pass(3 * second);
     auto next = advance();
-    EXPECT_EQ(next.action, action::read);
+    EXPECT_EQ(next.kind, step_kind::read);
     EXPECT_TRUE(next.idle);
     EXPECT_EQ(next.time, server_.ready_since + 10 * second);
     pass(second);
@@ -99,8 +99,8 @@ TEST_F(http1_test, a_later_head_must_be_complete_in_time_from_its_first_byte) {
     EXPECT_EQ(advance("GET").time, start + 10 * second);
     pass(5 * second);
     EXPECT_EQ(advance(" /").time, start + 10 * second) << "slow bytes gain no time";
-    EXPECT_EQ(advance({}, wake_reason::late).action, action::write);
-    EXPECT_EQ(write().action, action::close);
+    EXPECT_EQ(advance({}, wake_reason::late).kind, step_kind::write);
+    EXPECT_EQ(write().kind, step_kind::close);
     EXPECT_TRUE(answers("408"));
     EXPECT_TRUE(says_close());
     EXPECT_TRUE(finished_.refused_unparsed);
@@ -109,37 +109,37 @@ TEST_F(http1_test, a_later_head_must_be_complete_in_time_from_its_first_byte) {
 
 TEST_F(http1_test, an_idle_connection_ends_without_a_response) {
     advance();
-    EXPECT_EQ(advance({}, wake_reason::late).action, action::close);
-    EXPECT_EQ(advance().action, action::close);
+    EXPECT_EQ(advance({}, wake_reason::late).kind, step_kind::close);
+    EXPECT_EQ(advance().kind, step_kind::close);
 }
 
 TEST_F(http1_test, half_a_head_and_the_end_get_no_response) {
     advance("GET / HT");
-    EXPECT_EQ(advance({}, wake_reason::end).action, action::close);
+    EXPECT_EQ(advance({}, wake_reason::end).kind, step_kind::close);
 }
 
 TEST_F(http1_test, a_body_that_arrives_later_is_granted_awaited_and_read) {
     std::string const body = R"({"name":"Ada","email":"ada@example.com"})";
     auto const head = head_of_post(body.size());
     auto next = advance(head + body.substr(0, 10));
-    EXPECT_EQ(next.action, action::grant_body);
+    EXPECT_EQ(next.kind, step_kind::grant_body);
     EXPECT_EQ(next.consumed, head.size());
     EXPECT_EQ(session_.held_bytes(), 0u);
     session_.grant();
     next = advance();
-    EXPECT_EQ(next.action, action::grant_body) << "again, with what has arrived";
+    EXPECT_EQ(next.kind, step_kind::grant_body) << "again, with what has arrived";
     EXPECT_EQ(session_.stream().body, body.substr(0, 10));
     EXPECT_GE(session_.held_bytes(), head.size());
     session_.grant();
     next = advance();
-    EXPECT_EQ(next.action, action::read);
+    EXPECT_EQ(next.kind, step_kind::read);
     EXPECT_EQ(next.time, server_.now.mono + 30 * second);
     EXPECT_FALSE(next.idle);
     next = advance(body.substr(10));
-    ASSERT_EQ(next.action, action::commit);
+    ASSERT_EQ(next.kind, step_kind::commit);
     session_.complete(service.commit(session_.take_command()));
-    EXPECT_EQ(advance().action, action::write);
-    EXPECT_EQ(write().action, action::pause);
+    EXPECT_EQ(advance().kind, step_kind::write);
+    EXPECT_EQ(write().kind, step_kind::pause);
     EXPECT_TRUE(answers("201"));
     EXPECT_EQ(session_.held_bytes(), 0u);
     EXPECT_EQ(finished_.bytes_in, head.size() + body.size());
@@ -153,25 +153,25 @@ TEST_F(http1_test, a_body_that_came_with_its_head_is_read_in_place) {
     std::string const body = R"({"name":"Ada","email":"ada@example.com"})";
     auto const head = head_of_post(body.size(), "Expect: 100-continue");
     auto const next = advance(head + body);
-    EXPECT_EQ(next.action, action::commit);
+    EXPECT_EQ(next.kind, step_kind::commit);
     EXPECT_EQ(next.consumed, head.size() + body.size());
     EXPECT_EQ(session_.held_bytes(), 0u);
     session_.complete(service.commit(session_.take_command()));
 }
 
 TEST_F(http1_test, a_client_that_waits_for_it_is_told_to_continue) {
-    EXPECT_EQ(advance(head_of_post(10, "Expect: 100-continue")).action, action::grant_body);
+    EXPECT_EQ(advance(head_of_post(10, "Expect: 100-continue")).kind, step_kind::grant_body);
     session_.grant();
-    ASSERT_EQ(advance().action, action::write_interim);
+    ASSERT_EQ(advance().kind, step_kind::write_interim);
     session_.write_interim(output_);
     EXPECT_EQ(output_, "HTTP/1.1 100 Continue\r\n\r\n");
-    EXPECT_EQ(advance().action, action::grant_body);
+    EXPECT_EQ(advance().kind, step_kind::grant_body);
 }
 
 TEST_F(http1_test, a_client_that_does_not_wait_is_not_told_to_continue) {
     advance(head_of_post(10, "Expect: 100-continue") + "{");
     session_.grant();
-    EXPECT_EQ(advance().action, action::grant_body);
+    EXPECT_EQ(advance().kind, step_kind::grant_body);
 }
 
 TEST_F(http1_test, a_body_must_arrive_in_time_and_whole) {
@@ -183,30 +183,30 @@ TEST_F(http1_test, a_body_must_arrive_in_time_and_whole) {
             return client.advance(input_, wake_reason::bytes, server_).consumed;
         }());
         client.grant();
-        EXPECT_EQ(client.advance({}, wake_reason::bytes, server_).action, action::grant_body);
+        EXPECT_EQ(client.advance({}, wake_reason::bytes, server_).kind, step_kind::grant_body);
         client.grant();
-        EXPECT_EQ(client.advance({}, wake_reason::bytes, server_).action, action::read);
-        EXPECT_EQ(client.advance({}, reason, server_).action, action::write);
+        EXPECT_EQ(client.advance({}, wake_reason::bytes, server_).kind, step_kind::read);
+        EXPECT_EQ(client.advance({}, reason, server_).kind, step_kind::write);
         output_.clear();
         client.write(output_, server_);
-        EXPECT_EQ(client.finish_response().action, action::close);
+        EXPECT_EQ(client.finish_response().kind, step_kind::close);
         EXPECT_TRUE(answers(reason == wake_reason::late ? "408" : "400"));
     }
 }
 
 TEST_F(http1_test, a_body_without_memory_is_refused_before_it_comes_and_skipped) {
     auto const head = head_of_post(10);
-    EXPECT_EQ(advance(head).action, action::grant_body);
+    EXPECT_EQ(advance(head).kind, step_kind::grant_body);
     session_.deny();
-    EXPECT_EQ(advance().action, action::write);
-    EXPECT_EQ(write().action, action::advance);
+    EXPECT_EQ(advance().kind, step_kind::write);
+    EXPECT_EQ(write().kind, step_kind::advance);
     EXPECT_TRUE(answers("503"));
     EXPECT_FALSE(says_close());
     auto const next = advance();
-    EXPECT_EQ(next.action, action::read);
+    EXPECT_EQ(next.kind, step_kind::read);
     EXPECT_EQ(next.time, server_.now.mono + 30 * second);
-    EXPECT_EQ(advance("0123456789" + get_user()).action, action::pause);
-    EXPECT_EQ(advance().action, action::write);
+    EXPECT_EQ(advance("0123456789" + get_user()).kind, step_kind::pause);
+    EXPECT_EQ(advance().kind, step_kind::write);
     write();
     EXPECT_TRUE(answers("200"));
 }
@@ -218,16 +218,16 @@ TEST_F(http1_test, a_body_without_memory_in_its_midst_ends_the_connection) {
         std::string_view rest = input_;
         rest.remove_prefix(client.advance(rest, wake_reason::bytes, server_).consumed);
         client.grant();
-        EXPECT_EQ(client.advance(rest, wake_reason::bytes, server_).action, action::grant_body);
+        EXPECT_EQ(client.advance(rest, wake_reason::bytes, server_).kind, step_kind::grant_body);
         if (awaited) {
             client.grant();
-            EXPECT_EQ(client.advance({}, wake_reason::bytes, server_).action, action::read);
+            EXPECT_EQ(client.advance({}, wake_reason::bytes, server_).kind, step_kind::read);
         }
         client.deny();
-        EXPECT_EQ(client.advance({}, wake_reason::late, server_).action, action::write);
+        EXPECT_EQ(client.advance({}, wake_reason::late, server_).kind, step_kind::write);
         output_.clear();
         client.write(output_, server_);
-        EXPECT_EQ(client.finish_response().action, action::close);
+        EXPECT_EQ(client.finish_response().kind, step_kind::close);
         EXPECT_TRUE(answers("503"));
     }
 }
@@ -245,14 +245,14 @@ TEST_F(http1_test, an_overloaded_server_refuses_requests_but_tells_that_it_lives
 TEST_F(http1_test, without_memory_no_document_is_rendered) {
     server_.over_budget = true;
     advance(request_text("GET /openapi.json"));
-    EXPECT_EQ(write().action, action::close);
+    EXPECT_EQ(write().kind, step_kind::close);
     EXPECT_TRUE(answers("503"));
 }
 
 TEST_F(http1_test, a_draining_server_closes_after_each_response) {
     server_.draining = true;
     advance(get_user());
-    EXPECT_EQ(write().action, action::close);
+    EXPECT_EQ(write().kind, step_kind::close);
     EXPECT_TRUE(answers("200"));
     EXPECT_TRUE(says_close());
 }
@@ -261,25 +261,25 @@ TEST_F(http1_test, a_reload_takes_effect_with_the_next_request_and_with_half_a_h
     advance(get_user());
     context_.configuration = std::make_shared<options const>(
         options{.parsing = {.request_line_bytes_max = 64}, .idle_seconds = 7});
-    EXPECT_EQ(write().action, action::pause);
+    EXPECT_EQ(write().kind, step_kind::pause);
     EXPECT_EQ(advance().time, server_.now.mono + 7 * second);
     std::string const long_line = "GET /" + std::string(100, 'x');
-    EXPECT_EQ(advance(long_line).action, action::write) << "too long for the new limit";
+    EXPECT_EQ(advance(long_line).kind, step_kind::write) << "too long for the new limit";
     write();
     EXPECT_TRUE(answers("414"));
 
     http1 client(context_, service.peer);
     input_ = "GET /" + std::string(20, 'x');
-    EXPECT_EQ(client.advance(input_, wake_reason::bytes, server_).action, action::read);
+    EXPECT_EQ(client.advance(input_, wake_reason::bytes, server_).kind, step_kind::read);
     context_.configuration =
         std::make_shared<options const>(options{.parsing = {.request_line_bytes_max = 16}});
-    EXPECT_EQ(client.advance(input_, wake_reason::bytes, server_).action, action::write);
+    EXPECT_EQ(client.advance(input_, wake_reason::bytes, server_).kind, step_kind::write);
 }
 
 TEST_F(http1_test, a_new_key_is_a_secret_in_the_output_and_nowhere_else) {
     std::string const body = R"({"name":"k","scopes":["*"]})";
     auto const text = request_text("POST /api/v1/keys", with_key(), body);
-    ASSERT_EQ(advance(text).action, action::commit);
+    ASSERT_EQ(advance(text).kind, step_kind::commit);
     session_.complete(service.commit(session_.take_command()));
     advance();
     EXPECT_TRUE(session_.write(output_, server_).secret);
@@ -304,7 +304,7 @@ TEST_F(http1_test, a_client_that_guesses_keys_is_read_later) {
     auto const guess = request_text("GET /api/v1/users/1", {api::bearer(std::string(48, 'x'))});
     base::mono_ns resume_at = 0;
     for (int i = 0; i < 10'000 && resume_at <= server_.now.mono; ++i) {
-        ASSERT_EQ(advance(guess).action, action::write);
+        ASSERT_EQ(advance(guess).kind, step_kind::write);
         resume_at = write().time;
     }
     EXPECT_GT(resume_at, server_.now.mono);

@@ -58,17 +58,17 @@ bool http2_conversation::advance(wake_reason reason) {
     fixture_.services().keys.follow(fixture_.services().snapshot);
     auto const next = session_.advance({copy.get(), previous.size()}, reason, server, output_);
     pending_.assign(previous, next.consumed);
-    switch (next.action) {
-        case action::read:
+    switch (next.kind) {
+        case step_kind::read:
             last_ = next;
             return false;
-        case action::close:
+        case step_kind::close:
             closed_ = true;
             return false;
-        case action::grant_body:
+        case step_kind::grant_body:
             if (grants_bodies) session_.grant();
             return true;
-        case action::commit: {
+        case step_kind::commit: {
             committed_ = true;
             auto const id = session_.current();
             if (holds_commits_) {
@@ -79,12 +79,12 @@ bool http2_conversation::advance(wake_reason reason) {
             write();
             return true;
         }
-        case action::write:
+        case step_kind::write:
             write();
             return true;
-        case action::advance:
-        case action::pause:
-        case action::write_interim:
+        case step_kind::advance:
+        case step_kind::pause:
+        case step_kind::write_interim:
             return true;
     }
     return false;

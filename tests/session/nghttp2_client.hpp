@@ -107,18 +107,18 @@ class nghttp2_client {
     }
     // Until neither side has anything to send.
     void exchange(std::size_t part = std::string::npos) {
-        for (bool moved = true; moved;) {
-            moved = false;
+        for (bool progress = true; progress;) {
+            progress = false;
             std::uint8_t const* data = nullptr;
             for (ssize_t size; (size = nghttp2_session_mem_send(native_, &data)) > 0;
-                 moved = true) {
+                 progress = true) {
                 std::string_view bytes(reinterpret_cast<char const*>(data),
                                        static_cast<std::size_t>(size));
                 for (; !bytes.empty(); bytes.remove_prefix(std::min(part, bytes.size())))
                     server_.receive(bytes.substr(0, part));
             }
             if (auto const output = server_.take_output(); !output.empty()) {
-                moved = true;
+                progress = true;
                 auto const consumed = nghttp2_session_mem_recv(
                     native_, reinterpret_cast<std::uint8_t const*>(output.data()), output.size());
                 ASSERT_EQ(consumed, static_cast<ssize_t>(output.size()))

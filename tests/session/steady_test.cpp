@@ -23,9 +23,9 @@ class steady : public api::api_test {
         service.now.mono += 1'000'000'000;
         server_state const server{.now = service.now, .ready_since = service.now.mono};
         auto const step = session_->advance(input_, wake_reason::bytes, server);
-        if (step.action != action::write || step.consumed != text.size()) return false;
+        if (step.kind != step_kind::write || step.consumed != text.size()) return false;
         session_->write(output_, server);
-        return session_->finish_response().action == action::pause &&
+        return session_->finish_response().kind == step_kind::pause &&
                output_.starts_with("HTTP/1.1 200 ");
     }
 

@@ -117,8 +117,8 @@ void cut_disk::replay(disk_event const& event) {
     auto const settle = [&](piece const& each) { overlay(file.durable, each.offset, each.bytes); };
     if (event.type == kind::rename) {
         names_.push_back(names_.back());
-        auto moved = names_.back().extract(event.name);
-        names_.back()[event.bytes] = moved.mapped();
+        auto name = names_.back().extract(event.name);
+        names_.back()[event.bytes] = name.mapped();
     } else if (event.type == kind::sync && guarantees_.syncs) {
         std::ranges::for_each(file.pending, settle);
         file.pending.clear();

@@ -194,7 +194,8 @@ TEST(processes, show_the_version_of_their_number_whenever_others_commit) {
         return ::waitpid(other.pid(), &status, 0) == other.pid() && WIFSTOPPED(status);
     };
     ::waitpid(other.pid(), &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "nobody may trace here";
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        GTEST_SKIP() << "tracing is not allowed here";
     ASSERT_TRUE(WIFSTOPPED(status));
     bool renewed = false;
     for (int steps = 0; !renewed; steps += 8) {

@@ -14,8 +14,10 @@
 
 #include "api/api_error.hpp"
 #include "api/json/json_value.hpp"
-#include "api/route.hpp"
+#include "base/clock.hpp"
 #include "base/limits.hpp"
+#include "http/request.hpp"
+#include "model/id.hpp"
 
 namespace latchkey::api {
 

@@ -37,8 +37,10 @@ void append_plain_string(auto& output, std::string_view text) {
 }
 
 void append_number(std::string& output, std::integral auto value) {
-    char digits[24];
-    output.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+    char digits[base::number_bytes_max];
+    base::text_writer number(digits, sizeof digits);
+    number.number(value);
+    output.append(digits, number.position());
 }
 
 inline void append_timestamp(base::text_writer& output, base::wall_ms time) {

@@ -75,7 +75,7 @@ object new_secret_schema() {
          {"secret?", with_description(text(8, 255),
                                       "The secret that the sender assigned. Standard: base64 "
                                       "of 24 to 64 bytes, with or without `whsec_` before it. "
-                                      "One is made unless given.")},
+                                      "Generated unless given.")},
          {"overlap_seconds?",
           with_description(integer(0, base::limits::overlap_seconds_max),
                            "How long the replaced secret stays valid; 0 unless given.")}},

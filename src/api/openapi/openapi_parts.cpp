@@ -119,7 +119,7 @@ constexpr parameter parameters[] = {
     {"to", "query", time, "The default is now."},
     {"granularity", "query", granularity, "The length of a point."},
     {"X-Request-Id", "header", request_id,
-     "Comes back; one is made if it is absent or of another form."},
+     "Returned in the response; generated if it is absent or malformed."},
     {"Idempotency-Key", "header", idempotency_key,
      "1 to 255 visible characters of your own, quoted or not, such as a random UUID: the request "
      "is carried out once, and for 24 hours a repeat gets the same answer."},
@@ -141,7 +141,7 @@ struct header {
 
 // A name with `?` is the same field where it may be absent.
 constexpr header headers[] = {
-    {"X-Request-Id", request_id, "The client's, or one that was made."},
+    {"X-Request-Id", request_id, "The client's, or a generated one."},
     {"X-Content-Type-Options", nosniff, ""},
     {"Cache-Control", word, "`private, no-cache`, `no-store`, or `public` with an age."},
     {"Vary", word, "`Authorization, X-API-Key`"},

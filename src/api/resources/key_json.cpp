@@ -86,13 +86,13 @@ void append_limits(std::string& output, live_limits const& live) {
     std::size_t index = 0;
     append_name(output, "rate_limits");
     append_array(output, live.policy.rules, [&](limit::rule const& rule) {
-        auto const& standing = live.decision.levels[index++];
+        auto const& level = live.decision.levels[index++];
         append_limit(output, {std::string(rule.name), rule.limit, rule.window_seconds, rule.burst});
         output.pop_back();
         output.append(",\"remaining\":");
-        append_number(output, standing.remaining);
+        append_number(output, level.remaining);
         output.append(",\"full_in_seconds\":");
-        append_number(output, standing.full_in_seconds);
+        append_number(output, level.full_in_seconds);
         output.push_back('}');
     });
 }

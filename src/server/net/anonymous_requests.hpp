@@ -43,7 +43,7 @@ class anonymous_requests {
     void set_bytes_max(std::size_t bytes_max) { bytes_max_ = bytes_max; }
 
     void enter(entry& request);
-    // So much of its body has arrived. False: the request itself is dropped, and has left.
+    // `bytes` of its body have arrived. False: the request was dropped and has been removed.
     bool hold(entry& request, std::size_t bytes);
     // Does nothing where it does not wait.
     void leave(entry& request);

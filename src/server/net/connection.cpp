@@ -10,8 +10,8 @@
 namespace latchkey::server {
 namespace {
 
-using session::action;
 using session::step;
+using session::step_kind;
 using session::wake_reason;
 
 // Drives a session over a transport: carries out what each step asks for.
@@ -65,8 +65,8 @@ coro::task<> connection::run() {
             }
         }
         auto const next = advance(std::exchange(reason, wake_reason::bytes));
-        switch (next.action) {
-            case action::pause:
+        switch (next.kind) {
+            case step_kind::pause:
                 if (transport_.unsent() > context_.unsent_bytes_max())
                     co_await transport_.write_room();
                 if (next.time > context_.now.mono) co_await transport_.sleep_until(next.time);
@@ -76,7 +76,7 @@ coro::task<> connection::run() {
                 }
                 serving = transport_.open();
                 break;
-            case action::read: {
+            case step_kind::read: {
                 serving = !next.idle || !context_.drain.ends_idle();
                 if (!serving) break;
                 bool const anonymous = sender_.waits;
@@ -86,23 +86,23 @@ coro::task<> connection::run() {
                 if (anonymous && !sender_.waits) session_.deny();
                 break;
             }
-            case action::grant_body:
+            case step_kind::grant_body:
                 admits_body() ? session_.grant() : session_.deny();
                 break;
-            case action::commit: {
+            case step_kind::commit: {
                 store::commit done(context_.shared.writer, context_.mailbox(),
                                    session_.take_command());
                 store::outcome const& outcome = co_await done;
                 session_.complete(outcome);
                 break;
             }
-            case action::write_interim:
+            case step_kind::write_interim:
                 session_.write_interim(transport_.output());
                 break;
-            case action::write:  // done by `advance`
-            case action::advance:
+            case step_kind::write:  // done by `advance`
+            case step_kind::advance:
                 break;
-            case action::close:
+            case step_kind::close:
                 serving = false;
                 break;
         }
@@ -147,9 +147,9 @@ step connection::advance(wake_reason reason) {
     transport_.consume(next.consumed);
     transport_.set_idle(next.idle);
     if (auto const bytes = session_.held_bytes(); bytes != 0) transport_.reserve_body(bytes);
-    if (next.action != action::write && next.action != action::commit) return next;
+    if (next.kind != step_kind::write && next.kind != step_kind::commit) return next;
     if (sender_.waits) context_.anonymous.leave(sender_);
-    return next.action == action::write ? write_response(state) : next;
+    return next.kind == step_kind::write ? write_response(state) : next;
 }
 
 step connection::write_response(session::server_state const& state) {

@@ -7,8 +7,8 @@
 
 namespace latchkey::server {
 
-using session::action;
 using session::step;
+using session::step_kind;
 using session::wake_reason;
 
 coro::task<> http2_connection::run() {
@@ -18,9 +18,9 @@ coro::task<> http2_connection::run() {
     bool serving = transport_.open();
     while (serving) {
         auto const next = advance(std::exchange(reason, wake_reason::bytes));
-        switch (next.action) {
-            case action::write:  // written by `advance`
-            case action::pause:
+        switch (next.kind) {
+            case step_kind::write:  // written by `advance`
+            case step_kind::pause:
                 late = false;
                 if (transport_.unsent() > context_.unsent_bytes_max())
                     co_await transport_.write_room();
@@ -31,7 +31,7 @@ coro::task<> http2_connection::run() {
                 }
                 serving = transport_.open();
                 break;
-            case action::read: {
+            case step_kind::read: {
                 write_pending();
                 // Content that waits for the socket, not for a window, goes on when there is room.
                 if (session_.has_pending() &&
@@ -55,16 +55,16 @@ coro::task<> http2_connection::run() {
                     reason = wake_reason::bytes;
                 break;
             }
-            case action::grant_body:
+            case step_kind::grant_body:
                 admits_body() ? session_.grant() : session_.deny();
                 break;
-            case action::commit:
+            case step_kind::commit:
                 commits_.spawn(commit, this, session_.current(), session_.take_command());
                 break;
-            case action::write_interim:
-            case action::advance:
+            case step_kind::write_interim:
+            case step_kind::advance:
                 break;
-            case action::close:
+            case step_kind::close:
                 serving = false;
                 break;
         }
@@ -102,8 +102,8 @@ step http2_connection::advance(wake_reason reason) {
     transport_.account_output();
     account_held();
     if (!senders_.empty()) forget_ended_senders();
-    if (next.action == action::commit) forget_sender(session_.current());
-    return next.action == action::write ? write_response() : next;
+    if (next.kind == step_kind::commit) forget_sender(session_.current());
+    return next.kind == step_kind::write ? write_response() : next;
 }
 
 step http2_connection::write_response() {
@@ -144,9 +144,9 @@ bool http2_connection::admits_body() {
     entered.connection = this;
     entered.stream = session_.current();
     entered.drop = [](anonymous_requests::entry& self) {
-        auto& dropped = static_cast<unknown_sender&>(self);
-        dropped.connection->session_.give_up(dropped.stream);
-        dropped.connection->transport_.interrupt_wait();
+        auto& sender = static_cast<unknown_sender&>(self);
+        sender.connection->session_.give_up(sender.stream);
+        sender.connection->transport_.interrupt_wait();
     };
     context_.anonymous.enter(entered);
     return true;

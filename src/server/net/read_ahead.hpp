@@ -5,10 +5,10 @@
 // the constant response with it, 1.33 without.
 //
 // It is limited to connections without TLS whose last request was admitted by its key, so that
-// strangers have no page read, and to times in which records must be searched for: what many ask
-// for is at hand. The whole of it is this unit, a transport's `prefetch_hint`, which decides for
-// which connections, `api::read_prefetch_hint`, which reads a target, and `store::snapshot`, which
-// prefetches. Belongs to the worker's thread.
+// strangers have no page read, and to times in which records must be searched for: a record that
+// many requests read is in the cache of positions. The whole of it is this unit, a transport's
+// `prefetch_hint`, which decides for which connections, `api::read_prefetch_hint`, which reads a
+// target, and `store::snapshot`, which prefetches. Belongs to the worker's thread.
 #pragma once
 
 #include <array>

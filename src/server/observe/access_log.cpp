@@ -216,8 +216,8 @@ ssize_t log_thread::write_some(std::string_view lines) {
 }
 
 void log_thread::count_lost(std::string_view lines) {
-    dropped_.fetch_add(static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n')),
-                       std::memory_order_relaxed);
+    losses_.fetch_add(static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n')),
+                      std::memory_order_relaxed);
 }
 
 }  // namespace latchkey::server

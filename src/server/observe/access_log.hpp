@@ -49,7 +49,7 @@ class log_thread {
     // it. On an error the old file stays in use. Main thread only.
     base::result<void> reopen(std::string const& path);
     // Lines that were lost because the thread or the disk did not keep up. Any thread.
-    std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+    std::uint64_t dropped() const { return losses_.load(std::memory_order_relaxed); }
 
   private:
     log_thread();
@@ -69,7 +69,7 @@ class log_thread {
     std::vector<std::string> batch_;  // being written; used by the thread only
     std::size_t waiting_bytes_ = 0;
     bool stopping_ = false;
-    std::atomic<std::uint64_t> dropped_{0};
+    std::atomic<std::uint64_t> losses_{0};
     bool line_cut_ = false;        // the file ends within a line; used by the thread only
     bool uncached_writes_ = true;  // until a write says otherwise; used by the thread only
     std::thread thread_;

@@ -34,11 +34,11 @@ coro::task<> key_use_reporter::submit(key_use_reporter* self) {
         store::commit done(context.shared.writer, context.mailbox(), std::move(command));
         store::outcome const& outcome = co_await done;
         if (outcome.problem == base::problem::none) continue;
-        std::uint64_t lost = 0;
-        for (; batch != batches.end(); ++batch) lost += uses.put_back(*batch);
-        if (lost != 0)
+        std::uint64_t loss = 0;
+        for (; batch != batches.end(); ++batch) loss += uses.put_back(*batch);
+        if (loss != 0)
             base::log(base::severity::warning,
-                      "the usage of " + std::to_string(lost) + " requests could not be stored");
+                      "the usage of " + std::to_string(loss) + " requests could not be stored");
         co_return;
     }
     self->may_report_early_ = true;

@@ -230,7 +230,7 @@ api::settings interface_settings(config const& configuration) {
     return result;
 }
 
-http::size_limits parser_settings(config const& configuration) {
+http::size_limits parser_limits(config const& configuration) {
     return {.request_line_bytes_max = configuration.http_request_line_bytes,
             .header_bytes_max = configuration.http_header_bytes,
             .body_bytes_max = configuration.http_body_bytes};

@@ -55,9 +55,9 @@ struct config {
     std::uint64_t http_send_seconds = 30;
 
     std::uint64_t http_connections_per_address = 0;
-    std::uint64_t http_streams = 128;
-    std::uint64_t http_window_bytes = 512 * 1024;
-    std::uint64_t http_header_table_bytes = 4096;
+    std::uint64_t http_streams = base::limits::http2_streams_max;
+    std::uint64_t http_window_bytes = base::limits::http2_window_bytes;
+    std::uint64_t http_header_table_bytes = base::limits::http2_header_table_bytes;
 
     std::uint64_t overload_requests_in_flight = base::limits::requests_in_flight_max;
     std::uint64_t overload_queued_mib = base::limits::queued_bytes_max / base::limits::mib;
@@ -95,7 +95,7 @@ base::result<void> validate_plain(listen_address const& address, config const& c
 
 // What the lower layers take from the configuration, which has passed `validate`.
 api::settings interface_settings(config const& configuration);
-http::size_limits parser_settings(config const& configuration);
+http::size_limits parser_limits(config const& configuration);
 session::http2_options http2_options(config const& configuration);
 std::vector<listen_address> listen_addresses(config const& configuration);
 unsigned worker_count(config const& configuration);

@@ -16,7 +16,7 @@ struct config_snapshot {
     explicit config_snapshot(config values)
         : configuration(std::move(values)),
           interface(interface_settings(configuration)),
-          sessions{.parsing = parser_settings(configuration),
+          sessions{.parsing = parser_limits(configuration),
                    .header_seconds = configuration.http_header_seconds,
                    .body_seconds = configuration.http_body_seconds,
                    .idle_seconds = configuration.http_idle_seconds,

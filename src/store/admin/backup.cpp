@@ -134,8 +134,8 @@ base::result<replacement> replace(std::string const& directory, std::string cons
     if (auto const copied = copy_file(file, copy); !copied) return copied.error();
     if (auto const inspected = inspect_copy(staging.path(), file); !inspected)
         return inspected.error();
-    if (auto const moved = replace_file(directory, copy, store_exists); !moved)
-        return moved.error();
+    if (auto const replacement = replace_file(directory, copy, store_exists); !replacement)
+        return replacement.error();
     // The saved rate limits belong to the keys of the other store.
     ::unlink((directory + "/buckets").c_str());
     return replacement{.previous_kept = store_exists};

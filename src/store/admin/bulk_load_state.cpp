@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint8_t state_version = 1;
 
 void append(std::string& output, load_progress const& progress) {
-    for (auto const number : {progress.offset, progress.line, progress.created, progress.moved,
+    for (auto const number : {progress.offset, progress.line, progress.created, progress.new_ids,
                               progress.unchanged, progress.refused})
         base::append(output, number);
     base::append(output, static_cast<std::uint8_t>(progress.complete));
@@ -16,8 +16,8 @@ void append(std::string& output, load_progress const& progress) {
 
 load_progress read_progress(base::reader& input) {
     load_progress progress;
-    for (auto* const number : {&progress.offset, &progress.line, &progress.created, &progress.moved,
-                               &progress.unchanged, &progress.refused})
+    for (auto* const number : {&progress.offset, &progress.line, &progress.created,
+                               &progress.new_ids, &progress.unchanged, &progress.refused})
         *number = input.integer<std::uint64_t>();
     progress.complete = input.integer<std::uint8_t>() != 0;
     return progress;

@@ -59,7 +59,7 @@ void post_writer::find_users() {
 model::id post_writer::find_user(model::id source_id) {
     auto const& users = context_.state.users;
     auto id = source_id;
-    if (users.moved + users.refused != 0)
+    if (users.new_ids + users.refused != 0)
         if (auto const bytes =
                 transaction_.get(table::index, load_moved_key(context_.identity, source_id)))
             id = read_id(*bytes).value_or(0);
@@ -80,7 +80,7 @@ void post_writer::write(std::size_t index) {
         return refuse(index, "/id", field_code::out_of_range,
                       "a line before this one has the same id");
     auto const id = assign_id(post);
-    if (post.id != 0 && id != post.id) ++context_.state.posts.moved;
+    if (post.id != 0 && id != post.id) ++context_.state.posts.new_ids;
     post.id = id;
     complete_times(post, transaction_.now());
     if (post.status == model::post_status::published && post.published_at == 0)

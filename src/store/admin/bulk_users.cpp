@@ -24,7 +24,7 @@ class user_writer {
     void find_owners();
     void write(std::size_t index);
     bool is_unchanged(model::user const& user);
-    model::id assign_id(std::size_t index, bool& moved);
+    model::id assign_id(std::size_t index, bool& is_new);
     void refuse(std::size_t index, problem problem, base::fault fault);
     void note_moved(model::id source_id, model::id id);
 
@@ -70,8 +70,8 @@ void user_writer::write(std::size_t index) {
         ++context_.state.users.unchanged;
         return;
     }
-    bool moved = false;
-    auto const id = assign_id(index, moved);
+    bool is_new = false;
+    auto const id = assign_id(index, is_new);
     if (id == 0) return;
     if (owners_[index] != 0 || used_[first_same_[index]])
         return refuse(index, problem::email_taken,
@@ -79,7 +79,7 @@ void user_writer::write(std::size_t index) {
                        .code = field_code::invalid_format,
                        .detail = "another user has this e-mail address"});
     used_[first_same_[index]] = true;
-    if (moved && user.id != 0) note_moved(user.id, id);
+    if (is_new && user.id != 0) note_moved(user.id, id);
     user.id = id;
     complete_times(user, transaction_.now());
     insert_user(transaction_, user, id > last_);
@@ -100,7 +100,7 @@ bool user_writer::is_unchanged(model::user const& user) {
 }
 
 // The id of the user in this store; 0: the user was refused.
-model::id user_writer::assign_id(std::size_t index, bool& moved) {
+model::id user_writer::assign_id(std::size_t index, bool& is_new) {
     auto const& user = batch_.users[index];
     auto const next = transaction_.counters().last_user + 1;
     if (user.id == 0) return next;
@@ -116,8 +116,8 @@ model::id user_writer::assign_id(std::size_t index, bool& moved) {
         ++context_.state.users.refused;
         return 0;
     }
-    moved = !reserved && user.id < next;
-    return moved ? next : user.id;
+    is_new = !reserved && user.id < next;
+    return is_new ? next : user.id;
 }
 
 void user_writer::refuse(std::size_t index, problem problem, base::fault fault) {
@@ -130,7 +130,7 @@ void user_writer::note_moved(model::id source_id, model::id id) {
     std::array<char, 8> bytes;
     transaction_.put(table::index, load_moved_key(context_.identity, source_id),
                      id_value(id, bytes));
-    ++context_.state.users.moved;
+    ++context_.state.users.new_ids;
 }
 
 }  // namespace

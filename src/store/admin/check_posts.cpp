@@ -21,8 +21,8 @@ std::uint64_t check_post_records(consistency_check& check) {
         if (check.purged_users.contains(post.user_id)) return;
         ++counts[static_cast<std::size_t>(post.status)];
         if (!check.has(table::users, id_key(post.user_id)))
-            check.report(name("post", id) + " is of " + name("user", post.user_id) +
-                         ", who is not there");
+            check.report(name("post", id) + " belongs to " + name("user", post.user_id) +
+                         ", which does not exist");
     };
     auto const count = walk_records(check, table::posts, {}, "post", check.counters.last_post,
                                     model::decode_post, visit);

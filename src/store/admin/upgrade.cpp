@@ -199,9 +199,9 @@ base::result<void> upgrade(environment_state& store, MDB_txn* txn, std::uint32_t
     for (auto next = version; next != target; ++next) {
         auto const step = std::ranges::find(steps, next, &upgrade_step::version);
         if (step == steps.end())
-            return base::error{"there is no way from schema version " + std::to_string(next) +
-                               " to " + std::to_string(target) +
-                               ": an older latchkey may know one, and then this one goes on"};
+            return base::error{"schema version " + std::to_string(next) +
+                               " cannot be upgraded to " + std::to_string(target) +
+                               ": upgrade with an older latchkey first, then with this one"};
         if (int const code = step->run(store, txn); code != 0)
             return upgrade_error(store, version, code);
     }

@@ -92,7 +92,7 @@ void damage_log::note_page(std::string_view reason) {
 }
 
 void damage_log::note_misfit() {
-    report("an entry of the store is of another form, or leads to a record that is not there");
+    report("an entry of the store is malformed, or refers to a record that does not exist");
 }
 
 void damage_log::report(std::string const& event) {

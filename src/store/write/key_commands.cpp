@@ -119,9 +119,9 @@ faults validate_change(change_key const& action, model::key const& old_key,
         if (value_of(old_key, each.name, now) != each.value)
             add(result, "/" + each.name, field_code::read_only_field,
                 "This member is assigned by the service; it can only be sent back unchanged.");
-    bool const moved =
+    bool const is_move =
         old_key.expires_at != new_key.expires_at || old_key.not_before != new_key.not_before;
-    if (moved && new_key.expires_at != 0 && new_key.expires_at <= new_key.not_before)
+    if (is_move && new_key.expires_at != 0 && new_key.expires_at <= new_key.not_before)
         add(result, action.expires_at ? "/expires_at" : "/not_before", field_code::out_of_range,
             "expires_at must be after not_before.");
     else if (old_key.expires_at != new_key.expires_at && new_key.expires_at != 0 &&

@@ -203,7 +203,9 @@ TEST_F(idempotency, fingerprints_differ_where_requests_do) {
     auto const add = [&](http::method method, std::string_view path, std::string_view query,
                          std::string_view body) {
         http::request request;
-        request.method = method, request.query = query, request.body = body;
+        request.method = method;
+        request.query = query;
+        request.body = body;
         auto const text = std::string(path) + "?" + std::string(query) + " " + std::string(body);
         EXPECT_TRUE(fingerprints.emplace(fingerprint(request, path, false), text).second) << text;
     };
@@ -229,13 +231,15 @@ TEST_F(idempotency, fingerprints_differ_where_requests_do) {
                                    "\"api_key\":1", "}{\"api_key\"", "{\"a\\"})
         add(post, "/a", "", body);
     http::request request;
-    request.method = post, request.body = R"({"api_key":1})";
+    request.method = post;
+    request.body = R"({"api_key":1})";
     EXPECT_EQ(fingerprints[fingerprint(request, "/a", false)], "/a? {}");
     request.body = R"({"a":1,"api_key":[1,{"b":"}"}]})";
     EXPECT_EQ(fingerprints[fingerprint(request, "/a", false)], R"(/a? {"a":1})");
     request.body = R"({"api_key":"\"}","a":1})";
     EXPECT_EQ(fingerprints[fingerprint(request, "/a", false)], R"(/a? {"a":1})");
-    request.body = {}, request.query = "b&api_key=x&c&%61pi_key=y";
+    request.body = {};
+    request.query = "b&api_key=x&c&%61pi_key=y";
     EXPECT_EQ(fingerprints[fingerprint(request, "/a", false)], "/a?b&c ");
 }
 

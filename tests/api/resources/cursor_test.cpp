@@ -273,12 +273,12 @@ TEST_F(cursors, of_a_deleted_user_are_not_found) {
 
 // Computed with Python's hmac and base64 as the header describes; also in the fuzzer's corpus.
 TEST(cursor_texts, have_the_documented_format) {
-    auth::mac const seal(std::array<char, 32>{'f', 'u', 'z', 'z'});
+    auth::mac const cursors(std::array<char, 32>{'f', 'u', 'z', 'z'});
     list_name list("/api/v1/posts");
     list.add("status", "draft");
     constexpr std::string_view text = "AAAAAAAAABQLT0jHhx-gwaoNs619Ea36";
-    EXPECT_EQ(text_of(make_cursor(seal, list, 20)), text);
-    EXPECT_EQ(read_cursor(seal, list, text), 20);
+    EXPECT_EQ(text_of(make_cursor(cursors, list, 20)), text);
+    EXPECT_EQ(read_cursor(cursors, list, text), 20);
 }
 
 // Two lists with one name would accept each other's cursors.

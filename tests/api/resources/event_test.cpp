@@ -171,7 +171,7 @@ TEST_F(api_test, an_unsigned_delivery_is_known_by_its_id) {
     EXPECT_EQ(id({"X-GitHub-Delivery: b"}), 2);
     EXPECT_EQ(id({"Stripe-Signature: t=1"}, R"({"id":"evt_1"})"), 3);
     EXPECT_EQ(id({"Stripe-Signature: t=2"}, R"({"id":"evt_1"})"), 3);
-    EXPECT_EQ(id({}, R"({"id":"evt_1"})"), 4) << "nobody said that this is Stripe's";
+    EXPECT_EQ(id({}, R"({"id":"evt_1"})"), 4) << "no field says that this is Stripe's";
     EXPECT_EQ(id({}, R"({"id":"evt_1"})"), 5);
     EXPECT_EQ(id({"webhook-id: a", "webhook-id: a"}), 6) << "said twice it says nothing";
     EXPECT_EQ(service.request("GET /api/v1/events/3").at("/delivery_id"), "\"evt_1\"");
@@ -228,7 +228,7 @@ TEST_F(signed_events, follow_their_secret_through_a_rotation) {
     EXPECT_EQ(service.request("DELETE /api/v1/events/shop/secret").code(), "not_found");
     auto const first = send();
     EXPECT_EQ(first.status, 202);
-    EXPECT_EQ(first.id(), 2) << "what nobody vouches for is another delivery";
+    EXPECT_EQ(first.id(), 2) << "an unverified delivery is another one";
     EXPECT_EQ(service.request("GET /api/v1/events/2").at("/verified"), "false");
 }
 

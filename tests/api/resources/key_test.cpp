@@ -35,7 +35,9 @@ TEST(key_json, of_one_with_everything) {
     record.not_before = record.expires_at = record.rotation_ends_at = now + 1;
     record.deactivated_at = now - 1;
     record.deactivation_reason = model::deactivation::compromised;
-    record.created_by = 1, record.replaces = 2, record.replaced_by = 3;
+    record.created_by = 1;
+    record.replaces = 2;
+    record.replaced_by = 3;
     record.rate_limits = {{"burst", 10, 1, 25}};
     record.ip_allowlist = {*model::cidr::parse("10.0.0.0/8"), *model::cidr::parse("2001:db8::/32")};
     record.metadata = {{"team", "a\nb"}, {"z", ""}};

@@ -65,7 +65,7 @@ TEST(read_ahead, pauses_after_a_request_that_searched_for_nothing) {
     EXPECT_EQ(prefetch_hints(), baseline + 1);
 }
 
-// Its key is good, but whoever asks for what is not there shall not choose the pages to be read.
+// Its key is good, but a client that asks for what does not exist must not choose the pages to read.
 TEST(read_ahead, is_not_for_the_request_behind_an_error) {
     running_worker service({}, 50, 20);
     auto const prefetch_hints = [&] { return service.metrics().prefetch_hints.read(); };

@@ -241,8 +241,8 @@ TEST_F(confine_files_test, no_other_is_read_appended_to_replaced_or_removed) {
         EXPECT_EQ(attempt([&] { return open_file(in("sockets"), O_RDONLY); }), refused);
         EXPECT_EQ(attempt([&] { return open_file(in("other") + ".new", made_new); }), refused);
         // A rename replaces a file whatever its mode.
-        auto const moved = attempt([&] { return move_file(in("own"), in("other")); });
-        EXPECT_TRUE(by_rules ? moved == EACCES || moved == EXDEV : moved == 0) << moved;
+        auto const move = attempt([&] { return move_file(in("own"), in("other")); });
+        EXPECT_TRUE(by_rules ? move == EACCES || move == EXDEV : move == 0) << move;
         std::ofstream(in("own")) << "kept";
         EXPECT_EQ(attempt([&] { return move_file(in("other"), in("other") + "2"); }), refused);
         EXPECT_EQ(attempt([&] { return remove_file(in("read")); }), refused);

@@ -64,7 +64,7 @@ TEST(bulk_loads, keep_ids_that_are_free_in_any_order) {
     EXPECT_EQ(posts_of(*store, 7), (std::vector<model::id>{3, 10}));
     EXPECT_EQ(posts_of(*store, 40), (std::vector<model::id>{9}));
     EXPECT_EQ(load.users().created, 4u);
-    EXPECT_EQ(load.users().moved, 0u);
+    EXPECT_EQ(load.users().new_ids, 0u);
     // A later user gets an id that was never assigned.
     EXPECT_EQ(get_user(one(*store, new_user("x", "x@e.org"))).id, 42);
     expect_sound(*store);
@@ -79,7 +79,7 @@ TEST(bulk_loads, move_users_whose_ids_are_taken_and_their_posts_with_them) {
     auto load = begin_load(*store, {.identity = 1, .highest_user = 3});
     // 1 exists, 2 was deleted, 3 is free.
     add<model::user>(load, {user(1, "a@e.org"), user(2, "b@e.org"), user(3, "c@e.org")}, 3);
-    EXPECT_EQ(load.users().moved, 2u);
+    EXPECT_EQ(load.users().new_ids, 2u);
     add<model::post>(load, {post(0, 1), post(0, 2), post(0, 3)}, 3);
     ASSERT_TRUE(load.finish());
     EXPECT_EQ(user_at(*store, 1)->name, "Old");

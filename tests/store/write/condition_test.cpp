@@ -94,7 +94,7 @@ TEST_F(store_conditions, prevent_lost_updates) {
     for (int i = 0; i < 8; ++i) threads.emplace_back(add_25);
     for (auto& each : threads) each.join();
     EXPECT_EQ(user(counter).name, "200");
-    EXPECT_GT(refused, 0) << "nobody ever met another: this shows nothing";
+    EXPECT_GT(refused, 0) << "no two writes ever met: this shows nothing";
 }
 
 TEST_F(store_conditions, hold_for_every_kind_of_command) {

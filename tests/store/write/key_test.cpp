@@ -67,7 +67,8 @@ TEST_F(keys, must_still_be_active_when_their_command_is_carried_out) {
     auto const writes = add(key_number(1, {"users:write"})).id;
     auto const reads = add(key_number(2, {"*:read"})).id;
     auto record = key_number(3, {"*"});
-    record.deactivated_at = 5, record.deactivation_reason = model::deactivation::manual;
+    record.deactivated_at = 5;
+    record.deactivation_reason = model::deactivation::manual;
     auto const inactive = add(record).id;
     record = key_number(4, {"*"});
     record.expires_at = 1000;
@@ -125,10 +126,12 @@ TEST_F(keys, are_checked_for_each_scope_within_a_transaction) {
 TEST_F(keys, grant_only_what_they_have) {
     auto const admin = add(key_number(1, {"keys:*", "users:read"})).id;
     auto request = new_key(key_number(2, {"users:read", "keys:read"}));
-    request.caller = admin, request.required_scope = model::scope::keys_write;
+    request.caller = admin;
+    request.required_scope = model::scope::keys_write;
     EXPECT_EQ(get_key(one(*store_, request)).created_by, admin);
     request = new_key(key_number(3, {"users:*"}));
-    request.caller = admin, request.required_scope = model::scope::keys_write;
+    request.caller = admin;
+    request.required_scope = model::scope::keys_write;
     EXPECT_EQ(one(*store_, request).problem, problem::insufficient_scope);
 }
 

@@ -107,9 +107,9 @@ TEST_F(users, change_only_the_members_sent) {
     EXPECT_EQ(renamed.email, ann.email);
     EXPECT_EQ(renamed.created_at, ann.created_at);
     EXPECT_GE(renamed.updated_at, ann.updated_at);
-    auto const moved =
+    auto const changed_user =
         get_user(one(*store_, {.action = change_user{.id = ann.id, .email = "anna@example.org"}}));
-    EXPECT_EQ(moved.email, "anna@example.org");
+    EXPECT_EQ(changed_user.email, "anna@example.org");
     snapshot_.renew();
     EXPECT_EQ(snapshot_.user(ann.id)->name, "Anna");
     EXPECT_EQ(snapshot_.user_with_email("anna@example.org"), ann.id);
