@@ -16,7 +16,7 @@ namespace latchkey::uring {
 void round_trip(benchmark::State& state) {
     auto const owner = ring::make().value();
     std::vector<completion> ready;
-    operation idle{[](operation&, std::int32_t, std::uint32_t) {}};
+    operation idle{[](operation&, completion const&) {}};
     auto const batch = state.range(0);
     for (auto _ : state) {
         for (std::int64_t i = 0; i < batch; ++i) io_uring_prep_nop(owner->submission(idle));
@@ -40,7 +40,7 @@ void post_and_take(benchmark::State& state) {
     for (box->close(); !box->idle(); ready.clear()) {
         owner->enter(true, 0);
         owner->collect(ready);
-        for (auto const& done : ready) done.op->complete(*done.op, done.result, done.flags);
+        for (auto const& done : ready) done.deliver();
     }
 }
 BENCHMARK(post_and_take);
