@@ -1,6 +1,7 @@
-// Decimal digits without a division: the value as a fixed-point fraction, from whose integer part
-// each multiplication by 100 takes the next two digits (Terje Mathisen's method). A third of the
-// instructions of std::to_chars, which counts the digits first. Pure, any thread.
+// Decimal digits by multiplication: the value is a fixed-point fraction, from whose integer part
+// each multiplication by 100 takes the next two digits (Terje Mathisen's method). std::to_chars
+// counts the digits first: a RateLimit header of two limits takes 325 instructions instead of 394
+// (callgrind, bench/micro/request_bench.cpp). Pure, any thread.
 //
 //     char text[base::number_bytes_max];
 //     std::string_view const digits(text, base::put_decimal(text, value));
