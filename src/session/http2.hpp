@@ -96,6 +96,7 @@ class http2 {
     struct dropped_request {
         stream_id id = 0;
         std::int64_t window = 0;
+        base::mono_ns reset_time = 0;  // not before
     };
 
     step read_frames(std::string_view input, server_state const& server, std::string& output);
@@ -149,7 +150,8 @@ class http2 {
     void drop_data(h2::frame_head const& head, std::string& output);
     void end_request(stream_id id);
     void end_dropped(stream_id id, std::string& output);
-    std::int64_t dropped_window_min() const;
+    void end_late_dropped(std::string& output);
+    bool needs_reset(dropped_request const& request) const;
     bool is_dropped(stream_id id) const;
     void note_opened(stream_id id);
     bool is_idle(stream_id id) const { return id % 2 == 0 || id > highest_stream_; }

@@ -94,6 +94,8 @@ base::mono_ns http2::deadline(bool idle) const {
     if (stalled_since_ != 0) take(after(stalled_since_, configuration_->send_seconds));
     for (auto const& each : streams_)
         if (each->state == stream_state::reading) take(each->deadline);
+    for (auto const& each : dropped_requests_)
+        if (needs_reset(each)) take(each.reset_time);
     return earliest;
 }
 
@@ -110,6 +112,7 @@ http2::next http2::end_late(server_state const& server, std::string& output) {
     for (auto const& each : streams_)
         if (each->state == stream_state::reading && now_ >= each->deadline)
             return refuse_body(*each, problem::request_timeout);
+    end_late_dropped(output);
     bool const idle = streams_.empty() && block_stream_ == 0;
     if (idle && now_ >= after(idle_since_, configuration_->idle_seconds))
         return fail(error_code::no_error, {}, output);
@@ -164,7 +167,7 @@ void http2::drop_data(h2::frame_head const& head, std::string& output) {
     if (place == dropped_requests_.end()) return;
     if (head.has(h2::flag::end_stream)) return end_request(head.stream);
     place->window -= head.length;
-    if (place->window < dropped_window_min()) end_dropped(head.stream, output);
+    if (needs_reset(*place) && now_ >= place->reset_time) end_dropped(head.stream, output);
 }
 
 // Where the stream's window would be opened again, the client is told that the rest is not needed
@@ -175,8 +178,19 @@ void http2::end_dropped(stream_id id, std::string& output) {
     end_request(id);
 }
 
-std::int64_t http2::dropped_window_min() const {
-    return announced_.window_bytes / 2;
+void http2::end_late_dropped(std::string& output) {
+    auto const is_late = [this](dropped_request const& each) {
+        return needs_reset(each) && now_ >= each.reset_time;
+    };
+    for (;;) {
+        auto const place = std::ranges::find_if(dropped_requests_, is_late);
+        if (place == dropped_requests_.end()) return;
+        end_dropped(place->id, output);
+    }
+}
+
+bool http2::needs_reset(dropped_request const& request) const {
+    return request.window < announced_.window_bytes / 2;
 }
 
 void http2::end_request(stream_id id) {

@@ -84,15 +84,14 @@ step http2::finish_response() {
     return {.kind = step_kind::pause, .time = resume_at};
 }
 
-// The client has all of the response, and may not have sent all of its request. A reset at once
-// makes some clients report an error instead of the response (curl 7.88), so the rest is dropped
-// first, as far as the stream's window goes.
+// The client has all of the response, and may not have sent all of its request. A client that
+// reads the response and a reset at once may report an error instead of the response (curl 7.88),
+// so the rest is dropped first, for a while and as far as the stream's window goes.
 void http2::end_response(open_stream& stream, std::string& output) {
     if (stream.input_ended) return;
     if (dropped_requests_.size() >= announced_.streams_max)
         end_dropped(dropped_requests_.front().id, output);
-    dropped_requests_.push_back({stream.id, stream.receive_window});
-    if (stream.receive_window < dropped_window_min()) end_dropped(stream.id, output);
+    dropped_requests_.push_back({stream.id, stream.receive_window, now_ + early_reset_wait});
 }
 
 void http2::write_head(open_stream& stream, http::response const& response, bool end,

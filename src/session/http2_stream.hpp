@@ -27,6 +27,7 @@ inline constexpr double tokens_per_second = 40;
 
 inline constexpr std::string_view drain_ping = "drained?";
 inline constexpr base::mono_ns drain_wait = base::second;
+inline constexpr base::mono_ns early_reset_wait = base::second;
 
 enum class stream_state : std::uint8_t {
     reading,     // of its body
