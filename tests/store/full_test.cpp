@@ -1,4 +1,6 @@
+#include "store/engine/environment_state.hpp"
 #include "store/engine/space.hpp"
+#include "store/write/group.hpp"
 #include "support.hpp"
 
 namespace latchkey::store {
@@ -90,14 +92,17 @@ TEST(full_stores, still_delete_through_the_writer) {
 // every second is deleted: its free pages are scattered.
 struct fragmented_store {
     static constexpr std::uint64_t bound = 32 << 20;
+    static constexpr std::uint64_t lowered_bound = 1 << 20;
     temporary_directory directory;
     std::unique_ptr<environment> store;
     int count = 0;
 
-    void open() {
+    void open(std::uint64_t map_bytes = bound) {
         store.reset();
-        auto result = environment::open(
-            {.directory = directory.path(), .map_bytes = bound, .for_server = true, .sync = false});
+        auto result = environment::open({.directory = directory.path(),
+                                         .map_bytes = map_bytes,
+                                         .for_server = true,
+                                         .sync = false});
         ASSERT_TRUE(result) << result.error().message;
         store = std::move(result.value());
     }
@@ -110,6 +115,34 @@ struct fragmented_store {
     void delete_posts(int begin, int end, int step = 1) {
         for (int i = begin; i <= end; i += step)
             ASSERT_EQ(one(*store, {.action = delete_post{i}}).problem, problem::none) << i;
+    }
+    // While a reader stays, what is freed cannot be used again: deletions take the file's end.
+    // Returns the first post that it had no space for.
+    int delete_beside_a_reader(int begin, int end, int step) {
+        snapshot reader(*store);
+        reader.renew();
+        EXPECT_TRUE(reader.post(begin));
+        for (int id = begin; id <= end; id += step) {
+            auto const outcome = one(*store, {.action = delete_post{id}});
+            if (outcome.problem == problem::storage_full) return id;
+            EXPECT_EQ(outcome.problem, problem::none);
+        }
+        return end + 1;
+    }
+    void delete_in_one_group(int begin, int end, int step) {
+        std::vector<command> deletions;
+        for (int id = begin; id <= end; id += step)
+            deletions.push_back({.action = delete_post{id}});
+        std::vector<outcome> outcomes(deletions.size());
+        std::vector<job> jobs;
+        for (std::size_t i = 0; i < deletions.size(); ++i)
+            jobs.push_back({&deletions[i], &outcomes[i]});
+        for (std::span<job const> rest = jobs; !rest.empty();) {
+            auto const group = apply_group(store->native(), rest, 0);
+            ASSERT_EQ(group.failure, 0);
+            rest = rest.subspan(group.job_count);
+        }
+        for (auto const& each : outcomes) ASSERT_EQ(each.problem, problem::none);
     }
     std::uint64_t file_bytes() { return space_of(*store).used_bytes; }
 };
@@ -172,16 +205,77 @@ TEST(fragmented_stores, take_a_long_post_when_one_was_deleted) {
     EXPECT_EQ(one(*fragmented.store, long_post()).problem, problem::storage_full);
 }
 
+// The longest list of pages that one transaction freed, in pages: LMDB keeps it as one value, on
+// consecutive pages once it has more than some 510 numbers of 8 bytes.
+std::size_t longest_free_list(environment& store) {
+    auto const entry_bytes = sizeof(std::size_t);
+    MDB_txn* txn = nullptr;
+    MDB_cursor* cursor = nullptr;
+    EXPECT_EQ(::mdb_txn_begin(store.native().env, nullptr, MDB_RDONLY, &txn), 0);
+    EXPECT_EQ(::mdb_cursor_open(txn, 0, &cursor), 0);
+    std::size_t longest = 0;
+    MDB_val key, list;
+    while (::mdb_cursor_get(cursor, &key, &list, MDB_NEXT) == 0)
+        longest = std::max(longest, list.mv_size / entry_bytes);
+    ::mdb_cursor_close(cursor);
+    ::mdb_txn_abort(txn);
+    return longest;
+}
+
+// What one group frees is listed on consecutive pages, which only the end of the file has.
+struct full_of_long_posts : testing::TestWithParam<std::uint64_t> {
+    fragmented_store fragmented;
+    int count = 0;
+    std::uint64_t initial_bytes = 0;
+
+    void SetUp() override {
+        fragmented.open();
+        get_user(one(*fragmented.store, new_user("Ann", "ann@example.org")));
+        count = fill(*fragmented.store, std::string(65'000, 'l'));
+        fill(*fragmented.store, std::string(3000, 'b'));
+        fill(*fragmented.store, {});
+        fragmented.open(GetParam());
+        initial_bytes = fragmented.file_bytes();
+    }
+};
+
+TEST_P(full_of_long_posts, let_all_be_deleted_in_one_group) {
+    fragmented.delete_in_one_group(1, count, 1);
+    EXPECT_GT(longest_free_list(*fragmented.store), 2 * 510u);
+    EXPECT_LE(fragmented.file_bytes(), initial_bytes + (1 << 20));
+    expect_sound(*fragmented.store);
+}
+
+TEST_P(full_of_long_posts, let_them_be_deleted_when_the_end_of_the_file_is_used_up) {
+    auto const rest = fragmented.delete_beside_a_reader(1, count, 1);
+    EXPECT_GT(rest, 10);
+    EXPECT_LT(rest, count / 2);
+    fragmented.delete_in_one_group(rest, count, 1);
+    EXPECT_LE(fragmented.file_bytes(), std::max(GetParam(), initial_bytes + (8 << 20)));
+    expect_sound(*fragmented.store);
+    EXPECT_GT(fill(*fragmented.store, std::string(65'000, 'l')), count * 9 / 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(bounds, full_of_long_posts,
+                         testing::Values(fragmented_store::bound, fragmented_store::lowered_bound));
+
+TEST(fragmented_stores, let_all_be_deleted_when_the_end_of_the_file_is_used_up) {
+    fragmented_store fragmented;
+    fragmented.fill_and_delete_half();
+    fill(*fragmented.store, {});
+    auto const end = fragmented.count;
+    auto const rest = fragmented.delete_beside_a_reader(2, end, 4);
+    EXPECT_LT(rest, end);
+    fragmented.delete_in_one_group(4, end, 4);
+    EXPECT_LE(fragmented.file_bytes(), fragmented_store::bound);
+    expect_sound(*fragmented.store);
+}
+
 TEST(fragmented_stores, let_posts_be_deleted_below_a_lowered_bound) {
     fragmented_store fragmented;
     fragmented.fill_and_delete_half();
-    fragmented.store.reset();
-    auto result = environment::open({.directory = fragmented.directory.path(),
-                                     .map_bytes = 1 << 20,
-                                     .for_server = true,
-                                     .sync = false});
-    ASSERT_TRUE(result) << result.error().message;
-    auto& store = *result.value();
+    fragmented.open(fragmented_store::lowered_bound);
+    auto& store = *fragmented.store;
     auto const initial = space_of(store).used_bytes;
     EXPECT_EQ(one(store, long_post()).problem, problem::storage_full);
     for (int i = 2; i <= fragmented.count; i += 2)
