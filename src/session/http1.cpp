@@ -149,17 +149,10 @@ step http1::begin_request(std::string_view input, http::step const& head,
                                server);
         return announce_body(head.consumed);
     }
-    if (next == next_step::respond && server.over_budget) refuse_large_response();
+    if (next == next_step::respond && server.short_of_memory)
+        refuse_large_document(*stream_, context_.response);
     body_unread_ = framing_.body != body_kind::none;
     return follow(next, head.consumed);
-}
-
-// An overloaded worker still answers what needs no key, so that health checks succeed; but it has
-// no memory for documents.
-void http1::refuse_large_response() {
-    if (context_.response.body.size() <= limits::unbudgeted_bytes_max) return;
-    context_.response.clear();
-    stream_->exchange.refuse_and_close(problem::overloaded, context_.response);
 }
 
 step http1::follow(next_step next, std::size_t consumed) {

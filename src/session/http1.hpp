@@ -84,7 +84,6 @@ class http1 {
     step refuse_unparsed(std::string_view input, base::problem problem, std::string_view detail,
                          server_state const& server);
     step begin_request(std::string_view input, http::step const& head, server_state const& server);
-    void refuse_large_response();
     bool take_body_in_place(std::string_view input, std::size_t head_bytes);
     step announce_body(std::size_t head_bytes);
     step start_body(std::string_view input, server_state const& server);

@@ -70,11 +70,8 @@ http2::next http2::begin_request(stream_id id, std::string_view block, bool ends
                                : exchange.begin(*context_.services, request, framing, client_,
                                                 server.now, context_.response);
     if (reply == next_step::read_body) return await_body();
-    bool const is_large = context_.response.body.size() > base::limits::unbudgeted_bytes_max;
-    if (reply == next_step::respond && server.over_budget && is_large) {
-        context_.response.clear();
-        exchange.refuse_and_close(problem::overloaded, context_.response);
-    }
+    if (reply == next_step::respond && server.short_of_memory)
+        refuse_large_document(work, context_.response);
     return follow(reply, stream);
 }
 

@@ -42,7 +42,7 @@ struct server_state {
     base::instant now;
     base::mono_ns ready_since = 0;  // when the client could first have sent a request
     bool overloaded = false;        // no further request is to be admitted
-    bool over_budget = false;       // no memory for bodies and large responses
+    bool short_of_memory = false;   // none for large responses that need no key
     bool draining = false;          // responses carry `Connection: close`
 };
 

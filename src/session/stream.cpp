@@ -1,6 +1,7 @@
 #include "session/stream.hpp"
 
 #include "base/bytes.hpp"
+#include "base/limits.hpp"
 
 namespace latchkey::session {
 namespace {
@@ -9,6 +10,13 @@ constexpr std::size_t spare_streams_max = 256;
 constexpr std::size_t spare_text_bytes_max = 8 * 1024;  // per text of a pooled stream
 
 }  // namespace
+
+void refuse_large_document(stream& request, http::response& response) {
+    bool const is_large = response.body.size() > base::limits::unbudgeted_bytes_max;
+    if (!is_large || request.exchange.key_id() != 0) return;
+    response.clear();
+    request.exchange.refuse_and_close(base::problem::overloaded, response);
+}
 
 stream_pool::handle stream_pool::take() {
     ++in_use_;

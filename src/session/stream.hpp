@@ -23,6 +23,10 @@ struct stream {
     std::string body;
 };
 
+// Load shedding: a worker that is short of memory still answers what needs no key, so that health
+// checks succeed, but with nothing large: such requests must not use up what others need.
+void refuse_large_document(stream& request, http::response& response);
+
 // Heap memory of a string.
 inline std::size_t heap_bytes(std::string const& text) {
     static std::size_t const inline_bytes = std::string().capacity();

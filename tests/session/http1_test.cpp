@@ -242,8 +242,17 @@ TEST_F(http1_test, an_overloaded_server_refuses_requests_but_tells_that_it_lives
     EXPECT_TRUE(answers("200"));
 }
 
-TEST_F(http1_test, without_memory_no_document_is_rendered) {
-    server_.over_budget = true;
+TEST_F(http1_test, short_of_memory_large_responses_need_a_key) {
+    for (int i = 0; i < 40; ++i) service.add_user("Ada", std::to_string(i) + "@example.com");
+    service.services().snapshot.renew();
+    server_.short_of_memory = true;
+    advance(request_text("GET /healthz"));
+    write();
+    EXPECT_TRUE(answers("200"));
+    advance(request_text("GET /api/v1/users?limit=100", with_key()));
+    EXPECT_EQ(write().kind, step_kind::pause);
+    EXPECT_TRUE(answers("200"));
+    EXPECT_GT(output_.size(), 4096u);
     advance(request_text("GET /openapi.json"));
     EXPECT_EQ(write().kind, step_kind::close);
     EXPECT_TRUE(answers("503"));

@@ -393,6 +393,21 @@ TEST_F(http2_test, refuses_what_http_1_refuses) {
     EXPECT_TRUE(one.goaways.empty());
 }
 
+TEST_F(http2_test, short_of_memory_large_responses_need_a_key) {
+    for (int i = 0; i < 40; ++i) service.add_user("Ada", std::to_string(i) + "@example.com");
+    http2_conversation server(service);
+    client one(server);
+    server.server.short_of_memory = true;
+    auto const list = one.submit(request("GET", "/api/v1/users?limit=100"));
+    auto const health = one.submit(request("GET", "/healthz"));
+    auto const document = one.submit(request("GET", "/openapi.json"));
+    one.exchange();
+    EXPECT_EQ(one.responses[list].status, 200u);
+    EXPECT_GT(one.responses[list].body.size(), 4096u);
+    EXPECT_EQ(one.responses[health].status, 200u);
+    EXPECT_EQ(one.responses[document].status, 503u);
+}
+
 TEST_F(http2_test, drains_without_losing_a_request) {
     service.add_user();
     http2_conversation server(service);

@@ -141,7 +141,7 @@ step connection::advance(wake_reason reason) {
     session::server_state const state{.now = context_.now,
                                       .ready_since = transport_.ready_since(),
                                       .overloaded = context_.overloaded(),
-                                      .over_budget = context_.memory.exceeded(),
+                                      .short_of_memory = context_.memory.scarce(),
                                       .draining = context_.draining()};
     auto const next = session_.advance(transport_.unread(), reason, state);
     transport_.consume(next.consumed);

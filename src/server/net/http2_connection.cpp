@@ -91,7 +91,7 @@ session::server_state http2_connection::state() const {
     return {.now = context_.now,
             .ready_since = transport_.ready_since(),
             .overloaded = context_.overloaded(),
-            .over_budget = context_.memory.exceeded(),
+            .short_of_memory = context_.memory.scarce(),
             .draining = context_.draining()};
 }
 
