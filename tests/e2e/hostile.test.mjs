@@ -194,7 +194,10 @@ describe('clients that go away', () => {
       await sleep(500);
       assert.equal(await connections(server, 0), 0, 'connections that are still there');
       assert.ok(descriptors(server.pid) <= previous.descriptors + 2, 'descriptors that are still open');
-      assert.ok(resident(server.pid) < previous.resident + (32 << 20), 'memory that is still held');
+      // Freed memory is given back once little has been used for a while.
+      const held = () => resident(server.pid) - previous.resident;
+      for (let waits = 0; held() >= 32 << 20 && waits < 50; waits += 1) await sleep(200);
+      assert.ok(held() < 32 << 20, `${held()} bytes of memory that are still held`);
     });
   }
 });
