@@ -124,9 +124,12 @@ match find_route(method verb, std::string_view path) {
     result.is_public = std::holds_alternative<public_route>(first.run);
     result.gateway = std::holds_alternative<gateway>(first.run);
     result.unprefixed = leaf->is_alias;
-    for (auto row = leaf->row; row != route_tree::none; row = tree.next_row(row))
-        if (serves(table[row], verb)) result.route = &table[row];
-    if (result.route != nullptr) result.pattern = result.route->pattern;
+    for (auto row = leaf->row; row != route_tree::none; row = tree.next_row(row)) {
+        if (!serves(table[row], verb)) continue;
+        result.route = &table[row];
+        result.pattern = table[row].pattern;
+        break;
+    }
     return result;
 }
 
