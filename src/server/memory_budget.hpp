@@ -1,7 +1,7 @@
 // Memory quota of a worker: heap bytes that its connections occupy, for input not yet parsed,
-// responses not yet sent and bodies in progress. Above half of it each connection gets less and
-// slow readers are reset; above all of it the worker refuses requests. Belongs to the worker's
-// thread.
+// responses not yet sent and bodies in progress. Above half of it each connection gets less, slow
+// readers are reset and large responses need a key; above all of it the worker refuses requests.
+// Belongs to the worker's thread.
 //
 //     memory_budget::reservation reserved(budget);   // gives back what it has when it goes
 //     reserved.resize(buffer.capacity());

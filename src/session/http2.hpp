@@ -152,6 +152,7 @@ class http2 {
     void end_dropped(stream_id id, std::string& output);
     void end_late_dropped(std::string& output);
     bool needs_reset(dropped_request const& request) const;
+    bool is_late(dropped_request const& request) const;
     bool is_dropped(stream_id id) const;
     void note_opened(stream_id id);
     bool is_idle(stream_id id) const { return id % 2 == 0 || id > highest_stream_; }

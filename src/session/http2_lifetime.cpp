@@ -167,7 +167,7 @@ void http2::drop_data(h2::frame_head const& head, std::string& output) {
     if (place == dropped_requests_.end()) return;
     if (head.has(h2::flag::end_stream)) return end_request(head.stream);
     place->window -= head.length;
-    if (needs_reset(*place) && now_ >= place->reset_time) end_dropped(head.stream, output);
+    if (is_late(*place)) end_dropped(head.stream, output);
 }
 
 // Where the stream's window would be opened again, the client is told that the rest is not needed
@@ -179,18 +179,16 @@ void http2::end_dropped(stream_id id, std::string& output) {
 }
 
 void http2::end_late_dropped(std::string& output) {
-    auto const is_late = [this](dropped_request const& each) {
-        return needs_reset(each) && now_ >= each.reset_time;
-    };
-    for (;;) {
-        auto const place = std::ranges::find_if(dropped_requests_, is_late);
-        if (place == dropped_requests_.end()) return;
-        end_dropped(place->id, output);
-    }
+    for (std::size_t i = dropped_requests_.size(); i-- > 0;)
+        if (is_late(dropped_requests_[i])) end_dropped(dropped_requests_[i].id, output);
 }
 
 bool http2::needs_reset(dropped_request const& request) const {
     return request.window < announced_.window_bytes / 2;
+}
+
+bool http2::is_late(dropped_request const& request) const {
+    return needs_reset(request) && now_ >= request.reset_time;
 }
 
 void http2::end_request(stream_id id) {

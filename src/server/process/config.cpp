@@ -96,7 +96,8 @@ constexpr setting table[] = {
      1, 1'000'000},
     {"overload.queued_mib", &config::overload_queued_mib,
      "memory for the connections of one worker, in MiB: unread requests, bodies and unsent "
-     "responses; beyond, new requests and those whose body is still arriving are answered 503",
+     "responses; from half of it on, slow readers are reset and responses of over 4 KiB need a "
+     "key; beyond it, new requests and those whose body is still arriving are answered 503",
      1, 1024 * 1024},
     {"http.streams", &config::http_streams,
      "maximum of requests in progress on one HTTP/2 connection", 1, 1024},
