@@ -11,7 +11,7 @@ not_nouns = """at of in from to by on with into onto upon over under before afte
 through against toward since until during per via off up down about above below around
 what which who whose whom how where when why that these those them him he nobody somebody whoever
 made seen given found come gone came told taken kept known held sent got wanted asked written lent shown heard said chosen
-opened begun ended spoilt bent borrowed looked meant stored then spoken moved lost dropped""".split()
+opened begun ended spoilt bent borrowed looked meant stored then spoken moved lost dropped done changed used refused""".split()
 
 
 def files(folder):

@@ -42,8 +42,8 @@ class program {
     void accept();
     void receive(int descriptor);
     void send(int descriptor);
-    void complete(io_uring_cqe const& done);
-    void on_received(int descriptor, io_uring_cqe const& done);
+    void complete(io_uring_cqe const& cqe);
+    void on_received(int descriptor, io_uring_cqe const& cqe);
     void end(int descriptor);
 
     io_uring ring_{};
@@ -162,38 +162,38 @@ void program::send(int descriptor) {
                        MSG_WAITALL | MSG_NOSIGNAL);
 }
 
-void program::complete(io_uring_cqe const& done) {
-    auto const descriptor = static_cast<int>(done.user_data & 0xffffffff);
-    switch (static_cast<operation>(done.user_data >> 32)) {
+void program::complete(io_uring_cqe const& cqe) {
+    auto const descriptor = static_cast<int>(cqe.user_data & 0xffffffff);
+    switch (static_cast<operation>(cqe.user_data >> 32)) {
         case operation::accept:
-            if (done.res >= connections_max) {
-                ::close(done.res);
-            } else if (done.res >= 0) {
-                connections_[static_cast<std::size_t>(done.res)] = {};
-                receive(done.res);
+            if (cqe.res >= connections_max) {
+                ::close(cqe.res);
+            } else if (cqe.res >= 0) {
+                connections_[static_cast<std::size_t>(cqe.res)] = {};
+                receive(cqe.res);
             }
-            if ((done.flags & IORING_CQE_F_MORE) == 0) accept();
+            if ((cqe.flags & IORING_CQE_F_MORE) == 0) accept();
             break;
         case operation::receive:
-            on_received(descriptor, done);
+            on_received(descriptor, cqe);
             break;
         case operation::send: {
             auto& client = connections_[static_cast<std::size_t>(descriptor)];
             client.sending = false;
             client.sending_bytes.clear();
-            if (done.res > 0) send(descriptor);
+            if (cqe.res > 0) send(descriptor);
             break;
         }
     }
 }
 
-void program::on_received(int descriptor, io_uring_cqe const& done) {
+void program::on_received(int descriptor, io_uring_cqe const& cqe) {
     auto& client = connections_[static_cast<std::size_t>(descriptor)];
-    if (done.res <= 0 && done.res != -ENOBUFS) return end(descriptor);
-    if ((done.flags & IORING_CQE_F_BUFFER) != 0) {
-        auto const id = done.flags >> IORING_CQE_BUFFER_SHIFT;
+    if (cqe.res <= 0 && cqe.res != -ENOBUFS) return end(descriptor);
+    if ((cqe.flags & IORING_CQE_F_BUFFER) != 0) {
+        auto const id = cqe.flags >> IORING_CQE_BUFFER_SHIFT;
         char* const begin = &memory_[std::size_t{id} * buffer_bytes];
-        std::string_view rest(begin, static_cast<std::size_t>(done.res));
+        std::string_view rest(begin, static_cast<std::size_t>(cqe.res));
         for (auto position = rest.find('\n'); position != rest.npos; position = rest.find('\n')) {
             if (std::exchange(client.line_bytes, 0) + position <= 1) client.queued.append(answer_);
             rest.remove_prefix(position + 1);
@@ -203,7 +203,7 @@ void program::on_received(int descriptor, io_uring_cqe const& done) {
                               buffer_count - 1, 0);
         io_uring_buf_ring_advance(buffers_, 1);
     }
-    if ((done.flags & IORING_CQE_F_MORE) == 0) receive(descriptor);
+    if ((cqe.flags & IORING_CQE_F_MORE) == 0) receive(descriptor);
     send(descriptor);
 }
 

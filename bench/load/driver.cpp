@@ -56,8 +56,8 @@ class driver {
     void mark_dirty(std::size_t index);
     void flush();
     void turn(ns deadline);
-    void complete(io_uring_cqe const& done);
-    void on_received(std::size_t index, io_uring_cqe const& done);
+    void complete(io_uring_cqe const& cqe);
+    void on_received(std::size_t index, io_uring_cqe const& cqe);
     void consume(std::size_t index);
     void consume_frames(std::size_t index);
     void count(group& clients, pending const& request, unsigned status, bool valid);
@@ -361,14 +361,14 @@ void driver::receive(std::size_t index) {
     sqe->buf_group = buffer_group;
 }
 
-void driver::complete(io_uring_cqe const& done) {
-    auto const index = static_cast<std::size_t>(done.user_data & 0xffffffff);
+void driver::complete(io_uring_cqe const& cqe) {
+    auto const index = static_cast<std::size_t>(cqe.user_data & 0xffffffff);
     auto& client = connections_[index];
-    switch (static_cast<operation>(done.user_data >> 32)) {
+    switch (static_cast<operation>(cqe.user_data >> 32)) {
         case operation::connect:
-            if (done.res < 0)
+            if (cqe.res < 0)
                 throw std::runtime_error("the server does not answer: " +
-                                         std::string(::strerror(-done.res)));
+                                         std::string(::strerror(-cqe.res)));
             receive(index);
             if (!tls_) return on_connected(index);
             client.tls = std::make_unique<tls_client>(
@@ -378,11 +378,11 @@ void driver::complete(io_uring_cqe const& done) {
             mark_dirty(index);
             return;
         case operation::receive:
-            return on_received(index, done);
+            return on_received(index, cqe);
         case operation::send:
             client.sending = false;
             client.sending_bytes.clear();
-            if (done.res < 0) client.closing = true;
+            if (cqe.res < 0) client.closing = true;
             if (client.closing) return close(index);
             if (!client.queued.empty() || !client.plain.empty()) mark_dirty(index);
             return;
@@ -413,13 +413,13 @@ void driver::start_http2(std::size_t index) {
     mark_dirty(index);
 }
 
-void driver::on_received(std::size_t index, io_uring_cqe const& done) {
+void driver::on_received(std::size_t index, io_uring_cqe const& cqe) {
     auto& client = connections_[index];
-    if ((done.flags & IORING_CQE_F_MORE) == 0) client.receiving = false;
-    if ((done.flags & IORING_CQE_F_BUFFER) != 0) {
-        auto const id = done.flags >> IORING_CQE_BUFFER_SHIFT;
+    if ((cqe.flags & IORING_CQE_F_MORE) == 0) client.receiving = false;
+    if ((cqe.flags & IORING_CQE_F_BUFFER) != 0) {
+        auto const id = cqe.flags >> IORING_CQE_BUFFER_SHIFT;
         char* const begin = &memory_[std::size_t{id} * buffer_bytes];
-        std::string_view const bytes(begin, static_cast<std::size_t>(done.res));
+        std::string_view const bytes(begin, static_cast<std::size_t>(cqe.res));
         if (!client.closing && client.tls) {
             bool const valid = client.tls->receive(bytes, client.received, client.queued);
             if (!client.queued.empty()) mark_dirty(index);
@@ -434,7 +434,7 @@ void driver::on_received(std::size_t index, io_uring_cqe const& done) {
                               buffer_count - 1, 0);
         io_uring_buf_ring_advance(buffers_, 1);
     }
-    if (done.res <= 0 && done.res != -ENOBUFS) client.closing = true;
+    if (cqe.res <= 0 && cqe.res != -ENOBUFS) client.closing = true;
     if (client.closing) return close(index);
     if (!client.receiving) receive(index);
 }

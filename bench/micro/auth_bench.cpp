@@ -68,8 +68,8 @@ class filled_store {
             record.last4 = text.substr(key_bytes - 4);
             each.action = store::create_key{std::move(record)};
         }
-        for (auto const& done : store::apply(*store_, std::move(commands)).value())
-            base::check(done.problem == base::problem::none, "a key was not stored");
+        for (auto const& outcome : store::apply(*store_, std::move(commands)).value())
+            base::check(outcome.problem == base::problem::none, "a key was not stored");
     }
 
     std::string path_;
@@ -98,8 +98,8 @@ std::vector<std::string> unknown_keys() {
 std::vector<std::string> damaged_keys() {
     auto texts = unknown_keys();
     for (std::size_t i = 0; i < texts.size(); ++i) {
-        auto& changed = texts[i][i % key_bytes];
-        changed = changed == '0' ? '1' : '0';
+        auto& byte = texts[i][i % key_bytes];
+        byte = byte == '0' ? '1' : '0';
     }
     return texts;
 }

@@ -45,13 +45,13 @@ void pin(int thread) {
 class turn_clock {
   public:
     base::mono_ns now() {
-        if (used_++ % requests_per_turn == 0) now_ = base::read_clocks().mono;
+        if (count_++ % requests_per_turn == 0) now_ = base::read_clocks().mono;
         return now_;
     }
 
   private:
     base::mono_ns now_ = 0;
-    unsigned used_ = 0;
+    unsigned count_ = 0;
 };
 
 // Consecutive keys are far apart in the table; each thread starts at another key.
@@ -76,15 +76,15 @@ void admit(benchmark::State& state, std::uint32_t lease_tokens, bool one_key) {
     auto const& rules = policy();
     key_walk keys_of(one_key, state.thread_index());
     turn_clock clock;
-    std::int64_t refused = 0;
+    std::int64_t refusals = 0;
     auto const initial = test::allocations();
     for (auto _ : state) {
         auto const decision = door.admit(keys_of.next(), rules, clock.now(), 1);
-        refused += !decision.admitted();
+        refusals += !decision.admitted();
         benchmark::DoNotOptimize(decision);
     }
     state.counters["allocations"] = static_cast<double>(test::allocations() - initial);
-    state.counters["refused"] = static_cast<double>(refused);
+    state.counters["refused"] = static_cast<double>(refusals);
     state.SetItemsProcessed(state.iterations());
 }
 

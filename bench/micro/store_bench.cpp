@@ -42,8 +42,8 @@ class filled_store {
         for (auto& each : commands)
             each.action = create_user{"Ada Lovelace",
                                       "user" + std::to_string(++user_count_) + "@example.com"};
-        for (auto const& done : apply(*environment_, std::move(commands)).value())
-            base::check(done.problem == base::problem::none, "a user was refused");
+        for (auto const& outcome : apply(*environment_, std::move(commands)).value())
+            base::check(outcome.problem == base::problem::none, "a user was refused");
     }
     environment& operator*() { return *environment_; }
 

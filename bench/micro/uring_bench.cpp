@@ -40,7 +40,7 @@ void post_and_take(benchmark::State& state) {
     for (box->close(); !box->idle(); ready.clear()) {
         owner->enter(true, 0);
         owner->collect(ready);
-        for (auto const& done : ready) done.deliver();
+        for (auto const& cqe : ready) cqe.deliver();
     }
 }
 BENCHMARK(post_and_take);

@@ -140,14 +140,14 @@ void cache::follow(store::snapshot const& snapshot) {
 void cache::state::drop_changes(store::snapshot const& snapshot, std::uint64_t now_epoch) {
     // A smaller epoch belongs to another store, where no entry is valid. Entries of look-ups before
     // the first `follow` are dropped too.
-    auto const changed = followed && now_epoch > epoch
+    auto const changes = followed && now_epoch > epoch
                              ? snapshot.keys_changed_since(epoch)
                              : std::optional<std::vector<model::digest>>();
-    if (!changed) {
+    if (!changes) {
         count.evictions += keys.clear();
         return;
     }
-    for (auto const& digest : *changed) count.evictions += keys.erase(digest) ? 1 : 0;
+    for (auto const& digest : *changes) count.evictions += keys.erase(digest) ? 1 : 0;
 }
 
 cache::cache(std::size_t entries, bool keeps_text)

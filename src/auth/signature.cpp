@@ -31,12 +31,12 @@ hmac_digest mac_of(std::string_view key, std::initializer_list<std::string_view>
     unsigned size = 0;
     ::HMAC_CTX state;
     ::HMAC_CTX_init(&state);
-    bool done = ::HMAC_Init_ex(&state, key.data(), key.size(), ::EVP_sha256(), nullptr) == 1;
+    bool success = ::HMAC_Init_ex(&state, key.data(), key.size(), ::EVP_sha256(), nullptr) == 1;
     for (auto const part : parts)
-        done = done && ::HMAC_Update(&state, bytes_of(part), part.size()) == 1;
-    done = done && ::HMAC_Final(&state, mac.data(), &size) == 1;
+        success = success && ::HMAC_Update(&state, bytes_of(part), part.size()) == 1;
+    success = success && ::HMAC_Final(&state, mac.data(), &size) == 1;
     ::HMAC_CTX_cleanse(&state);
-    base::check(done && size == mac.size(), "an HMAC that cannot be computed");
+    base::check(success && size == mac.size(), "an HMAC that cannot be computed");
     return mac;
 }
 

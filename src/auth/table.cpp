@@ -46,7 +46,7 @@ void table::insert(entry added) {
     auto const [set, present_way] = locate(digest);
     base::check(present_way == ways, "a digest twice in the cache");
     unsigned const way = make_room(set);
-    set.used |= 1u << way;
+    set.ways_in_use |= 1u << way;
     set.touched |= 1u << way;
     set.tags[way] = tag_of(digest);
     set.entries[way] = std::move(added);
@@ -55,7 +55,7 @@ void table::insert(entry added) {
 bool table::erase(model::digest const& digest) {
     auto const [set, way] = locate(digest);
     if (way == ways) return false;
-    set.used &= ~(1u << way);
+    set.ways_in_use &= ~(1u << way);
     set.entries[way].reset();
     return true;
 }
@@ -63,8 +63,8 @@ bool table::erase(model::digest const& digest) {
 std::size_t table::clear() {
     std::size_t count = 0;
     for (auto& each : buckets_) {
-        count += static_cast<std::size_t>(std::popcount(each.used));
-        each.used = 0;
+        count += static_cast<std::size_t>(std::popcount(each.ways_in_use));
+        each.ways_in_use = 0;
         for (auto& entry : each.entries) entry.reset();
     }
     return count;
@@ -75,7 +75,7 @@ table::location table::locate(model::digest const& digest) {
     std::uint16_t const tag = tag_of(digest);
     unsigned alike = 0;
     for (unsigned way = 0; way < ways; ++way) alike |= unsigned{set.tags[way] == tag} << way;
-    for (alike &= set.used; alike != 0; alike &= alike - 1) {
+    for (alike &= set.ways_in_use; alike != 0; alike &= alike - 1) {
         unsigned const way = static_cast<unsigned>(std::countr_zero(alike));
         // Wrong once in 65,536 times, so what each request reads next is prefetched before the
         // comparison.
@@ -91,7 +91,7 @@ table::location table::locate(model::digest const& digest) {
 // A free way, or one by second chance: the hand skips ways that were found since its last pass and
 // clears their bits, so the loop ends.
 unsigned table::make_room(bucket& set) {
-    unsigned const free = static_cast<std::uint8_t>(~set.used);
+    unsigned const free = static_cast<std::uint8_t>(~set.ways_in_use);
     if (free != 0) return static_cast<unsigned>(std::countr_zero(free));
     for (;;) {
         unsigned const way = set.hand;

@@ -35,9 +35,9 @@ class table {
 
     struct alignas(64) bucket {
         std::array<std::uint16_t, ways>
-            tags{};                // 16 bits of each digest, compared before the records
-        std::uint8_t used = 0;     // a bit for each way
-        std::uint8_t touched = 0;  // found since the clock hand passed
+            tags{};                    // 16 bits of each digest, compared before the records
+        std::uint8_t ways_in_use = 0;  // a bit for each way
+        std::uint8_t touched = 0;      // found since the clock hand passed
         std::uint8_t hand = 0;
         std::array<entry, ways> entries;
     };

@@ -55,9 +55,9 @@ std::vector<store::key_use> usage_counter::take(std::size_t count_max) {
     return batch;
 }
 
-std::uint64_t usage_counter::put_back(std::vector<store::key_use> const& refused) {
+std::uint64_t usage_counter::put_back(std::vector<store::key_use> const& uses) {
     std::uint64_t loss = 0;
-    for (auto const& each : refused) {
+    for (auto const& each : uses) {
         if (each.last_used != 0) note(each.key, each.last_used);
         if (each.counted.requests() == 0) continue;
         if (past_.size() < past_max)

@@ -30,7 +30,7 @@ class usage_counter {
     std::vector<store::key_use> take(std::size_t count_max);
     // Returns a batch that could not be stored, to be taken again. Result: the number of requests
     // that were dropped, because 65,536 minutes of keys were waiting already.
-    std::uint64_t put_back(std::vector<store::key_use> const& refused);
+    std::uint64_t put_back(std::vector<store::key_use> const& uses);
     bool empty() const { return fresh_.empty() && past_.empty(); }
     bool full() const { return fresh_.size() + past_.size() >= flush_threshold; }
 

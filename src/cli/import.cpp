@@ -77,7 +77,7 @@ bool importer::take_line(line_file& file, batch<Record>& target, Read read, prog
         return true;
     }
     auto const& error = record.error();
-    ++target.step.refused;
+    ++target.step.refusals;
     if (std::same_as<Record, model::user> && error.id != 0)
         target.step.refused_users.push_back(error.id);
     report_.add(file.path(), number, error.detail, error.faults, bar);
@@ -86,10 +86,10 @@ bool importer::take_line(line_file& file, batch<Record>& target, Read read, prog
 
 base::result<void> importer::run(store::bulk_load& load) {
     auto const form = progress::choose_form(options_.json, options_.quiet);
-    auto const load_file = [&](line_file& file, char const* title, auto const& done, auto read,
+    auto const load_file = [&](line_file& file, char const* title, auto const& initial, auto read,
                                auto load_records) -> base::result<void> {
-        if (auto const outcome = file.seek(done.offset); !outcome) return outcome.error();
-        progress bar(title, file.size(), form, done.offset);
+        if (auto const outcome = file.seek(initial.offset); !outcome) return outcome.error();
+        progress bar(title, file.size(), form, initial.offset);
         auto const loaded = load_records(
             load, [&](auto& target) { return take_line(file, target, read, bar); },
             [&](std::uint64_t line, store::load_refusal const& refusal) {
@@ -167,7 +167,7 @@ int import(import_options const& options) {
     if (result) result = check_new_store(*store, *load);
     loader.summarise(*load);
     if (!result) return report_failure(result.error().message);
-    return load->users().refused + load->posts().refused == 0 ? done : failed;
+    return load->users().refusals + load->posts().refusals == 0 ? done : failed;
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ void print_list(std::vector<std::string> const& records) {
     std::printf("%s\n", document.c_str());
 }
 
-std::vector<std::string> row_of(model::key const& key, base::wall_ms used, base::wall_ms now) {
+std::vector<std::string> row_of(model::key const& key, base::wall_ms last_use, base::wall_ms now) {
     std::string scopes;
     for (auto const& name : key.scopes.names()) scopes += (scopes.empty() ? "" : " ") + name;
     return {std::to_string(key.id),
@@ -44,7 +44,7 @@ std::vector<std::string> row_of(model::key const& key, base::wall_ms used, base:
             std::string(model::name_of(key.state_at(now))),
             key.start.empty() ? "(imported)" : key.start + "…" + key.last4,
             format_time(key.expires_at, "never"),
-            format_time(used, "-"),
+            format_time(last_use, "-"),
             scopes};
 }
 
@@ -68,9 +68,9 @@ int list(list_options const& options) {
         snapshot.renew();
         now = filter.now = snapshot.time();
         snapshot.keys(filter, {.limit = UINT32_MAX},
-                      [&](model::key const& key, base::wall_ms used) {
-                          if (!options.json) return rows.push_back(row_of(key, used, now));
-                          api::append_key(records.emplace_back(), key, now, {}, used);
+                      [&](model::key const& key, base::wall_ms last_use) {
+                          if (!options.json) return rows.push_back(row_of(key, last_use, now));
+                          api::append_key(records.emplace_back(), key, now, {}, last_use);
                       });
         if (snapshot.damaged()) return report_damage();
     }
@@ -79,12 +79,12 @@ int list(list_options const& options) {
     return done;
 }
 
-void print_record(model::key const& key, base::wall_ms used, base::wall_ms now) {
+void print_record(model::key const& key, base::wall_ms last_use, base::wall_ms now) {
     auto const end = key.ending_at(now);
     auto const names = {"id",  "name",    "project",   "environment", "state",
                         "key", "expires", "last used", "scopes"};
     std::vector<std::vector<std::string>> rows;
-    auto const row = row_of(key, used, now);
+    auto const row = row_of(key, last_use, now);
     for (std::size_t i = 0; auto const* const name : names) rows.push_back({name, row[i++]});
     auto const id = [](model::id value) { return value == 0 ? "-" : std::to_string(value); };
     rows.push_back({"created", format_time(key.created_at, "-")});
@@ -110,18 +110,18 @@ int show(list_options const& options) {
     store::snapshot snapshot(*store);
     snapshot.renew();
     auto const key = snapshot.key(options.id);
-    auto const used = key ? snapshot.last_use(key->id) : 0;
+    auto const last_use = key ? snapshot.last_use(key->id) : 0;
     if (snapshot.damaged()) return report_damage();
     if (!key)
         return report_failure("there is no key " + std::to_string(options.id) +
                               ": latchkey keys list shows all");
     auto const now = snapshot.time();
     if (!options.json) {
-        print_record(*key, used, now);
+        print_record(*key, last_use, now);
         return done;
     }
     std::string document;
-    api::append_key(document, *key, now, {}, used);
+    api::append_key(document, *key, now, {}, last_use);
     std::printf("%s\n", document.c_str());
     return done;
 }

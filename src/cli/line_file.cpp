@@ -100,9 +100,9 @@ std::optional<std::string_view> line_file::next() {
     std::string_view const line(&buffer_[begin_], end);
     // The last line may lack its end.
     bool const has_end = end != buffer_.data() + end_;
-    auto const used = line.size() + (has_end ? 1 : 0);
-    begin_ += used;
-    offset_ += used;
+    auto const line_bytes = line.size() + (has_end ? 1 : 0);
+    begin_ += line_bytes;
+    offset_ += line_bytes;
     too_long_ = line.size() > line_bytes_max;
     if (!has_end && line.size() == buffer_.size()) return skip_line();
     return line.substr(0, line_bytes_max);
@@ -113,9 +113,10 @@ std::string_view line_file::skip_line() {
     for (bool finished = false; !finished && fill();) {
         auto const end = std::find(&buffer_[begin_], buffer_.data() + end_, '\n');
         finished = end != buffer_.data() + end_;
-        auto const used = static_cast<std::size_t>(end - &buffer_[begin_]) + (finished ? 1 : 0);
-        begin_ += used;
-        offset_ += used;
+        auto const line_bytes =
+            static_cast<std::size_t>(end - &buffer_[begin_]) + (finished ? 1 : 0);
+        begin_ += line_bytes;
+        offset_ += line_bytes;
     }
     return {};
 }

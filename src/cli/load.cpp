@@ -11,7 +11,7 @@ sig_atomic_t volatile stop_requested = 0;
 
 template <class Record>
 base::result<void> load_all(store::bulk_load& load, store::load_progress const& position,
-                            record_source<Record> source, refusal_sink refused, progress& bar) {
+                            record_source<Record> source, refusal_sink refuse, progress& bar) {
     while (!position.complete) {
         if (stop_requested != 0)
             return base::error{
@@ -19,12 +19,13 @@ base::result<void> load_all(store::bulk_load& load, store::load_progress const& 
         batch<Record> next_batch;
         next_batch.step.offset = position.offset;
         next_batch.step.line = position.line;
-        while (!next_batch.step.complete &&
-               !load.is_full(next_batch.records.size() + next_batch.step.refused, next_batch.bytes))
+        while (
+            !next_batch.step.complete &&
+            !load.is_full(next_batch.records.size() + next_batch.step.refusals, next_batch.bytes))
             next_batch.step.complete = !source(next_batch);
         auto const refusals = load.add(next_batch.records, next_batch.step);
         if (!refusals) return refusals.error();
-        for (auto const& each : *refusals) refused(next_batch.lines[each.index], each);
+        for (auto const& each : *refusals) refuse(next_batch.lines[each.index], each);
         bar.update(position.offset, position.line);
     }
     bar.end(position.offset, position.line);
@@ -40,20 +41,20 @@ void append_count(std::string& output, std::string_view name,
     output.append(",\"unchanged\":");
     api::append_number(output, progress.unchanged);
     output.append(",\"refused\":");
-    api::append_number(output, progress.refused);
+    api::append_number(output, progress.refusals);
     output.append("}");
 }
 
 }  // namespace
 
 base::result<void> load_users(store::bulk_load& load, record_source<model::user> source,
-                              refusal_sink refused, progress& bar) {
-    return load_all(load, load.users(), source, refused, bar);
+                              refusal_sink refuse, progress& bar) {
+    return load_all(load, load.users(), source, refuse, bar);
 }
 
 base::result<void> load_posts(store::bulk_load& load, record_source<model::post> source,
-                              refusal_sink refused, progress& bar) {
-    return load_all(load, load.posts(), source, refused, bar);
+                              refusal_sink refuse, progress& bar) {
+    return load_all(load, load.posts(), source, refuse, bar);
 }
 
 void handle_stop_signals() {
@@ -79,7 +80,7 @@ std::string summary_of(store::bulk_load const& load) {
         sentence += ", " + with_commas(new_ids) + " of them with a new id";
     if (auto const same = users.unchanged + posts.unchanged; same != 0)
         sentence += ", " + with_commas(same) + " existed already";
-    if (auto const bad = users.refused + posts.refused; bad != 0)
+    if (auto const bad = users.refusals + posts.refusals; bad != 0)
         sentence += ", " + with_commas(bad) + " lines refused";
     return sentence;
 }

@@ -32,9 +32,9 @@ using record_source = base::function_ref<bool(batch<Record>&)>;
 using refusal_sink = base::function_ref<void(std::uint64_t line, store::load_refusal const&)>;
 
 base::result<void> load_users(store::bulk_load& load, record_source<model::user> source,
-                              refusal_sink refused, progress& bar);
+                              refusal_sink refuse, progress& bar);
 base::result<void> load_posts(store::bulk_load& load, record_source<model::post> source,
-                              refusal_sink refused, progress& bar);
+                              refusal_sink refuse, progress& bar);
 
 // From now on these signals make `load_…` return an error instead of ending the process.
 void handle_stop_signals();

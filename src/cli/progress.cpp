@@ -34,7 +34,7 @@ progress::progress(std::string title, std::uint64_t total, form kind, std::uint6
       form_(kind),
       start_(base::read_clocks().mono) {}
 
-void progress::show(std::uint64_t done, std::uint64_t records, bool last) {
+void progress::show(std::uint64_t count, std::uint64_t records, bool last) {
     if (form_ == form::none) return;
     if (initial_records_ == UINT64_MAX) initial_records_ = initial_ == 0 ? 0 : records;
     auto const now = base::read_clocks().mono;
@@ -42,9 +42,9 @@ void progress::show(std::uint64_t done, std::uint64_t records, bool last) {
     if (!last && now - std::max(last_update_, form_ == form::bar ? 0 : start_) < interval) return;
     last_update_ = now;
     auto const seconds = static_cast<double>(now - start_) / static_cast<double>(second);
-    auto const part = total_ == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total_);
-    auto const speed = static_cast<double>(done - initial_) / std::max(seconds, 1e-3);
-    auto const left = speed > 0 ? static_cast<double>(total_ - std::min(done, total_)) / speed : 0;
+    auto const part = total_ == 0 ? 1 : static_cast<double>(count) / static_cast<double>(total_);
+    auto const speed = static_cast<double>(count - initial_) / std::max(seconds, 1e-3);
+    auto const left = speed > 0 ? static_cast<double>(total_ - std::min(count, total_)) / speed : 0;
     auto const per_second =
         static_cast<double>(records - initial_records_) / std::max(seconds, 1e-3);
     auto const line = line_of(title_, part, records, per_second, left, form_ == form::bar);

@@ -20,8 +20,8 @@ class progress {
 
     // `total` in the unit of `done`; 0: unknown. `initial`: done by an earlier run.
     progress(std::string title, std::uint64_t total, form kind, std::uint64_t initial = 0);
-    void update(std::uint64_t done, std::uint64_t records) { show(done, records, false); }
-    void end(std::uint64_t done, std::uint64_t records) { show(done, records, true); }
+    void update(std::uint64_t count, std::uint64_t records) { show(count, records, false); }
+    void end(std::uint64_t count, std::uint64_t records) { show(count, records, true); }
     // Clears the bar for another line of output; `update` draws it again.
     void clear_line();
 
@@ -30,7 +30,7 @@ class progress {
                                double per_second, double seconds_left, bool bar);
 
   private:
-    void show(std::uint64_t done, std::uint64_t records, bool last);
+    void show(std::uint64_t count, std::uint64_t records, bool last);
 
     std::string title_;
     std::uint64_t total_, initial_;

@@ -57,13 +57,13 @@ void print_report(store::time_reset const& report, bool dry_run) {
     if (report.last_write == report.now)
         return base::log("the last write to the store was at " + old_time +
                          ", which is not ahead of the clock: nothing needs to be repaired");
-    std::string changed;
+    std::string changes;
     for (auto const& each : counts_of(report))
         if (each.number != 0)
-            changed += (changed.empty() ? "" : ", ") + with_commas(each.number) + " " + each.name;
+            changes += (changes.empty() ? "" : ", ") + with_commas(each.number) + " " + each.name;
     base::log(std::string(dry_run ? "would set" : "set") + " the time of the store from " +
               old_time + " to " + now +
-              (changed.empty() ? std::string() : "; changed timestamps: " + changed));
+              (changes.empty() ? std::string() : "; changed timestamps: " + changes));
     if (report.audit_entries != 0)
         base::log("the audit log is unchanged: " + with_commas(report.audit_entries) +
                   " entries have a later time");

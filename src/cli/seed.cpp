@@ -20,9 +20,9 @@ base::result<void> run(seed_options const& options, store::bulk_load& load) {
     sample_data const samples(options.seed, options.users, options.posts);
     auto const form = progress::choose_form(options.json, options.quiet);
     auto const ignore_refusal = [](std::uint64_t, store::load_refusal const&) {};
-    auto const load_samples = [&](char const* title, std::uint64_t count, auto const& done,
+    auto const load_samples = [&](char const* title, std::uint64_t count, auto const& initial,
                                   auto make, auto load_records) {
-        progress bar(title, count, form, done.offset);
+        progress bar(title, count, form, initial.offset);
         auto const next = [&](auto& target) {
             if (target.step.offset >= count) return false;
             target.add(make(target.step.offset), ++target.step.line, 256);
@@ -69,7 +69,7 @@ int seed(seed_options const& options) {
         base::log(summary_of(*load));
     }
     if (!result) return report_failure(result.error().message);
-    return load->users().refused + load->posts().refused == 0 ? done : failed;
+    return load->users().refusals + load->posts().refusals == 0 ? done : failed;
 }
 
 }  // namespace

@@ -71,15 +71,16 @@ base::result<void> assign_table(config& target, toml::table const& table,
         auto const name = prefix + std::string(key.str());
         auto const line = " (line " + std::to_string(node.source().begin.line) + ")";
         if (auto const* const inner = node.as_table()) {
-            if (auto const done = assign_table(target, *inner, name + "."); !done) return done;
+            if (auto const outcome = assign_table(target, *inner, name + "."); !outcome)
+                return outcome;
             continue;
         }
         auto const* const entry = find_setting(name);
         if (entry == nullptr)
             return base::error{"there is no setting '" + name + "'" + line +
                                "; latchkey config show lists all"};
-        if (auto const done = assign_node(target, *entry, node); !done)
-            return base::error{done.error().message + line};
+        if (auto const outcome = assign_node(target, *entry, node); !outcome)
+            return base::error{outcome.error().message + line};
     }
     return {};
 }
@@ -115,8 +116,8 @@ base::result<config> load_config(std::string const& path) {
         std::string text;
         if (auto const outcome = read_file(path, text); !outcome) return outcome.error();
         auto const table = toml::parse(text, path);
-        if (auto const done = assign_table(result, table, ""); !done)
-            return base::error{path + ": " + done.error().message};
+        if (auto const outcome = assign_table(result, table, ""); !outcome)
+            return base::error{path + ": " + outcome.error().message};
     } catch (toml::parse_error const& error) {
         auto const position = error.source().begin;
         return base::error{path + ": " + std::string(error.description()) +

@@ -43,7 +43,7 @@ class response {
     void add_lines(char const (&lines)[Size]) {
         auto out = reserve(Size - 1);
         out.put({lines, Size - 1});
-        used_ += Size - 1;
+        used_bytes_ += Size - 1;
     }
     // Like `add`, with a value of at most `value_bytes_max` that `put_value(text_writer&)` writes.
     void add_with(std::string_view name, std::size_t value_bytes_max, auto put_value) {
@@ -55,13 +55,13 @@ class response {
     // Appends to the value of the field that was added last.
     template <class... Pieces>
     void extend(Pieces const&... pieces) {
-        used_ -= 2;
+        used_bytes_ -= 2;
         auto out = reserve(line_bytes + (bytes_max(pieces) + ... + 0));
         (put(out, pieces), ...);
         end_line(out);
     }
     // "name: value\r\n" for each field, in order.
-    std::string_view field_lines() const { return {fields_.data(), used_}; }
+    std::string_view field_lines() const { return {fields_.data(), used_bytes_}; }
     // Value of the first field with exactly this name; empty when absent. For tests.
     std::string_view find(std::string_view name) const;
 
@@ -71,7 +71,7 @@ class response {
         code = base::problem::none;
         close = secret = false;
         body.clear();
-        used_ = 0;
+        used_bytes_ = 0;
     }
 
   private:
@@ -96,16 +96,16 @@ class response {
     static void check_value(std::string_view text);
 
     base::text_writer reserve(std::size_t bytes) {
-        if (fields_.size() - used_ < bytes) fields_.resize(2 * (used_ + bytes));
-        return {fields_.data() + used_, bytes};
+        if (fields_.size() - used_bytes_ < bytes) fields_.resize(2 * (used_bytes_ + bytes));
+        return {fields_.data() + used_bytes_, bytes};
     }
     void end_line(base::text_writer& out) {
         out.put("\r\n");
-        used_ = static_cast<std::size_t>(out.position() - fields_.data());
+        used_bytes_ = static_cast<std::size_t>(out.position() - fields_.data());
     }
 
-    std::string fields_;    // its size is the capacity
-    std::size_t used_ = 0;  // bytes written
+    std::string fields_;          // its size is the capacity
+    std::size_t used_bytes_ = 0;  // bytes written
 };
 
 }  // namespace latchkey::http

@@ -84,7 +84,7 @@ class block_reader {
         bool const permanent = *index <= static_table().size();
         auto const name = permanent ? entry->name : copied(entry->name);
         auto const value = permanent ? entry->value : unmasked(entry->value);
-        mark_ = used_;
+        mark_ = used_bytes_;
         give_({name, value, entry->id, entry->valid});
         return true;
     }
@@ -116,7 +116,7 @@ class block_reader {
         if (count(counted_bytes_of(field)))
             give_({field.name, field.value, field.id, field.valid});
         else
-            used_ = mark_;
+            used_bytes_ = mark_;
         return true;
     }
 
@@ -185,9 +185,9 @@ class block_reader {
     // Once the list is too large nothing of it is kept, and what does not fit has memory of its own
     // until the field ends.
     char* space(std::size_t bytes) {
-        if (bytes <= text_.capacity_ - used_) {
-            text_.dirty_bytes_ = std::max(text_.dirty_bytes_, used_ + bytes);
-            return text_.bytes_.get() + used_;
+        if (bytes <= text_.capacity_ - used_bytes_) {
+            text_.dirty_bytes_ = std::max(text_.dirty_bytes_, used_bytes_ + bytes);
+            return text_.bytes_.get() + used_bytes_;
         }
         auto& overflow = text_.overflow_;
         auto const begin = overflow_used_;
@@ -198,7 +198,7 @@ class block_reader {
         return overflow.data() + begin;
     }
     std::string_view take(char* output, std::size_t bytes) {
-        if (output == text_.bytes_.get() + used_) used_ += bytes;
+        if (output == text_.bytes_.get() + used_bytes_) used_bytes_ += bytes;
         return {output, bytes};
     }
 
@@ -206,7 +206,7 @@ class block_reader {
     bool count(std::size_t bytes) {
         list_bytes_ += bytes;
         if (list_bytes_ > text_.list_bytes_max_) too_large_ = true;
-        if (!too_large_) mark_ = used_;
+        if (!too_large_) mark_ = used_bytes_;
         overflow_used_ = 0;
         return !too_large_;
     }
@@ -217,8 +217,8 @@ class block_reader {
     char const* begin_ = next_;
     header_text& text_;
     hpack_decoder::sink give_;
-    std::size_t used_ = 0;  // of the text
-    std::size_t mark_ = 0;  // behind the last field that is kept
+    std::size_t used_bytes_ = 0;  // of the text
+    std::size_t mark_ = 0;        // behind the last field that is kept
     std::size_t overflow_used_ = 0;
     std::size_t list_bytes_ = 0;
     bool field_seen_ = false;

@@ -26,7 +26,7 @@ class memory_budget {
 
         // Never fails: the memory is in use already, and the budget decides about what follows.
         void resize(std::size_t bytes) {
-            budget_.used_ = budget_.used_ - bytes_ + bytes;
+            budget_.used_bytes_ = budget_.used_bytes_ - bytes_ + bytes;
             bytes_ = bytes;
         }
 
@@ -40,9 +40,9 @@ class memory_budget {
     memory_budget& operator=(memory_budget const&) = delete;
 
     void set_bytes_max(std::size_t bytes) { bytes_max_ = bytes; }
-    std::size_t used() const { return used_; }
-    bool exceeded() const { return used_ > bytes_max_; }
-    bool scarce() const { return used_ > bytes_max_ / 2; }
+    std::size_t used() const { return used_bytes_; }
+    bool exceeded() const { return used_bytes_ > bytes_max_; }
+    bool scarce() const { return used_bytes_ > bytes_max_ / 2; }
 
     // A connection's share of half of the budget, when so many are open.
     std::size_t fair_share(std::size_t connections) const {
@@ -58,11 +58,11 @@ class memory_budget {
 
     // The most that was held at the end of a turn, since the last `reset_peak`.
     std::size_t peak() const { return peak_; }
-    void note_peak() { peak_ = std::max(peak_, used_); }
+    void note_peak() { peak_ = std::max(peak_, used_bytes_); }
     void reset_peak() { peak_ = 0; }
 
   private:
-    std::size_t used_ = 0;
+    std::size_t used_bytes_ = 0;
     std::size_t bytes_max_ = 0;
     std::size_t peak_ = 0;
 };

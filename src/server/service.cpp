@@ -240,9 +240,10 @@ void service::handle_signals() {
         if (reload_wanted && !pending_reload_) {
             reload_wanted = false;
             notifier_.notify_reloading(now);
-            if (auto const done = reload(); !done) {
-                base::log(base::severity::failure,
-                          "nothing was reloaded and all stays as it was: " + done.error().message);
+            if (auto const outcome = reload(); !outcome) {
+                base::log(
+                    base::severity::failure,
+                    "nothing was reloaded and all stays as it was: " + outcome.error().message);
                 notifier_.notify("READY=1");
             }
         }
@@ -281,7 +282,7 @@ base::result<void> service::reload() {
     pending_reload_ = std::make_shared<pending_reload>();
     pending_reload_->workers_left = workers_.size();
     pending_reload_->summary =
-        next->changed.empty() ? "nothing changed" : "changed " + next->changed;
+        next->changes.empty() ? "nothing changed" : "changed " + next->changes;
     for (auto const& each : workers_)
         each->use(worker_config_, [this, pending = pending_reload_] {
             if (pending->workers_left.fetch_sub(1) == 1) main_loop_->wake();
@@ -292,8 +293,8 @@ base::result<void> service::reload() {
 // Every worker has acknowledged. Requests in progress still use the old configuration; the last of
 // them frees it.
 void service::finish_reload() {
-    auto const done = std::exchange(pending_reload_, nullptr);
-    base::log("reloaded the configuration: " + done->summary);
+    auto const complete = std::exchange(pending_reload_, nullptr);
+    base::log("reloaded the configuration: " + complete->summary);
     notifier_.notify("READY=1");
     if (worker_config_.identity)
         base::log("reloaded the certificate: " + worker_config_.identity->summary());

@@ -101,9 +101,9 @@ void worker::run_completions() {
         auto const batch_end = std::min(end, next_ready_ + read_ahead::batch_max);
         ahead.prefetch({ready_.data() + next_ready_, batch_end - next_ready_});
         for (; next_ready_ < batch_end; ++next_ready_) {
-            auto const done = ready_[next_ready_];
+            auto const cqe = ready_[next_ready_];
             if (next_ready_ + 2 < end) base::prefetch(ready_[next_ready_ + 2].op, 1);
-            done.deliver();
+            cqe.deliver();
         }
     }
     if (next_ready_ == ready_.size()) ready_.clear(), next_ready_ = 0;
@@ -160,11 +160,11 @@ void worker::abort_all() {
     post([this] { admission_.abort(); });
 }
 
-void worker::use(worker_config next, std::function<void()> done) {
-    post([this, next = std::move(next), done = std::move(done)] {
+void worker::use(worker_config next, std::function<void()> callback) {
+    post([this, next = std::move(next), callback = std::move(callback)] {
         context_.adopt(next);
         make_services();
-        done();
+        callback();
     });
 }
 

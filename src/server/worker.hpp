@@ -47,7 +47,7 @@ class worker {
     void drain();  // ends idle connections, the others after their response
     void abort_all();
     // Requests that begin after `done` was called, on the worker's thread, find this configuration.
-    void use(worker_config next, std::function<void()> done);
+    void use(worker_config next, std::function<void()> callback);
     // Calls `task` on the worker's thread, between two turns.
     void post(std::function<void()> task) { context_.post(std::move(task)); }
     // The peak of held memory is what is held, from the next turn on.

@@ -136,11 +136,11 @@ step http1::begin_request(std::string_view input, http::step const& head,
     stream_->entry.protocol = http_1_0_ ? protocol::http1_0 : protocol::http1_1;
     response.clear();
     auto& exchange = stream_->exchange;
-    bool const refused =
+    bool const is_refused =
         server.overloaded && exchange.turn_away(*context_.services, request, client_, response);
-    auto const next = refused ? next_step::respond
-                              : exchange.begin(*context_.services, request, framing_, client_,
-                                               server.now, response);
+    auto const next = is_refused ? next_step::respond
+                                 : exchange.begin(*context_.services, request, framing_, client_,
+                                                  server.now, response);
     if (next == next_step::read_body) {
         body_unread_ = false;
         if (take_body_in_place(input, head.consumed))

@@ -64,11 +64,11 @@ http2::next http2::begin_request(stream_id id, std::string_view block, bool ends
                      server.now);
     work.entry.bytes_in = block.size();
     auto& exchange = work.exchange;
-    bool const refused = server.overloaded && exchange.turn_away(*context_.services, request,
-                                                                 client_, context_.response);
-    auto const reply = refused ? next_step::respond
-                               : exchange.begin(*context_.services, request, framing, client_,
-                                                server.now, context_.response);
+    bool const is_refused = server.overloaded && exchange.turn_away(*context_.services, request,
+                                                                    client_, context_.response);
+    auto const reply = is_refused ? next_step::respond
+                                  : exchange.begin(*context_.services, request, framing, client_,
+                                                   server.now, context_.response);
     if (reply == next_step::read_body) return await_body();
     if (reply == next_step::respond && server.short_of_memory)
         refuse_large_document(work, context_.response);

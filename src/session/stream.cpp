@@ -26,8 +26,8 @@ stream_pool::handle stream_pool::take() {
     return handle(reused, {this});
 }
 
-void stream_pool::put(stream* done) {
-    std::unique_ptr<stream> owned(done);
+void stream_pool::put(stream* returned_stream) {
+    std::unique_ptr<stream> owned(returned_stream);
     --in_use_;
     owned->request_copy.clear(spare_text_bytes_max);
     auto& body = owned->body;

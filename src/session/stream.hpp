@@ -39,7 +39,7 @@ class stream_pool {
   public:
     struct give_back {
         stream_pool* pool = nullptr;
-        void operator()(stream* done) const { pool->put(done); }
+        void operator()(stream* returned_stream) const { pool->put(returned_stream); }
     };
     using handle = std::unique_ptr<stream, give_back>;
 
@@ -52,7 +52,7 @@ class stream_pool {
     std::size_t in_use() const { return in_use_; }
 
   private:
-    void put(stream* done);
+    void put(stream* returned_stream);
 
     std::vector<std::unique_ptr<stream>> spare_;
     std::size_t in_use_ = 0;

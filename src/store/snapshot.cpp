@@ -137,15 +137,15 @@ std::optional<std::vector<model::digest>> snapshot::keys_changed_since(std::uint
     auto const current = state_->counters().key_epoch;
     // An epoch beyond ours belongs to another store, which a restore has replaced.
     if (epoch > current || current - epoch > key_changes_max) return std::nullopt;
-    std::vector<model::digest> changed;
-    changed.reserve(current - epoch);
+    std::vector<model::digest> digests;
+    digests.reserve(current - epoch);
     while (epoch != current) {
         auto const bytes = state_->get(table::index, key_change_key(++epoch));
         auto const entry = bytes ? decode_key_change(*bytes) : std::nullopt;
         if (!entry || entry->epoch != epoch) return std::nullopt;
-        changed.push_back(entry->digest);
+        digests.push_back(entry->digest);
     }
-    return changed;
+    return digests;
 }
 
 void snapshot::usage(model::id key, model::granularity granularity, base::wall_ms begin,

@@ -39,8 +39,8 @@ void* map_huge(std::size_t bytes) {
     return memory + padding;
 }
 
-std::uint32_t index_of(completion const& done) {
-    return done.flags >> IORING_CQE_BUFFER_SHIFT;
+std::uint32_t index_of(completion const& cqe) {
+    return cqe.flags >> IORING_CQE_BUFFER_SHIFT;
 }
 
 }  // namespace
@@ -77,11 +77,11 @@ buffers::~buffers() {
     munmap(entries_, count_ * sizeof(io_uring_buf));
 }
 
-std::span<char> buffers::view(completion const& done) {
-    auto const index = index_of(done);
+std::span<char> buffers::view(completion const& cqe) {
+    auto const index = index_of(cqe);
     base::check(index < count_ && available_ > 0, "a receive buffer that the kernel did not have");
     --available_;
-    auto const size = done.result > 0 ? static_cast<std::size_t>(done.result) : 0;
+    auto const size = cqe.result > 0 ? static_cast<std::size_t>(cqe.result) : 0;
     LATCHKEY_UNPOISON(buffer(index), bytes_each_);
     return {buffer(index), size};
 }
@@ -93,8 +93,8 @@ std::string_view buffers::peek(completion const& next) const {
     return {buffer(index), static_cast<std::size_t>(next.result)};
 }
 
-void buffers::release(completion const& done) {
-    provide(index_of(done));
+void buffers::release(completion const& cqe) {
+    provide(index_of(cqe));
 }
 
 void buffers::provide(std::uint32_t index) {

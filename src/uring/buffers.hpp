@@ -30,10 +30,10 @@ class buffers {
     buffers& operator=(buffers const&) = delete;
 
     // The data of a completion that has a buffer; valid until `release`.
-    std::span<char> view(completion const& done);
+    std::span<char> view(completion const& cqe);
     // The same without taking the buffer, for a look ahead of `view`; its result must be positive.
     std::string_view peek(completion const& next) const;
-    void release(completion const& done);
+    void release(completion const& cqe);
     // Makes the buffers released since the last call available to the kernel.
     void publish();
 

@@ -16,7 +16,7 @@ namespace latchkey::uring {
 struct completion;
 
 struct operation {
-    void (*complete)(operation& self, completion const& done) = nullptr;
+    void (*complete)(operation& self, completion const& cqe) = nullptr;
     // Optional: called before the completions in front of it are handled, so that the memory which
     // `complete` will read can be prefetched.
     void (*prefetch_hint)(operation& self, completion const& next) = nullptr;

@@ -24,10 +24,10 @@ struct recorded_operation : operation {
     completion last{};
     int count = 0;
     recorded_operation() {
-        complete = [](operation& self, completion const& done) {
+        complete = [](operation& self, completion const& cqe) {
             auto& record = static_cast<recorded_operation&>(self);
             ++record.count;
-            record.last = done;
+            record.last = cqe;
         };
     }
 };
@@ -40,7 +40,7 @@ bool wait_for(ring& tested, recorded_operation const& op, int count) {
         tested.enter(true, deadline);
         ready.clear();
         tested.collect(ready);
-        for (auto const& done : ready) done.deliver();
+        for (auto const& cqe : ready) cqe.deliver();
     }
     return op.count >= count;
 }

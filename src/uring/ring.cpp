@@ -163,7 +163,7 @@ int ring::submit(unsigned completions_min, base::mono_ns deadline) {
     base::check(code >= 0 || code == -ETIME || code == -EINTR || code == -EBUSY ||
                     code == -EAGAIN || code == -ENOMEM,
                 "io_uring_enter failed in a way that only a bug can cause");
-    if (code == -EBUSY || code == -EAGAIN || code == -ENOMEM) ++refused_;
+    if (code == -EBUSY || code == -EAGAIN || code == -ENOMEM) ++refusals_;
     return code;
 }
 

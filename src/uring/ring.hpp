@@ -53,7 +53,7 @@ class ring {
     void wake(int other_ring, operation& target);
     int fd() const { return ring_.ring_fd; }
     // Enters that the kernel refused (EBUSY, EAGAIN, ENOMEM); the next turn repeats them.
-    std::uint64_t refused() const { return refused_; }
+    std::uint64_t refused() const { return refusals_; }
     io_uring& native() { return ring_; }
 
     // The ring of the calling thread; null when it has none.
@@ -67,7 +67,7 @@ class ring {
 
     io_uring ring_{};
     std::vector<completion> early_;  // reaped while the submission queue was full
-    std::uint64_t refused_ = 0;
+    std::uint64_t refusals_ = 0;
 };
 
 }  // namespace latchkey::uring

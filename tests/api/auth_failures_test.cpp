@@ -17,11 +17,11 @@ class failing : public api_test {
 
 TEST_F(failing, an_address_with_too_many_unknown_keys_is_told_to_wait) {
     fail_as_often_as_allowed();
-    auto const refused = try_key("wrong");
-    EXPECT_EQ(refused.status, 429);
-    EXPECT_EQ(refused.code(), "too_many_auth_failures");
-    EXPECT_EQ(refused.field("Retry-After"), "60");
-    EXPECT_EQ(refused.field("WWW-Authenticate"), "");
+    auto const refusal = try_key("wrong");
+    EXPECT_EQ(refusal.status, 429);
+    EXPECT_EQ(refusal.code(), "too_many_auth_failures");
+    EXPECT_EQ(refusal.field("Retry-After"), "60");
+    EXPECT_EQ(refusal.field("WWW-Authenticate"), "");
     EXPECT_EQ(try_key(service.key).status, 200) << "a valid key passes all the same";
     service.peer.client = model::address::parse("203.0.113.8");
     EXPECT_EQ(try_key("wrong").status, 401) << "another address is not concerned";
@@ -52,10 +52,10 @@ TEST_F(failing, a_shared_connection_is_always_read) {
     service.settings.trusted_proxies = {*model::cidr::parse("198.51.100.0/24")};
     service.peer.client = model::address::parse("198.51.100.1");
     for (int i = 0; i < 100; ++i) {
-        auto const refused = service.request_anonymous(
+        auto const refusal = service.request_anonymous(
             "GET /api/v1/users", {},
             {bearer("wrong"), "X-Forwarded-For: 203.0.113.7", "X-Forwarded-Proto: https"});
-        ASSERT_EQ(refused.status, 429);
+        ASSERT_EQ(refusal.status, 429);
         EXPECT_EQ(service.exchange.resume_reading_at(), 0) << "a proxy's";
     }
 }
@@ -63,10 +63,10 @@ TEST_F(failing, a_shared_connection_is_always_read) {
 TEST_F(failing, clients_without_an_address_share_a_count) {
     service.peer = {.tls = false, .local = true, .client = std::nullopt};  // of a Unix socket
     fail_as_often_as_allowed();
-    auto const refused = try_key("wrong");
-    EXPECT_EQ(refused.status, 429);
-    EXPECT_EQ(refused.code(), "too_many_auth_failures");
-    EXPECT_EQ(refused.field("Retry-After"), "60");
+    auto const refusal = try_key("wrong");
+    EXPECT_EQ(refusal.status, 429);
+    EXPECT_EQ(refusal.code(), "too_many_auth_failures");
+    EXPECT_EQ(refusal.field("Retry-After"), "60");
     EXPECT_EQ(service.exchange.resume_reading_at(), 0) << "others may be behind that connection";
     EXPECT_EQ(try_key(service.key).status, 200);
     for (auto const* const address : {"203.0.113.7", "::1", "::"}) {

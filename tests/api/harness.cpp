@@ -173,8 +173,9 @@ model::id api_fixture::add_post(model::id user, model::post_status status, std::
 
 void api_fixture::report_uses() {
     while (!uses_.empty()) {
-        auto const done = apply({.action = store::note_key_uses{uses_.take(store::key_uses_max)}});
-        EXPECT_EQ(done.problem, base::problem::none);
+        auto const outcome =
+            apply({.action = store::note_key_uses{uses_.take(store::key_uses_max)}});
+        EXPECT_EQ(outcome.problem, base::problem::none);
     }
 }
 

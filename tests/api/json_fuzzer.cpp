@@ -74,8 +74,8 @@ void read_back(api_fixture& service, target const& target, reply const& response
     auto const put = service.request("PUT " + path, response.body);
     want(put.status == 200);
     auto const members = response.json().as_object();
-    auto const changed = put.json().as_object();
-    for (auto const& [name, value] : changed)
+    auto const document = put.json().as_object();
+    for (auto const& [name, value] : document)
         want(name == "updated_at" || members.at(name) == value);
 }
 

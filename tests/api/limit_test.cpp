@@ -28,14 +28,14 @@ TEST_F(limited, headers_show_the_remaining_tokens) {
 
 TEST_F(limited, a_refusal_has_the_time_and_the_reason) {
     request(), request();
-    auto const refused = request();
-    EXPECT_EQ(refused.status, 429);
-    EXPECT_EQ(refused.code(), "rate_limited");
-    EXPECT_EQ(refused.fields("Retry-After"), lines{"30"});
-    EXPECT_EQ(refused.at("/violated_policies"), R"(["minute"])");
-    EXPECT_NE(refused.field("RateLimit-Policy"), "");
+    auto const refusal = request();
+    EXPECT_EQ(refusal.status, 429);
+    EXPECT_EQ(refusal.code(), "rate_limited");
+    EXPECT_EQ(refusal.fields("Retry-After"), lines{"30"});
+    EXPECT_EQ(refusal.at("/violated_policies"), R"(["minute"])");
+    EXPECT_NE(refusal.field("RateLimit-Policy"), "");
     // The other limit was not charged.
-    EXPECT_EQ(refused.field("RateLimit"), R"("minute";r=0;t=60, "hour";r=98;t=72)");
+    EXPECT_EQ(refusal.field("RateLimit"), R"("minute";r=0;t=60, "hour";r=98;t=72)");
     service.advance(29'001);
     EXPECT_EQ(request().fields("Retry-After"), lines{"1"});
     service.advance(998);
@@ -48,9 +48,9 @@ TEST_F(limited, all_violated_limits_are_named) {
     key = service.add_key({"*"},
                           {.rate_limits = {{"a", 1, 10, 0}, {"b", 9, 60, 0}, {"c", 1, 60, 0}}});
     EXPECT_EQ(request().status, 200);
-    auto const refused = request();
-    EXPECT_EQ(refused.at("/violated_policies"), R"(["a","c"])");
-    EXPECT_EQ(refused.field("Retry-After"), "60");
+    auto const refusal = request();
+    EXPECT_EQ(refusal.at("/violated_policies"), R"(["a","c"])");
+    EXPECT_EQ(refusal.field("Retry-After"), "60");
 }
 
 TEST_F(limited, a_burst_is_what_the_bucket_holds) {

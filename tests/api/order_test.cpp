@@ -139,11 +139,12 @@ TEST_F(order, idempotency_between_framing_and_body) {
             EXPECT_EQ(service.request(line, body, bad).code(), "idempotency_key_invalid")
                 << line << body;
     }
-    lines const used{"Idempotency-Key: used"};
-    ASSERT_EQ(service.request("POST /api/v1/users", R"({"name":"A","email":"a@b.c"})", used).status,
-              201);
+    lines const used_key{"Idempotency-Key: used"};
+    ASSERT_EQ(
+        service.request("POST /api/v1/users", R"({"name":"A","email":"a@b.c"})", used_key).status,
+        201);
     for (auto const* const body : {"{", R"({"no":1})"})
-        EXPECT_EQ(service.request("POST /api/v1/users?no=1", body, used).code(),
+        EXPECT_EQ(service.request("POST /api/v1/users?no=1", body, used_key).code(),
                   "idempotency_key_reused");
 }
 

@@ -21,8 +21,8 @@ class steady : public ::testing::Test {
         std::vector<store::command> commands(2);
         commands[0].action = store::create_user{"Ada \"the\" first", "ada@example.com"};
         commands[1].action = store::create_post{1, "A title", std::string(3000, 'x')};
-        auto const done = store::apply(temp_store_.store(), std::move(commands)).value();
-        for (auto const& each : done) EXPECT_EQ(each.problem, base::problem::none);
+        auto const outcomes = store::apply(temp_store_.store(), std::move(commands)).value();
+        for (auto const& each : outcomes) EXPECT_EQ(each.problem, base::problem::none);
     }
 
     std::string request_for(std::string_view target) const {

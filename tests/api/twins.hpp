@@ -32,13 +32,13 @@ class twins {
 
     // Both in their initial state.
     void begin() {
-        if (std::exchange(changed_, false)) make_both();
+        if (std::exchange(has_changed_, false)) make_both();
         for (auto* const each : {&*first_, &*second_}) each->services().random = 42;
     }
     api_fixture& first() { return turn_to(*first_); }
     api_fixture& second() { return turn_to(*second_); }
     // A write has changed them.
-    void mark_changed() { changed_ = true; }
+    void mark_changed() { has_changed_ = true; }
 
   private:
     static api_fixture& turn_to(api_fixture& one) {
@@ -62,7 +62,7 @@ class twins {
 
     std::optional<api_fixture> first_;
     std::optional<api_fixture> second_;
-    bool changed_ = false;
+    bool has_changed_ = false;
 };
 
 }  // namespace latchkey::api

@@ -169,15 +169,15 @@ TEST_F(cache_test, other_commits_drop_nothing) {
 
 // A second store with the same commits except for the last stands for the store after a change.
 TEST_F(cache_test, drops_exactly_the_keys_that_changed) {
-    auto const changed = keys.add_fresh({.name = "before"});
+    auto const changing_key = keys.add_fresh({.name = "before"});
     auto const unchanged = keys.add_fresh({.name = "kept"});
     turn();
-    authenticate(changed);
+    authenticate(changing_key);
     authenticate(unchanged);
     temp_store later;
     later.add_fresh();
     later.add_fresh();
-    later.add(changed, {.name = "after", .start = "lkey"});
+    later.add(changing_key, {.name = "after", .start = "lkey"});
     store::snapshot later_snapshot(later.store());
     later_snapshot.renew();
     ASSERT_NE(later_snapshot.version(), snapshot.version());
@@ -185,7 +185,7 @@ TEST_F(cache_test, drops_exactly_the_keys_that_changed) {
     EXPECT_EQ(subject.count().evictions, 1u);
     EXPECT_EQ(subject.authenticate(unchanged, nullptr, later_snapshot, now).problem, problem::none);
     EXPECT_EQ(subject.count().hits, 1u);
-    auto const verdict = subject.authenticate(changed, nullptr, later_snapshot, now);
+    auto const verdict = subject.authenticate(changing_key, nullptr, later_snapshot, now);
     ASSERT_TRUE(verdict.caller.has_value());
     EXPECT_EQ(verdict.caller->record().name, "after");
     EXPECT_EQ(subject.count().misses, 3u);
@@ -193,7 +193,7 @@ TEST_F(cache_test, drops_exactly_the_keys_that_changed) {
 
 // Every command that changes a key drops that key; recording its last use drops none.
 TEST_F(cache_test, each_change_of_a_key_drops_that_key_alone) {
-    auto const changed =
+    auto const changing_key =
         keys.add(std::string(40, 'x'), {.name = "changed", .start = "xxxxxxxx"}).id;
     auto const other = keys.add_fresh();
     auto const text = keys.add_fresh();
@@ -214,14 +214,14 @@ TEST_F(cache_test, each_change_of_a_key_drops_that_key_alone) {
         {"again", store::deactivate_key{.id = id}, 0},
         {"reactivate", store::reactivate_key{id}, 1},
         {"rotate", store::rotate_key{.id = id, .digest = digest_of("next"), .overlap_ms = 9000}, 1},
-        {"of a key that is not known here", store::deactivate_key{.id = changed}, 0},
+        {"of a key that is not known here", store::deactivate_key{.id = changing_key}, 0},
     };
     for (auto const& row : rows) {
         authenticate(text);
         authenticate(other);
         auto const initial = subject.count().evictions;
-        auto const done = store::apply(keys.store(), {{.action = row.kind}}).value();
-        ASSERT_EQ(done[0].problem, problem::none) << row.name;
+        auto const outcomes = store::apply(keys.store(), {{.action = row.kind}}).value();
+        ASSERT_EQ(outcomes[0].problem, problem::none) << row.name;
         turn();
         EXPECT_EQ(subject.count().evictions - initial, row.drops) << row.name;
     }

@@ -45,17 +45,17 @@ TEST(key_form, refuses_other_lengths) {
 TEST(key_form, catches_every_change_of_one_character) {
     for (std::size_t index = 0; index < key_bytes; ++index)
         for (int byte = 0; byte < 256; ++byte) {
-            auto changed = sample;
-            changed[index] = static_cast<char>(byte);
-            EXPECT_EQ(has_key_form(changed), changed == sample) << index << ' ' << byte;
+            auto copy = sample;
+            copy[index] = static_cast<char>(byte);
+            EXPECT_EQ(has_key_form(copy), copy == sample) << index << ' ' << byte;
         }
 }
 
 TEST(key_form, catches_every_swap_of_neighbours) {
     for (std::size_t index = 0; index + 1 < key_bytes; ++index) {
-        auto changed = sample;
-        std::swap(changed[index], changed[index + 1]);
-        EXPECT_EQ(has_key_form(changed), changed == sample) << index;
+        auto copy = sample;
+        std::swap(copy[index], copy[index + 1]);
+        EXPECT_EQ(has_key_form(copy), copy == sample) << index;
     }
 }
 

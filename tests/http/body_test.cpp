@@ -116,7 +116,7 @@ struct refusal {
     problem expected = problem::malformed_request;
 };
 
-constexpr refusal refused[] = {
+constexpr refusal refusals[] = {
     {"no size", "", "\r\nhello\r\n0\r\n\r\n"},
     {"a size that is no number", "", "g\r\n"},
     {"a sign", "", "+5\r\nhello\r\n"},
@@ -171,7 +171,7 @@ constexpr refusal refused[] = {
 };
 
 TEST(body, invalid_chunks) {
-    for (auto const& one : refused) {
+    for (auto const& one : refusals) {
         SCOPED_TRACE(one.name);
         auto const valid_prefix = std::string(chunked_head).append(one.valid_prefix);
         auto const result =

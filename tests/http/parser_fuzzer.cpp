@@ -30,7 +30,7 @@ void compare(std::string_view bytes, http::size_limits const& limits, http::outc
         bytes, {limits.request_line_bytes_max, limits.header_bytes_max, limits.body_bytes_max});
     require(starts_with(other.messages, actual.messages));
     require(starts_with(actual.messages, other.messages));
-    if (other.refused) require(actual.refused());
+    if (other.is_refused) require(actual.refused());
 }
 
 }  // namespace

@@ -147,8 +147,8 @@ struct message {
 void read_request_line(std::string_view line, message& request) {
     auto const parts = split(line, ' ');
     require(parts.size() == 3);
-    static std::set<std::string_view> const used = {"GET",   "HEAD",   "POST",   "PUT",
-                                                    "PATCH", "DELETE", "OPTIONS"};
+    static std::set<std::string_view> const methods = {"GET",   "HEAD",   "POST",   "PUT",
+                                                       "PATCH", "DELETE", "OPTIONS"};
     // Others: registered with IANA, or known from WebDAV, UPnP, caches and Icecast.
     static std::set<std::string_view> const others = {
         "TRACE",      "COPY",        "LOCK",       "MKCOL",    "MOVE",   "PROPFIND", "PROPPATCH",
@@ -156,7 +156,7 @@ void read_request_line(std::string_view line, message& request) {
         "MKACTIVITY", "CHECKOUT",    "MERGE",      "M-SEARCH", "NOTIFY", "PURGE",    "LINK",
         "SUBSCRIBE",  "UNSUBSCRIBE", "MKCALENDAR", "UNLINK",   "SOURCE"};
     request.method = parts[0];
-    request.standard_method = used.count(parts[0]) > 0;
+    request.standard_method = methods.count(parts[0]) > 0;
     require(request.standard_method || others.count(parts[0]) > 0);
     require(parts[2].size() == 8 && parts[2].starts_with("HTTP/1.") && is_digit(parts[2].back()));
     // RFC 9110 §2.5: a newer minor version is read as the newest that is known.
@@ -443,7 +443,7 @@ reading read_requests(std::string_view bytes, bounds const& limits) {
     try {
         for (;;) result.messages.push_back(read_message(input, limits));
     } catch (syntax_error const&) {
-        result.refused = true;
+        result.is_refused = true;
     } catch (incomplete_input const&) {
     }
     return result;

@@ -21,7 +21,7 @@ struct reading {
     std::vector<std::string> messages;
     // The bytes after them cannot begin a request. False does not promise the opposite: lines are
     // checked when they are complete.
-    bool refused = false;
+    bool is_refused = false;
 };
 
 reading read_requests(std::string_view bytes, bounds const& limits = {});

@@ -127,19 +127,19 @@ TEST(section_cache, is_not_used_where_any_byte_differs) {
     };
     auto const cached_bytes = section_with(key_a);
     for (std::size_t offset = 0; offset < cached_bytes.size(); ++offset) {
-        auto changed = cached_bytes;
+        auto copy = cached_bytes;
         bool const secret =
             offset >= cached_bytes.find(key_a) && offset < cached_bytes.find(key_a) + key_a.size();
-        changed[offset] = secret ? ' ' : static_cast<char>(changed[offset] ^ 1);
-        EXPECT_NE(read_after_cached(request_with(changed)), "p") << "at byte " << offset;
+        copy[offset] = secret ? ' ' : static_cast<char>(copy[offset] ^ 1);
+        EXPECT_NE(read_after_cached(request_with(copy)), "p") << "at byte " << offset;
         if (!secret) continue;
         for (char const invalid_rest : {'\r', '\n', '\0', '\x7f', '\x1f'}) {
-            changed[offset] = invalid_rest;
-            EXPECT_EQ(read_after_cached(request_with(changed)), "malformed_request")
+            copy[offset] = invalid_rest;
+            EXPECT_EQ(read_after_cached(request_with(copy)), "malformed_request")
                 << "at byte " << offset;
         }
-        changed[offset] = '\xe9';
-        EXPECT_EQ(read_after_cached(request_with(changed)), "probe/1") << "at byte " << offset;
+        copy[offset] = '\xe9';
+        EXPECT_EQ(read_after_cached(request_with(copy)), "probe/1") << "at byte " << offset;
     }
     EXPECT_EQ(read_after_cached(request_with(section_with(key_a + "x"))), "probe/1");
     EXPECT_EQ(read_after_cached(request_with(section_with(key_a.substr(1)))), "probe/1");

@@ -419,7 +419,7 @@ void expect_outcomes(attack const (&table)[Count]) {
         EXPECT_EQ(format_outcome(actual, one.bytes.size()), one.expected) << actual.detail;
         auto const other = reference::read_requests(one.bytes);
         EXPECT_EQ(other.messages, actual.messages);
-        EXPECT_EQ(other.refused, actual.refused());
+        EXPECT_EQ(other.is_refused, actual.refused());
     }
 }
 

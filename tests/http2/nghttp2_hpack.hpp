@@ -34,10 +34,10 @@ class reference_decoder {
         for (;;) {
             nghttp2_nv field;
             int flags = 0;
-            auto const used = nghttp2_hd_inflate_hd2(native_, &field, &flags, next, rest, 1);
-            if (used < 0) return std::nullopt;
-            next += used;
-            rest -= static_cast<std::size_t>(used);
+            auto const byte_count = nghttp2_hd_inflate_hd2(native_, &field, &flags, next, rest, 1);
+            if (byte_count < 0) return std::nullopt;
+            next += byte_count;
+            rest -= static_cast<std::size_t>(byte_count);
             if ((flags & NGHTTP2_HD_INFLATE_EMIT) != 0)
                 fields.emplace_back(
                     std::string(reinterpret_cast<char*>(field.name), field.namelen),
@@ -74,10 +74,10 @@ class reference_encoder {
                  const_cast<std::uint8_t*>(reinterpret_cast<std::uint8_t const*>(value.data())),
                  name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
         std::string block(nghttp2_hd_deflate_bound(native_, native.data(), native.size()), '\0');
-        auto const used =
+        auto const byte_count =
             nghttp2_hd_deflate_hd(native_, reinterpret_cast<std::uint8_t*>(block.data()),
                                   block.size(), native.data(), native.size());
-        block.resize(static_cast<std::size_t>(used));
+        block.resize(static_cast<std::size_t>(byte_count));
         return block;
     }
 

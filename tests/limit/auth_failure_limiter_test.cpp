@@ -217,14 +217,14 @@ TEST_F(failures_test, allocate_nothing) {
 TEST_F(failures_test, of_many_threads_are_counted_exactly) {
     constexpr int times = 2000;
     table = std::make_unique<auth_failure_limiter>(5000, 4711);
-    std::array<int, 4> refused{};
+    std::array<int, 4> refusals{};
     std::vector<std::thread> threads;
-    for (auto& thread_refusals : refused)
+    for (auto& thread_refusals : refusals)
         threads.emplace_back([&] {
             for (int i = 0; i < times; ++i) thread_refusals += fail() != 0;
         });
     for (auto& each : threads) each.join();
-    EXPECT_EQ(refused[0] + refused[1] + refused[2] + refused[3], 4 * times - 5000);
+    EXPECT_EQ(refusals[0] + refusals[1] + refusals[2] + refusals[3], 4 * times - 5000);
 }
 
 }  // namespace

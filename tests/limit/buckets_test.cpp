@@ -90,10 +90,10 @@ TEST_F(buckets_test, reports_what_is_left) {
     EXPECT_EQ(header(policy, admit(policy, start)), "\"minute\";r=599;t=1, \"hour\";r=19999;t=1");
     EXPECT_EQ(header(policy, admit(policy, start, 599)),
               "\"minute\";r=0;t=60, \"hour\";r=19400;t=108");
-    auto const refused = admit(policy, start);
-    EXPECT_EQ(refused.violated, 1);
-    EXPECT_EQ(refused.retry_after, 1u);
-    EXPECT_EQ(header(policy, refused), "\"minute\";r=0;t=60, \"hour\";r=19400;t=108");
+    auto const refusal = admit(policy, start);
+    EXPECT_EQ(refusal.violated, 1);
+    EXPECT_EQ(refusal.retry_after, 1u);
+    EXPECT_EQ(header(policy, refusal), "\"minute\";r=0;t=60, \"hour\";r=19400;t=108");
 }
 
 TEST_F(buckets_test, charges_none_when_one_refuses) {
@@ -101,12 +101,12 @@ TEST_F(buckets_test, charges_none_when_one_refuses) {
         prepared({{"wide", 100, 60, 0}, {"narrow", 2, 60, 0}, {"other", 50, 60, 0}});
     EXPECT_TRUE(admit(policy, start, 2).admitted());
     for (int i = 0; i < 10; ++i) {
-        auto const refused = admit(policy, start);
-        EXPECT_EQ(refused.violated, 2);
-        EXPECT_EQ(refused.levels[0].remaining, 98u);
-        EXPECT_EQ(refused.levels[1].remaining, 0u);
-        EXPECT_EQ(refused.levels[2].remaining, 48u);
-        EXPECT_EQ(refused.retry_after, 30u);
+        auto const refusal = admit(policy, start);
+        EXPECT_EQ(refusal.violated, 2);
+        EXPECT_EQ(refusal.levels[0].remaining, 98u);
+        EXPECT_EQ(refusal.levels[1].remaining, 0u);
+        EXPECT_EQ(refusal.levels[2].remaining, 48u);
+        EXPECT_EQ(refusal.retry_after, 30u);
     }
     EXPECT_EQ(admit(policy, start, 99).violated, 1 | 2 | 4);
 }
@@ -117,12 +117,12 @@ TEST_F(buckets_test, retry_after_includes_the_charges_of_a_lost_race) {
     std::vector<model::rate_limit> const limits = {{"fast", 2, 120, 0}, {"slow", 1, 100, 0}};
     auto policy = prepare(limits, std::array<std::uint8_t, 2>{1, 0});
     policy.rules[0].slot = policy.rules[1].slot;
-    auto const refused = admit(policy, start);
-    EXPECT_EQ(refused.violated, 1) << "the lower slot is charged first";
-    EXPECT_EQ(refused.levels[1].remaining, 0u);
+    auto const refusal = admit(policy, start);
+    EXPECT_EQ(refusal.violated, 1) << "the lower slot is charged first";
+    EXPECT_EQ(refusal.levels[1].remaining, 0u);
     // With the wait of "fast" alone the client would come back after 40 seconds and be refused by
     // "slow".
-    EXPECT_EQ(refused.retry_after, 100u);
+    EXPECT_EQ(refusal.retry_after, 100u);
 }
 
 TEST_F(buckets_test, reads_without_charging) {
@@ -175,10 +175,10 @@ TEST_F(buckets_test, a_faster_setting_holds_from_the_first_read) {
     auto const slow = prepared({{.name = "a", .limit = 10, .window_seconds = 31'536'000}});
     auto const fast = prepared({{.name = "a", .limit = 10, .window_seconds = 10}});
     EXPECT_TRUE(admit(slow, start, 10).admitted());
-    auto const refused = admit(fast, start);
-    EXPECT_FALSE(refused.admitted());
-    EXPECT_EQ(refused.retry_after, 2u);  // the second of one token, and skew_max_ns
-    EXPECT_EQ(refused.levels[0].full_in_seconds, 11u);
+    auto const refusal = admit(fast, start);
+    EXPECT_FALSE(refusal.admitted());
+    EXPECT_EQ(refusal.retry_after, 2u);  // the second of one token, and skew_max_ns
+    EXPECT_EQ(refusal.levels[0].full_in_seconds, 11u);
     EXPECT_FALSE(admit(fast, start + second).admitted());
     EXPECT_TRUE(admit(fast, start + second + skew_max_ns).admitted());
     EXPECT_EQ(admit(fast, start + 10 * second + skew_max_ns, 0).levels[0].remaining, 9u);
@@ -206,9 +206,9 @@ TEST_F(buckets_test, a_limit_keeps_its_bucket_with_its_slot) {
     std::vector<model::rate_limit> const both = {{"a", 5, 60, 0}, {"b", 7, 60, 0}};
     std::array<std::uint8_t, 2> const slots_before = {0, 1};
     EXPECT_TRUE(admit(prepare(both, slots_before), start, 5).admitted());
-    std::vector<model::rate_limit> const changed = {{"b", 7, 60, 0}, {"c", 5, 60, 0}};
+    std::vector<model::rate_limit> const changes = {{"b", 7, 60, 0}, {"c", 5, 60, 0}};
     std::array<std::uint8_t, 2> const slots_after = {1, 2};
-    auto const decision = admit(prepare(changed, slots_after), start, 0);
+    auto const decision = admit(prepare(changes, slots_after), start, 0);
     EXPECT_EQ(decision.levels[0].remaining, 2u);
     EXPECT_EQ(decision.levels[1].remaining, 5u);
 }
@@ -276,9 +276,9 @@ TEST_F(buckets_test, holds_at_the_bounds_of_the_model) {
                     auto const all = table->admit(id, policy, now, one.burst);
                     ASSERT_TRUE(all.admitted());
                     EXPECT_EQ(all.levels[0].remaining, 0u);
-                    auto const refused = table->admit(id, policy, now, 1);
-                    ASSERT_FALSE(refused.admitted());
-                    std::int64_t const later = now + refused.retry_after * second;
+                    auto const refusal = table->admit(id, policy, now, 1);
+                    ASSERT_FALSE(refusal.admitted());
+                    std::int64_t const later = now + refusal.retry_after * second;
                     EXPECT_TRUE(table->admit(id, policy, later, 1).admitted());
                     EXPECT_FALSE(table->admit(id, policy, now, 4'294'967'295u).admitted());
                     ++id;

@@ -110,9 +110,9 @@ TEST(keys, truncated_or_changed_are_refused) {
     // Any single changed byte gives a record or a refusal; the sanitizers check for anything worse.
     for (std::size_t offset = 0; offset < bytes.size(); ++offset)
         for (int const value : {0, 1, 4, 127, 255}) {
-            auto changed = bytes;
-            changed[offset] = static_cast<char>(value);
-            if (auto const decoded = decode_key(9, changed))
+            auto copy = bytes;
+            copy[offset] = static_cast<char>(value);
+            if (auto const decoded = decode_key(9, copy))
                 EXPECT_LE(decoded->limit_slots.size(), rate_limits_max);
         }
     auto other_version = bytes;
@@ -196,9 +196,9 @@ TEST(keys, with_members_twice_or_unknown_scopes_are_refused) {
     encode(record, bytes);
     ASSERT_TRUE(decode_key(9, bytes));
     for (auto const* const twice : {"source-b", "member-b"}) {
-        auto changed = bytes;
-        changed[changed.find(twice) + 7] = 'a';
-        EXPECT_FALSE(decode_key(9, changed)) << twice;
+        auto copy = bytes;
+        copy[copy.find(twice) + 7] = 'a';
+        EXPECT_FALSE(decode_key(9, copy)) << twice;
     }
     record.scopes.add(scope::users_read);
     std::string with_one;

@@ -49,9 +49,9 @@ TEST(posts, truncated_or_changed_are_refused) {
         EXPECT_FALSE(decode_post(7, std::string_view(bytes).substr(0, size))) << size;
     EXPECT_FALSE(decode_post(7, bytes + "x"));
     for (auto const& [offset, value] : {std::pair{0, 0}, {0, 2}, {33, 3}, {34, 2}}) {
-        auto changed = bytes;
-        changed[static_cast<std::size_t>(offset)] = static_cast<char>(value);
-        EXPECT_FALSE(decode_post(7, changed)) << offset;
+        auto copy = bytes;
+        copy[static_cast<std::size_t>(offset)] = static_cast<char>(value);
+        EXPECT_FALSE(decode_post(7, copy)) << offset;
     }
 }
 

@@ -11,9 +11,9 @@ TEST(text, is_plain_without_anything_json_escapes) {
         EXPECT_TRUE(is_plain(text));
         for (std::size_t index = 0; index < size; ++index)
             for (int byte = 0; byte < 256; ++byte) {
-                auto changed = text;
-                changed[index] = static_cast<char>(byte);
-                EXPECT_EQ(is_plain(changed), byte >= 0x20 && byte != '"' && byte != '\\') << byte;
+                auto copy = text;
+                copy[index] = static_cast<char>(byte);
+                EXPECT_EQ(is_plain(copy), byte >= 0x20 && byte != '"' && byte != '\\') << byte;
             }
     }
 }

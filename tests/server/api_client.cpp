@@ -149,21 +149,22 @@ void api_client::on_data(std::string_view bytes) {
 }
 
 void api_client::answered(alternative response) {
-    auto const done = std::move(sent_.front());
+    auto const answered = std::move(sent_.front());
     sent_.pop_front();
     partial_response_.clear();
-    auto const& parts = done.expected.parts();
-    if (done.creation && response.outcome == result::success) {
+    auto const& parts = answered.expected.parts();
+    if (answered.creation && response.outcome == result::success) {
         auto const& id = parts.front();
         world_.expect(parts[2] == id, "the location names something else");
-        world_.expect(done.creation->id.empty() || done.creation->id == id, "created twice");
-        done.creation->id = id;
+        world_.expect(answered.creation->id.empty() || answered.creation->id == id,
+                      "created twice");
+        answered.creation->id = id;
     }
-    if (done.creation && response.outcome != result::success)
-        clients_.repeat_creation(done.creation);
+    if (answered.creation && response.outcome != result::success)
+        clients_.repeat_creation(answered.creation);
     if (response.close) {
         closed_ = true;
-        world_.expect(done.last || clients_.fixture_.stopping(), "closed without a reason");
+        world_.expect(answered.last || clients_.fixture_.stopping(), "closed without a reason");
         return;
     }
     auto const pause = static_cast<base::mono_ns>(world_.below(2 * ms));

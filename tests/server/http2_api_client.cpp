@@ -236,32 +236,35 @@ int http2_api_client::on_frame(nghttp2_session*, nghttp2_frame const* frame, voi
 void http2_api_client::finish(std::int32_t stream, std::uint32_t code) {
     auto const place = open_.find(stream);
     if (place == open_.end()) return;
-    auto const done = std::move(place->second);
+    auto const answered = std::move(place->second);
     open_.erase(place);
-    if (done.cancelled) return;
+    if (answered.cancelled) return;
     if (code == NGHTTP2_REFUSED_STREAM) {
         world_.expect(clients_.fixture_.stopping(), "a stream was refused without a reason");
         return;
     }
     world_.expect(code == NGHTTP2_NO_ERROR, "a stream ended with " + std::to_string(code));
-    check(done);
+    check(answered);
 }
 
-void http2_api_client::check(request const& done) {
-    auto const status = std::to_string(done.response_status);
-    world_.expect(done.length.empty() || done.length == std::to_string(done.content.size()),
-                  "content of another length than announced, of a " + status);
-    if (done.writes && done.response_status == 503) {
-        if (done.creation) clients_.repeat_creation(done.creation);
+void http2_api_client::check(request const& answered) {
+    auto const status = std::to_string(answered.response_status);
+    world_.expect(
+        answered.length.empty() || answered.length == std::to_string(answered.content.size()),
+        "content of another length than announced, of a " + status);
+    if (answered.writes && answered.response_status == 503) {
+        if (answered.creation) clients_.repeat_creation(answered.creation);
         return;
     }
-    world_.expect(done.response_status == done.status,
-                  status + " instead of " + std::to_string(done.status) + ": " + done.content);
-    world_.expect(done.content.find(done.expected_content) != done.content.npos,
-                  "another content of a " + status + ": " + done.content.substr(0, 500));
-    if (!done.creation) return;
-    auto const begin = done.content.find("\"id\":") + 5;
-    done.creation->id = done.content.substr(begin, done.content.find(',', begin) - begin);
+    world_.expect(
+        answered.response_status == answered.status,
+        status + " instead of " + std::to_string(answered.status) + ": " + answered.content);
+    world_.expect(answered.content.find(answered.expected_content) != answered.content.npos,
+                  "another content of a " + status + ": " + answered.content.substr(0, 500));
+    if (!answered.creation) return;
+    auto const begin = answered.content.find("\"id\":") + 5;
+    answered.creation->id =
+        answered.content.substr(begin, answered.content.find(',', begin) - begin);
 }
 
 void http2_api_client::pump() {

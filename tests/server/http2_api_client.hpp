@@ -56,7 +56,7 @@ class http2_api_client final : public sim_client {
                         std::string const& idempotency_key = {});
     void cancel(std::int32_t stream);
     void finish(std::int32_t stream, std::uint32_t code);
-    void check(request const& done);
+    void check(request const& answered);
     void pump();
 
     void on_data(std::string_view bytes) override;

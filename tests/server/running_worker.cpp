@@ -54,9 +54,9 @@ void running_worker::fill_store(std::size_t posts, std::size_t post_bytes) {
     for (std::size_t i = 0; i < posts; ++i)
         commands.emplace_back().action =
             store::create_post{1, "Post", std::string(post_bytes, 'x')};
-    auto const done = store::apply(*store_, std::move(commands));
-    ASSERT_TRUE(done);
-    for (auto const& each : *done) ASSERT_EQ(each.problem, base::problem::none);
+    auto const outcomes = store::apply(*store_, std::move(commands));
+    ASSERT_TRUE(outcomes);
+    for (auto const& each : *outcomes) ASSERT_EQ(each.problem, base::problem::none);
 }
 
 std::string running_worker::get(std::string_view path) const {

@@ -58,9 +58,9 @@ std::string run_service() {
     settings.access_log = "off";
     settings.confined = false;  // this process goes on
     settings.workers = 2;
-    auto const done =
+    auto const outcome =
         serve_until_stopped(settings, [] { return base::result<config>(base::error{"no"}); });
-    return done ? "it ran" : done.error().message;
+    return outcome ? "it ran" : outcome.error().message;
 }
 
 TEST(service, ends_with_the_sentence_when_there_is_no_io_uring) {

@@ -80,14 +80,14 @@ struct whole_service {
         EXPECT_TRUE(store::apply(*store, std::move(commands)));
         store.reset();
         main = std::thread([this] {
-            auto const done = serve_until_stopped(settings, [this] {
+            auto const outcome = serve_until_stopped(settings, [this] {
                 auto next = settings;
                 static std::atomic<unsigned> times{0};
                 next.http_idle_seconds = 30 + times++ % 2;
                 return base::result<config>(next);
             });
-            served = bool(done);
-            EXPECT_TRUE(done) << done.error().message;
+            served = bool(outcome);
+            EXPECT_TRUE(outcome) << outcome.error().message;
         });
         for (int i = 0; i < 1000 && !is_served(); ++i)
             std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -69,8 +69,8 @@ void worker_fixture::fill_store() {
     for (int id = 1; id <= posts; ++id)
         commands.emplace_back().action =
             store::create_post{1, "Post number " + std::to_string(id), post_body(id)};
-    auto const done = store::apply(*store_, std::move(commands)).value();
-    for (auto const& each : done)
+    auto const outcomes = store::apply(*store_, std::move(commands)).value();
+    for (auto const& each : outcomes)
         world_.expect(each.problem == base::problem::none, "a record was not stored");
 }
 

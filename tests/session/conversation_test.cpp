@@ -232,12 +232,12 @@ TEST_F(conversation_test, a_write_is_committed_once_and_answered) {
 TEST_F(conversation_test, bodies_that_are_too_long) {
     auto const path = "POST /api/v1/events/a_source";
     std::string const body(base::limits::event_bytes_max + 1, ' ');
-    auto const refused = ends({"413 body_too_large close"});
-    expect(request_text(path, key, body), refused);
-    expect(in_chunks(path, key, body), refused);
-    expect(request_text(path, key_and("Expect: 100-continue"), body), refused);
-    expect(request_text("POST /api/v1/users", key, std::string(1100 * 1024, ' ')), refused);
-    expect(request_text("POST /api/v1/users", key_and("Content-Length: 9999999")), refused);
+    auto const refusal = ends({"413 body_too_large close"});
+    expect(request_text(path, key, body), refusal);
+    expect(in_chunks(path, key, body), refusal);
+    expect(request_text(path, key_and("Expect: 100-continue"), body), refusal);
+    expect(request_text("POST /api/v1/users", key, std::string(1100 * 1024, ' ')), refusal);
+    expect(request_text("POST /api/v1/users", key_and("Content-Length: 9999999")), refusal);
 }
 
 TEST_F(conversation_test, bodies_that_are_answered_without_being_read) {

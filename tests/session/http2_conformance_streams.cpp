@@ -98,7 +98,7 @@ table half_closed_stream_cases(client const& one) {
 
 table closed_stream_cases(client const& one) {
     auto const answered = one.get(1), abandoned = one.post(1) + reset(1);
-    auto const refused = one.post(1) + window_update(1, 0);
+    auto const refusal = one.post(1) + window_update(1, 0);
     auto const further = block(one.get_fields());
     std::vector<std::string> const after_answer{"1: 200; GOAWAY STREAM_CLOSED",
                                                 "1: 200; 1: RST_STREAM STREAM_CLOSED"};
@@ -139,23 +139,23 @@ table closed_stream_cases(client const& one) {
          {""}},
         {"5.1",
          "DATA on a stream that the server reset is ignored",
-         refused + data(1, "x", flag::end_stream),
+         refusal + data(1, "x", flag::end_stream),
          {"1: RST_STREAM PROTOCOL_ERROR"}},
         {"5.1",
          "trailers on a stream that the server reset are ignored",
-         refused + headers(1, literal("x", "y")),
+         refusal + headers(1, literal("x", "y")),
          {"1: RST_STREAM PROTOCOL_ERROR"}},
         {"5.1",
          "WINDOW_UPDATE on a stream that the server reset is ignored",
-         refused + window_update(1, 100),
+         refusal + window_update(1, 100),
          {"1: RST_STREAM PROTOCOL_ERROR"}},
         {"5.1",
          "RST_STREAM on a stream that the server reset is ignored",
-         refused + reset(1),
+         refusal + reset(1),
          {"1: RST_STREAM PROTOCOL_ERROR"}},
         {"5.1",
          "PRIORITY on a stream that the server reset is ignored",
-         refused + priority(1, 0),
+         refusal + priority(1, 0),
          {"1: RST_STREAM PROTOCOL_ERROR"}},
     };
 }

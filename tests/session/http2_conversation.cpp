@@ -31,9 +31,9 @@ std::weak_ptr<options const> http2_conversation::reload() {
     return previous;
 }
 
-void http2_conversation::reload(http2_options const& changed) {
+void http2_conversation::reload(http2_options const& changes) {
     auto fresh = *context_.configuration;
-    fresh.http2 = changed;
+    fresh.http2 = changes;
     context_.configuration = std::make_shared<options const>(fresh);
 }
 
@@ -91,8 +91,8 @@ bool http2_conversation::advance(wake_reason reason) {
 }
 
 void http2_conversation::write() {
-    auto const done = session_.write(output_, server);
-    statuses_.push_back(done.stream.entry.status);
+    auto const finished_stream = session_.write(output_, server);
+    statuses_.push_back(finished_stream.stream.entry.status);
     session_.finish_response();
 }
 

@@ -26,7 +26,7 @@ class http2_conversation {
 
     // The configuration is replaced; what is returned says whether the one of before still lives.
     std::weak_ptr<options const> reload();
-    void reload(http2_options const& changed);
+    void reload(http2_options const& changes);
 
     std::string take_output() { return std::exchange(output_, {}); }
     bool closed() const { return closed_; }

@@ -214,8 +214,8 @@ std::string difference(http2_reader const& reader, nghttp2_server const& referen
             return "only the reference resets " + std::to_string(id) + " with " +
                    std::to_string(*request.reset);
         // Responses with content may wait for a window and keep their places.
-        bool const refused = reset == static_cast<std::uint32_t>(code::refused_stream);
-        if (request.complete && !request.reset && status < 200 && !refused)
+        bool const is_refusal = reset == static_cast<std::uint32_t>(code::refused_stream);
+        if (request.complete && !request.reset && status < 200 && !is_refusal)
             return "only the reference takes the request of " + std::to_string(id);
     }
     return {};

@@ -135,13 +135,13 @@ TEST(processes, share_a_store) {
     writer store_writer(*store);
     snapshot view(*store);
     child other("apply", directory.path(), 400);
-    std::atomic<bool> done{false};
+    std::atomic<bool> is_done{false};
     std::atomic<int> wrong{0};
     std::vector<std::thread> readers;
     for (int t = 0; t < 3; ++t)
         readers.emplace_back([&] {
             snapshot mine(*store);
-            while (!done) {
+            while (!is_done) {
                 mine.renew();
                 std::uint64_t ids = 0;
                 auto const answer = mine.users({.limit = 1000}, [&](auto const&) { ++ids; });
@@ -157,7 +157,7 @@ TEST(processes, share_a_store) {
         view.reset();
     }
     EXPECT_EQ(other.wait(), 0);
-    done = true;
+    is_done = true;
     for (auto& reader : readers) reader.join();
     EXPECT_EQ(wrong, 0);
     view.renew();

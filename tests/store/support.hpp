@@ -108,17 +108,17 @@ class ticket_waiter : public coro::executor {
     void post(coro::resumption&) noexcept override {
         std::lock_guard const lock(mutex_);
         ++posted_;
-        changed_.notify_all();
+        condition_.notify_all();
     }
     void wait_for(std::size_t count) {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return posted_ >= count; });
+        condition_.wait(lock, [&] { return posted_ >= count; });
         posted_ -= count;
     }
 
   private:
     std::mutex mutex_;
-    std::condition_variable changed_;
+    std::condition_variable condition_;
     std::size_t posted_ = 0;
 };
 

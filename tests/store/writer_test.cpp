@@ -19,13 +19,13 @@ class thread_executor : public coro::executor {
     void post(coro::resumption& node) noexcept override {
         std::lock_guard const lock(mutex_);
         ready_.push_back(&node);
-        changed_.notify_one();
+        condition_.notify_one();
     }
     void stop() {
         {
             std::lock_guard const lock(mutex_);
             stopping_ = true;
-            changed_.notify_one();
+            condition_.notify_one();
         }
         if (thread_.joinable()) thread_.join();
     }
@@ -35,7 +35,7 @@ class thread_executor : public coro::executor {
     void run() {
         std::unique_lock lock(mutex_);
         for (;;) {
-            changed_.wait(lock, [&] { return stopping_ || !ready_.empty(); });
+            condition_.wait(lock, [&] { return stopping_ || !ready_.empty(); });
             if (ready_.empty()) return;
             auto const handle = ready_.front()->handle;
             ready_.pop_front();
@@ -46,7 +46,7 @@ class thread_executor : public coro::executor {
     }
 
     std::mutex mutex_;
-    std::condition_variable changed_;
+    std::condition_variable condition_;
     std::deque<coro::resumption*> ready_;
     bool stopping_ = false;
     std::thread thread_{[this] { run(); }};
@@ -63,7 +63,7 @@ struct detached {
 };
 
 struct tally_of_answers {
-    std::atomic<int> done{0}, refused{0}, on_wrong_thread{0};
+    std::atomic<int> count{0}, refusals{0}, on_wrong_thread{0};
 };
 
 detached write_some(writer& target, thread_executor& executor, std::string prefix, int count,
@@ -72,9 +72,9 @@ detached write_some(writer& target, thread_executor& executor, std::string prefi
         commit submitted_commit(target, executor,
                                 new_user("u", prefix + std::to_string(i) + "@example.org"));
         outcome const& answer = co_await submitted_commit;
-        if (answer.problem != problem::none) ++tally.refused;
+        if (answer.problem != problem::none) ++tally.refusals;
         if (std::this_thread::get_id() != executor.id()) ++tally.on_wrong_thread;
-        ++tally.done;
+        ++tally.count;
     }
 }
 
@@ -113,12 +113,12 @@ TEST_F(writers, resume_coroutines_on_their_own_threads) {
             write_some(target, first, "a" + std::to_string(i) + "-", 25, tally);
             write_some(target, second, "b" + std::to_string(i) + "-", 25, tally);
         }
-        while (tally.done != 1000) std::this_thread::yield();
+        while (tally.count != 1000) std::this_thread::yield();
         auto const count = target.count();
         EXPECT_EQ(count.commands, 1000u);
         EXPECT_LT(count.commits, 1000u);
     }
-    EXPECT_EQ(tally.refused, 0);
+    EXPECT_EQ(tally.refusals, 0);
     EXPECT_EQ(tally.on_wrong_thread, 0);
     EXPECT_EQ(users(), 1000u);
 }
@@ -250,18 +250,18 @@ TEST_F(writers, refuse_when_the_queue_is_full) {
     ticket_waiter executor;
     std::deque<ticket> tickets(2000);
     std::string const body(60'000, 'b');
-    std::size_t accepted = 0, refused = 0;
+    std::size_t accepted = 0, refusals = 0;
     for (auto& pending : tickets) {
         pending.command = new_post(1, "t", model::post_status::draft, body);
         pending.executor = &executor;
-        ++(target.submit(pending) ? accepted : refused);
+        ++(target.submit(pending) ? accepted : refusals);
     }
     // 2,000 of these exceed 64 MiB; how many were carried out in between is not known.
     EXPECT_GE(accepted, 64 * base::limits::mib / (body.size() + 4096));
     executor.wait_for(accepted);
     for (auto const& pending : tickets)
         EXPECT_TRUE(pending.outcome.problem == problem::validation_failed ||
-                    &pending >= &tickets[accepted] || refused != 0);
+                    &pending >= &tickets[accepted] || refusals != 0);
     // There is capacity again.
     EXPECT_EQ(ask(target, {.action = delete_user{1}}).problem, problem::not_found);
 }
@@ -289,8 +289,8 @@ TEST_F(writers, await_without_suspending_when_stopped) {
     target.stop();
     tally_of_answers tally;
     write_some(target, executor, "x", 3, tally);
-    EXPECT_EQ(tally.done, 3);
-    EXPECT_EQ(tally.refused, 3);
+    EXPECT_EQ(tally.count, 3);
+    EXPECT_EQ(tally.refusals, 3);
 }
 
 }  // namespace

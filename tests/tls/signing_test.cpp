@@ -26,17 +26,17 @@ struct test_waiter : signature_waiter {
         auto& own = static_cast<test_waiter&>(self);
         std::unique_lock lock(own.mutex);
         ++own.wakes;
-        own.changed.notify_all();
-        own.changed.wait(lock, [&] { return own.open; });
+        own.condition.notify_all();
+        own.condition.wait(lock, [&] { return own.open; });
     }
     void await() {
         std::unique_lock lock(mutex);
-        changed.wait(lock, [this] { return wakes > 0; });
+        condition.wait(lock, [this] { return wakes > 0; });
     }
     void unblock() {
         std::lock_guard const lock(mutex);
         open = true;
-        changed.notify_all();
+        condition.notify_all();
     }
     int count() {
         std::lock_guard const lock(mutex);
@@ -44,7 +44,7 @@ struct test_waiter : signature_waiter {
     }
 
     std::mutex mutex;
-    std::condition_variable changed;
+    std::condition_variable condition;
     int wakes = 0;
     bool open;
 };
@@ -217,7 +217,7 @@ TEST(signing_queue, stopping_wakes_all_waiters) {
 
 TEST(signing_queue, serves_several_workers) {
     signing_thread signer;
-    std::atomic<int> done = 0;
+    std::atomic<int> count = 0;
     std::vector<std::thread> workers;
     for (int w = 0; w < 3; ++w) {
         workers.emplace_back([&] {
@@ -228,12 +228,12 @@ TEST(signing_queue, serves_several_workers) {
                 if (one.start() != progress::waiting) return;
                 waiter.await();
                 if (one.resume() != progress::done) return;
-                done.fetch_add(1);
+                count.fetch_add(1);
             }
         });
     }
     for (auto& each : workers) each.join();
-    EXPECT_EQ(done.load(), 60);
+    EXPECT_EQ(count.load(), 60);
 }
 
 }  // namespace

@@ -25,13 +25,13 @@ struct server;
 
 // An operation that one coroutine waits for, and its result.
 struct awaitable_operation : operation {
-    coro::event done;
+    coro::event finish;
     std::int32_t result = 0;
     awaitable_operation() {
         complete = [](operation& self, completion const& result) {
             auto& own = static_cast<awaitable_operation&>(self);
             own.result = result.result;
-            own.done.set();
+            own.finish.set();
         };
     }
 };
@@ -45,7 +45,7 @@ struct receiver : operation {
     bool finished = false, starved = false;
     receiver(server& home, int socket);
     void arm();
-    void take(completion const& done);
+    void take(completion const& cqe);
 };
 
 struct idle_timer : timers::entry {
@@ -74,8 +74,8 @@ struct server {
 };
 
 receiver::receiver(server& home, int socket) : owner(home), fd(socket) {
-    complete = [](operation& self, completion const& done) {
-        static_cast<receiver&>(self).take(done);
+    complete = [](operation& self, completion const& cqe) {
+        static_cast<receiver&>(self).take(cqe);
     };
 }
 
@@ -83,12 +83,12 @@ void receiver::arm() {
     receive_multishot(*owner.queue, *this, fd);
 }
 
-void receiver::take(completion const& done) {
-    auto const result = done.result;
-    if (done.has_buffer()) {
-        auto const bytes = owner.receive_buffers->view(done);
+void receiver::take(completion const& cqe) {
+    auto const result = cqe.result;
+    if (cqe.has_buffer()) {
+        auto const bytes = owner.receive_buffers->view(cqe);
         data.append(bytes.data(), bytes.size());
-        owner.receive_buffers->release(done);
+        owner.receive_buffers->release(cqe);
     }
     starved = result == -ENOBUFS && !finished;
     if (starved) return owner.starved.push_back(this);
@@ -104,7 +104,7 @@ coro::task<bool> send_all(server* owner, int fd, std::string const* bytes) {
     for (std::size_t position = 0; position < bytes->size();) {
         awaitable_operation sending;
         send(*owner->queue, sending, fd, std::string_view(*bytes).substr(position));
-        co_await sending.done;
+        co_await sending.finish;
         if (sending.result == -EINTR || sending.result == -EAGAIN) continue;
         if (sending.result <= 0) co_return false;
         position += static_cast<std::size_t>(sending.result);
@@ -135,15 +135,15 @@ coro::task<> echo(server* owner, int fd) {
     while (input.active) co_await input.data_ready;
     awaitable_operation closing;
     close(*owner->queue, closing, fd);
-    co_await closing.done;
+    co_await closing.finish;
 }
 
 void server::begin(int socket) {
     listener = socket;
     accept.home = this;
-    accept.complete = [](operation& self, completion const& done) {
+    accept.complete = [](operation& self, completion const& cqe) {
         auto& home = *static_cast<acceptor&>(self).home;
-        if (done.result >= 0) home.connections.spawn(echo, &home, static_cast<int>(done.result));
+        if (cqe.result >= 0) home.connections.spawn(echo, &home, static_cast<int>(cqe.result));
         if (!self.active && !home.stopping) home.arm_accept();
     };
     arm_accept();
@@ -164,7 +164,7 @@ void server::turn() {
         mail->resume();
         mail = next;
     }
-    for (auto const& done : ready) done.deliver();
+    for (auto const& cqe : ready) cqe.deliver();
     receive_buffers->publish();
     if (receive_buffers->available() >= receive_buffers->count() / 2)
         for (auto* const each : std::exchange(starved, {})) each->arm();

@@ -168,8 +168,8 @@ struct operation {
     std::uint64_t serial = 0;
     io_uring_sqe sqe{};
     connection_ptr socket;
-    std::size_t done = 0;   // bytes of a send
-    std::string submitted;  // the bytes at submission
+    std::size_t sent_bytes = 0;  // bytes of a send
+    std::string submitted;       // the bytes at submission
     bool cancelled = false;
     bool decided = false;  // its last completion is scheduled
     bool scheduled = false;

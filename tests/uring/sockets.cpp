@@ -189,32 +189,32 @@ void kernel::run_send(std::shared_ptr<operation> const& op) {
     std::string_view const bytes(reinterpret_cast<char const*>(op->sqe.addr), op->sqe.len);
     world_.expect(bytes == op->submitted,
                   "the bytes of a send changed while the kernel owned them");
-    auto const done = static_cast<std::int32_t>(op->done);
-    if (op->cancelled) return complete(op, done != 0 && world_.chance(500) ? done : -ECANCELED);
+    auto const result = static_cast<std::int32_t>(op->sent_bytes);
+    if (op->cancelled) return complete(op, result != 0 && world_.chance(500) ? result : -ECANCELED);
     if (!target.broken && world_.strikes(fault::reset)) {
         allow_break(target);
         break_connection(target);
     }
     if (target.broken) return complete(op, world_.chance(500) ? -ECONNRESET : -EPIPE);
     world_.expect(!target.output_ended, "a send after the end");
-    if (done == 0 && inject_failure(op)) return;
-    if (done == 0 && world_.strikes(fault::no_memory)) {
+    if (result == 0 && inject_failure(op)) return;
+    if (result == 0 && world_.strikes(fault::no_memory)) {
         allow_break(target);
         return complete(op, world_.chance(500) ? -ENOMEM : -ENOBUFS);
     }
-    auto const remaining = bytes.size() - op->done;
+    auto const remaining = bytes.size() - op->sent_bytes;
     auto size =
         std::min(target.capacity - std::min(target.capacity, target.outbound.size()), remaining);
     bool const cut = size > 1 && world_.strikes(fault::short_send);
     if (cut) size = 1 + world_.below(size - 1);
-    target.outbound.append(bytes.substr(op->done, size));
-    op->done += size;
+    target.outbound.append(bytes.substr(op->sent_bytes, size));
+    op->sent_bytes += size;
     if (size != 0) target.peer->readable();
-    if (!cut && op->done != bytes.size()) return;  // continues after the client has read
+    if (!cut && op->sent_bytes != bytes.size()) return;  // continues after the client has read
     // The client may react before the server gets this completion.
     op->decided = true;
     world_.after(delay_for(&target),
-                 [this, op] { complete(op, static_cast<std::int32_t>(op->done)); });
+                 [this, op] { complete(op, static_cast<std::int32_t>(op->sent_bytes)); });
 }
 
 // Reads from a real eventfd.

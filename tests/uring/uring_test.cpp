@@ -21,13 +21,13 @@ struct recording_operation : operation {
     std::string received;
     buffers* source = nullptr;
     recording_operation() {
-        complete = [](operation& self, completion const& done) {
+        complete = [](operation& self, completion const& cqe) {
             auto& own = static_cast<recording_operation&>(self);
-            own.results.push_back(done.result);
-            if (own.source != nullptr && done.has_buffer()) {
-                auto const bytes = own.source->view(done);
+            own.results.push_back(cqe.result);
+            if (own.source != nullptr && cqe.has_buffer()) {
+                auto const bytes = own.source->view(cqe);
                 own.received.append(bytes.data(), bytes.size());
-                own.source->release(done);
+                own.source->release(cqe);
             }
         };
     }
@@ -37,7 +37,7 @@ void turn(ring& owner, bool block = true) {
     owner.enter(block, base::read_clocks().mono + 1'000'000'000);
     std::vector<completion> ready;
     owner.collect(ready);
-    for (auto const& done : ready) done.deliver();
+    for (auto const& cqe : ready) cqe.deliver();
 }
 
 struct socket_pair {
@@ -65,18 +65,20 @@ TEST(ring, accepts_more_operations_than_its_queue_holds) {
 // Otherwise a ring would bypass the filter of system calls.
 TEST(ring, allows_only_the_operations_of_the_service) {
     auto owner = ring::make().value();
-    auto const refused = [&](auto prepare) {
+    auto const is_refused = [&](auto prepare) {
         recording_operation op;
         prepare(owner->submission(op));
         for (int i = 0; i < 10 && op.results.empty(); ++i) turn(*owner);
         return op.results == std::vector<std::int32_t>{-EACCES};
     };
-    EXPECT_TRUE(refused([](auto* sqe) { io_uring_prep_openat(sqe, AT_FDCWD, "/", O_RDONLY, 0); }));
-    EXPECT_TRUE(refused([](auto* sqe) { io_uring_prep_socket(sqe, AF_INET, SOCK_STREAM, 0, 0); }));
-    EXPECT_TRUE(refused([](auto* sqe) { io_uring_prep_connect(sqe, 0, nullptr, 0); }));
-    EXPECT_TRUE(refused([](auto* sqe) { io_uring_prep_write(sqe, STDERR_FILENO, "", 0, 0); }));
-    EXPECT_TRUE(refused([](auto* sqe) { io_uring_prep_unlink(sqe, "/nothing", 0); }));
-    EXPECT_TRUE(refused([](auto* sqe) {
+    EXPECT_TRUE(
+        is_refused([](auto* sqe) { io_uring_prep_openat(sqe, AT_FDCWD, "/", O_RDONLY, 0); }));
+    EXPECT_TRUE(
+        is_refused([](auto* sqe) { io_uring_prep_socket(sqe, AF_INET, SOCK_STREAM, 0, 0); }));
+    EXPECT_TRUE(is_refused([](auto* sqe) { io_uring_prep_connect(sqe, 0, nullptr, 0); }));
+    EXPECT_TRUE(is_refused([](auto* sqe) { io_uring_prep_write(sqe, STDERR_FILENO, "", 0, 0); }));
+    EXPECT_TRUE(is_refused([](auto* sqe) { io_uring_prep_unlink(sqe, "/nothing", 0); }));
+    EXPECT_TRUE(is_refused([](auto* sqe) {
         io_uring_prep_nop(sqe);
         sqe->flags |= IOSQE_ASYNC;
     }));
@@ -191,7 +193,7 @@ void stress(bool senders_have_rings) {
             EXPECT_GT(number, last[static_cast<std::size_t>(number / per_sender)]);
             last[static_cast<std::size_t>(number / per_sender)] = number;
         }
-        for (auto const& done : ready) done.deliver();
+        for (auto const& cqe : ready) cqe.deliver();
     }
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(received, per_sender * senders);

@@ -81,13 +81,13 @@ bool accepts_json(http::request const& request) {
             if (range.empty()) continue;
             any = true;
             auto const rank = specificity(take_until(range, ';'));
-            bool refused = false;
+            bool is_refused = false;
             while (!range.empty())
                 if (auto const [name, value] = take_parameter(range);
                     equal_ignoring_case(name, "q"))
-                    refused = is_zero(unquoted(value));
+                    is_refused = is_zero(unquoted(value));
             if (rank == 0 || rank < best) continue;
-            accepted = rank == best ? accepted || !refused : !refused;
+            accepted = rank == best ? accepted || !is_refused : !is_refused;
             best = rank;
         }
     }

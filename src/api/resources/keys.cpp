@@ -93,9 +93,9 @@ std::optional<api_error> list_keys(request_context const& context, store::snapsh
     if (auto error = list.open()) return error;
     list.begin(response);
     store::list_result listed;
-    auto const each = [&](model::key const& key, base::wall_ms used) {
+    auto const each = [&](model::key const& key, base::wall_ms last_use) {
         append_key(list.element(response.body), key, context.now.wall, {},
-                   std::max(used, context.last_use(key.id)));
+                   std::max(last_use, context.last_use(key.id)));
     };
     if (visible) listed = snapshot.keys(filter, list.range(), each);
     list.end(listed, response);

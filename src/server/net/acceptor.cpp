@@ -22,8 +22,8 @@ acceptor::acceptor(worker_context& context, admission& admission, connection_bal
                    listener const& socket)
     : context_(context), admission_(admission), balancer_(balancer), listener_(socket) {
     accept_.self = pause_.self = this;
-    accept_.complete = [](uring::operation& self, uring::completion const& done) {
-        static_cast<accept_operation&>(self).self->on_accept(done);
+    accept_.complete = [](uring::operation& self, uring::completion const& cqe) {
+        static_cast<accept_operation&>(self).self->on_accept(cqe);
     };
     pause_.fire = [](uring::timers::entry& self, base::mono_ns) {
         static_cast<pause_entry&>(self).self->arm();
@@ -49,17 +49,17 @@ accepted acceptor::socket_of(int fd) const {
     return {.fd = fd, .tls = listener_.tls, .proxy = listener_.proxy};
 }
 
-void acceptor::on_accept(uring::completion const& done) {
-    if (done.result >= 0) {
+void acceptor::on_accept(uring::completion const& cqe) {
+    if (cqe.result >= 0) {
         // On a socket that all accept on, the workers take turns anyway.
         if (listener_.shared)
-            admission_.accept(socket_of(done.result));
+            admission_.accept(socket_of(cqe.result));
         else
-            balancer_.admit(socket_of(done.result));
+            balancer_.admit(socket_of(cqe.result));
     }
     if (active()) return;
     if (!context_.accepting) return stop_listening();
-    if (is_shortage(done.result))
+    if (is_shortage(cqe.result))
         context_.timers().arm(pause_, context_.now.mono + pause_ns);
     else
         arm();

@@ -33,7 +33,7 @@ class acceptor {
         acceptor* self = nullptr;
     };
 
-    void on_accept(uring::completion const& done);
+    void on_accept(uring::completion const& cqe);
     accepted socket_of(int fd) const;
     void stop_listening();
 

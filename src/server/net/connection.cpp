@@ -90,9 +90,9 @@ coro::task<> connection::run() {
                 admits_body() ? session_.grant() : session_.deny();
                 break;
             case step_kind::commit: {
-                store::commit done(context_.shared.writer, context_.mailbox(),
-                                   session_.take_command());
-                store::outcome const& outcome = co_await done;
+                store::commit commit(context_.shared.writer, context_.mailbox(),
+                                     session_.take_command());
+                store::outcome const& outcome = co_await commit;
                 session_.complete(outcome);
                 break;
             }
@@ -153,11 +153,11 @@ step connection::advance(wake_reason reason) {
 }
 
 step connection::write_response(session::server_state const& state) {
-    auto const done = session_.write(transport_.output(), state);
+    auto const finished_stream = session_.write(transport_.output(), state);
     transport_.account_output();
-    if (done.secret) transport_.mark_secret();
-    context_.recorder.record(done.stream, transport_.peer(), context_.now.mono);
-    transport_.allow_read_ahead(done.admitted);
+    if (finished_stream.secret) transport_.mark_secret();
+    context_.recorder.record(finished_stream.stream, transport_.peer(), context_.now.mono);
+    transport_.allow_read_ahead(finished_stream.admitted);
     auto const next = session_.finish_response();
     transport_.reserve_body(0);
     return next;

@@ -78,8 +78,8 @@ coro::task<> http2_connection::run() {
 coro::task<> http2_connection::commit(http2_connection* connection, stream_id stream,
                                       store::command command) {
     auto& context = connection->context_;
-    store::commit done(context.shared.writer, context.mailbox(), std::move(command));
-    store::outcome const& outcome = co_await done;
+    store::commit commit(context.shared.writer, context.mailbox(), std::move(command));
+    store::outcome const& outcome = co_await commit;
     connection->session_.complete(stream, outcome);
     connection->write_response();
     connection->write_pending();
@@ -107,10 +107,10 @@ step http2_connection::advance(wake_reason reason) {
 }
 
 step http2_connection::write_response() {
-    auto const done = session_.write(transport_.output(), state());
+    auto const finished_stream = session_.write(transport_.output(), state());
     transport_.account_output();
-    if (done.secret) transport_.mark_secret();
-    context_.recorder.record(done.stream, transport_.peer(), context_.now.mono);
+    if (finished_stream.secret) transport_.mark_secret();
+    context_.recorder.record(finished_stream.stream, transport_.peer(), context_.now.mono);
     forget_sender(session_.current());
     auto const next = session_.finish_response();
     account_held();

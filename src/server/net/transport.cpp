@@ -45,14 +45,14 @@ transport::transport(worker_context& context, accepted const& socket)
       peer_(peer_of(socket.fd, socket.tls)),
       counted_address_(socket.counted_address) {
     receive_.io = send_.io = close_.io = timer_.io = this;
-    receive_.complete = [](uring::operation& self, uring::completion const& done) {
-        static_cast<socket_operation&>(self).io->on_receive(done);
+    receive_.complete = [](uring::operation& self, uring::completion const& cqe) {
+        static_cast<socket_operation&>(self).io->on_receive(cqe);
     };
     receive_.prefetch_hint = [](uring::operation& self, uring::completion const& next) {
         static_cast<socket_operation&>(self).io->prefetch_hint(next);
     };
-    send_.complete = [](uring::operation& self, uring::completion const& done) {
-        static_cast<socket_operation&>(self).io->on_send(done.result);
+    send_.complete = [](uring::operation& self, uring::completion const& cqe) {
+        static_cast<socket_operation&>(self).io->on_send(cqe.result);
     };
     close_.complete = [](uring::operation& self, uring::completion const&) {
         static_cast<socket_operation&>(self).io->check_closed();
@@ -92,14 +92,14 @@ void transport::prefetch_hint(uring::completion const& next) const {
     context_.ahead.hint(context_.buffers().peek(next));
 }
 
-void transport::on_receive(uring::completion const& done) {
-    auto const result = done.result;
-    if (done.has_buffer()) {
-        auto const bytes = context_.buffers().view(done);
+void transport::on_receive(uring::completion const& cqe) {
+    auto const result = cqe.result;
+    if (cqe.has_buffer()) {
+        auto const bytes = context_.buffers().view(cqe);
         if (result > 0) receive_bytes({bytes.data(), bytes.size()});
         // Refused or dropped input may hold a credential anywhere; under TLS it is encrypted.
         if (!peer_.tls) base::wipe(bytes.data(), bytes.size());
-        context_.buffers().release(done);
+        context_.buffers().release(cqe);
     }
     if (result == 0) {
         // A client that ends without close_notify while nothing is in flight is sent none: it would
@@ -165,9 +165,9 @@ void transport::drop_consumed() {
         if (kept_input_.capacity() < 64) return;
         base::wipe(kept_input_.data(), kept_input_.size());
         context_.spare_buffers.put(std::exchange(kept_input_, {}));
-    } else if (auto const used = kept_input_.size() - unread_.size(); used != 0) {
+    } else if (auto const used_bytes = kept_input_.size() - unread_.size(); used_bytes != 0) {
         std::memmove(kept_input_.data(), unread_.data(), unread_.size());
-        base::wipe(kept_input_.data() + unread_.size(), used);
+        base::wipe(kept_input_.data() + unread_.size(), used_bytes);
         kept_input_.resize(unread_.size());
         unread_ = kept_input_;
     }

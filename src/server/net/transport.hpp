@@ -161,7 +161,7 @@ class transport {
 
     void begin_receive();
     void prefetch_hint(uring::completion const& next) const;
-    void on_receive(uring::completion const& done);
+    void on_receive(uring::completion const& cqe);
     void receive_bytes(std::string_view bytes);
     void receive_sealed(std::string_view bytes);
     void deliver(std::string_view plain);

@@ -21,8 +21,8 @@ class memory_return {
 
     // `used`: bytes of all workers now; `peak`: the most since the last `true`. True: the heaps
     // were trimmed, and the peak is to be reset.
-    bool look(std::uint64_t used, std::uint64_t peak, base::mono_ns now) {
-        bool const quiet = peak >= worthwhile_bytes && used <= peak / 2;
+    bool look(std::uint64_t used_bytes, std::uint64_t peak, base::mono_ns now) {
+        bool const quiet = peak >= worthwhile_bytes && used_bytes <= peak / 2;
         if (!quiet) quiet_looks_ = 0;
         if (!quiet || ++quiet_looks_ < quiet_looks_min || now < next_) return false;
         quiet_looks_ = 0;

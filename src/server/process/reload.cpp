@@ -3,10 +3,10 @@
 namespace latchkey::server {
 
 base::result<reloaded> reload_of(config const& running, config const& update) {
-    reloaded result{.configuration = update, .changed = {}, .need_restart = {}};
+    reloaded result{.configuration = update, .changes = {}, .need_restart = {}};
     for (auto const& entry : setting_table()) {
         if (to_toml(running, entry) == to_toml(update, entry)) continue;
-        auto& list = entry.restart ? result.need_restart : result.changed;
+        auto& list = entry.restart ? result.need_restart : result.changes;
         list.append(list.empty() ? "" : ", ").append(entry.name);
         if (entry.restart)
             std::visit([&](auto member) { result.configuration.*member = running.*member; },

@@ -10,7 +10,7 @@ namespace latchkey::server {
 
 struct reloaded {
     config configuration;      // the new one, with the old value of what takes a restart
-    std::string changed;       // "auth.allow_query, http.idle_seconds"; empty: nothing
+    std::string changes;       // "auth.allow_query, http.idle_seconds"; empty: nothing
     std::string need_restart;  // the settings that keep their old value
 };
 

@@ -75,7 +75,7 @@ std::uint64_t text_bytes(std::span<Record> batch) {
 void advance(load_progress& progress, load_step const& step) {
     progress.offset = step.offset;
     progress.line = step.line;
-    progress.refused += step.refused;
+    progress.refusals += step.refusals;
     progress.complete = step.complete;
 }
 

@@ -41,7 +41,7 @@ struct load_context;
 // What accompanies a batch: the position of the source after it, and the lines that were refused
 // before they came here, with the ids of their users where those could be read.
 struct load_step {
-    std::uint64_t offset = 0, line = 0, refused = 0;
+    std::uint64_t offset = 0, line = 0, refusals = 0;
     std::vector<model::id> refused_users;
     bool complete = false;  // the last batch
 };

@@ -9,7 +9,7 @@ constexpr std::uint8_t state_version = 1;
 
 void append(std::string& output, load_progress const& progress) {
     for (auto const number : {progress.offset, progress.line, progress.created, progress.new_ids,
-                              progress.unchanged, progress.refused})
+                              progress.unchanged, progress.refusals})
         base::append(output, number);
     base::append(output, static_cast<std::uint8_t>(progress.complete));
 }
@@ -17,7 +17,7 @@ void append(std::string& output, load_progress const& progress) {
 load_progress read_progress(base::reader& input) {
     load_progress progress;
     for (auto* const number : {&progress.offset, &progress.line, &progress.created,
-                               &progress.new_ids, &progress.unchanged, &progress.refused})
+                               &progress.new_ids, &progress.unchanged, &progress.refusals})
         *number = input.integer<std::uint64_t>();
     progress.complete = input.integer<std::uint8_t>() != 0;
     return progress;

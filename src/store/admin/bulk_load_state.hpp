@@ -20,7 +20,7 @@ struct load_progress {
     std::uint64_t created = 0;
     std::uint64_t new_ids = 0;    // the part of the created ones whose id differs from the source's
     std::uint64_t unchanged = 0;  // existed already
-    std::uint64_t refused = 0;
+    std::uint64_t refusals = 0;
     bool complete = false;
 };
 

@@ -59,7 +59,7 @@ void post_writer::find_users() {
 model::id post_writer::find_user(model::id source_id) {
     auto const& users = context_.state.users;
     auto id = source_id;
-    if (users.new_ids + users.refused != 0)
+    if (users.new_ids + users.refusals != 0)
         if (auto const bytes =
                 transaction_.get(table::index, load_moved_key(context_.identity, source_id)))
             id = read_id(*bytes).value_or(0);
@@ -118,7 +118,7 @@ void post_writer::refuse(std::size_t index, std::string pointer, field_code code
                          std::string_view detail) {
     context_.refuse(index, problem::validation_failed,
                     {.location = std::move(pointer), .code = code, .detail = std::string(detail)});
-    ++context_.state.posts.refused;
+    ++context_.state.posts.refusals;
 }
 
 // The posts of a user together: their entries are neighbours, and the counts are written once.

@@ -37,7 +37,7 @@ class user_writer {
     // the batch has that address. Found by sorting: clients choose the addresses, and could choose
     // them to collide in a hash table.
     std::vector<std::uint32_t> first_same_;
-    std::vector<bool> used_;
+    std::vector<bool> is_address_used_;
     model::id last_;  // of the table
 };
 
@@ -46,7 +46,7 @@ void user_writer::run() {
     owners_.resize(count);
     created_.resize(count);
     first_same_.resize(count);
-    used_.resize(count);
+    is_address_used_.resize(count);
     find_owners();
     for (std::size_t i = 0; i < count && transaction_.failure() == 0; ++i) write(i);
     for (auto const i : batch_.by_email)
@@ -73,12 +73,12 @@ void user_writer::write(std::size_t index) {
     bool is_new = false;
     auto const id = assign_id(index, is_new);
     if (id == 0) return;
-    if (owners_[index] != 0 || used_[first_same_[index]])
+    if (owners_[index] != 0 || is_address_used_[first_same_[index]])
         return refuse(index, problem::email_taken,
                       {.location = "/email",
                        .code = field_code::invalid_format,
                        .detail = "another user has this e-mail address"});
-    used_[first_same_[index]] = true;
+    is_address_used_[first_same_[index]] = true;
     if (is_new && user.id != 0) note_moved(user.id, id);
     user.id = id;
     complete_times(user, transaction_.now());
@@ -113,7 +113,7 @@ model::id user_writer::assign_id(std::size_t index, bool& is_new) {
                         {.location = "/id",
                          .code = field_code::out_of_range,
                          .detail = "a line before this one has the same id"});
-        ++context_.state.users.refused;
+        ++context_.state.users.refusals;
         return 0;
     }
     is_new = !reserved && user.id < next;
@@ -123,7 +123,7 @@ model::id user_writer::assign_id(std::size_t index, bool& is_new) {
 void user_writer::refuse(std::size_t index, problem problem, base::fault fault) {
     note_refused_user(context_, batch_.users[index].id);
     context_.refuse(index, problem, std::move(fault));
-    ++context_.state.users.refused;
+    ++context_.state.users.refusals;
 }
 
 void user_writer::note_moved(model::id source_id, model::id id) {

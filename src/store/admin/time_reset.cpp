@@ -339,7 +339,7 @@ base::result<time_reset> reset::run() {
                             &reset::redate_keys, &reset::redate_last_uses, &reset::redate_secrets,
                             &reset::redate_outcomes, &reset::redate_usage, &reset::redate_loads,
                             &reset::count_audit_entries, &reset::set_last_write})
-        if (auto const done = (this->*step)(); !done) return done.error();
+        if (auto const outcome = (this->*step)(); !outcome) return outcome.error();
     return report_;
 }
 

@@ -52,8 +52,8 @@ base::result<void> environment_state::claim_for_server() {
 void environment_state::update_file_bound() {
     MDB_envinfo info;
     ::mdb_env_info(env, &info);
-    auto const used = (info.me_last_pgno + 1) * page_bytes;
-    file_bytes_max = used > map_bytes ? used + beyond_bound_bytes : map_bytes;
+    auto const used_bytes = (info.me_last_pgno + 1) * page_bytes;
+    file_bytes_max = used_bytes > map_bytes ? used_bytes + beyond_bound_bytes : map_bytes;
 }
 
 base::instant environment_state::clocks() const {

@@ -32,15 +32,15 @@ class tree_reader::page {
                 (is_leaf_ ? lmdb::leaf_kind : lmdb::branch_kind) ||
             lmdb::read<std::uint16_t>(bytes_ + lmdb::lower_offset) > upper || upper > size_)
             return false;
-        std::size_t used = 0;
+        std::size_t entries_bytes = 0;
         for (std::size_t i = 0; i < count_; ++i) {
             auto const offset = offset_of(i);
             if (offset < upper || offset + lmdb::entry_head > size_) return false;
             auto const entry_bytes = size_of(i);
             if (offset + entry_bytes > size_) return false;
-            used += (entry_bytes + 1) & ~std::size_t{1};
+            entries_bytes += (entry_bytes + 1) & ~std::size_t{1};
         }
-        return used == size_ - upper;
+        return entries_bytes == size_ - upper;
     }
 
     std::size_t count() const { return count_; }

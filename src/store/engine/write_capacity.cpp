@@ -95,9 +95,9 @@ bool reserve_blocks(environment_state& store, std::uint64_t end) {
 
 // False: the disk is full. Then the blocks that the file already has must suffice, including those
 // that an earlier process reserved.
-bool reserve_ahead(environment_state& store, std::uint64_t used, std::uint64_t ahead) {
+bool reserve_ahead(environment_state& store, std::uint64_t used_bytes, std::uint64_t ahead) {
     auto const end_after = [&](std::uint64_t bytes) {
-        return std::min(used + bytes, store.file_bytes_max);
+        return std::min(used_bytes + bytes, store.file_bytes_max);
     };
     // In steps, so that one call serves many transactions.
     if (store.reserved >= end_after(ahead) ||
@@ -143,7 +143,7 @@ write_capacity find_write_capacity(environment_state& store, std::uint64_t growt
     MDB_envinfo info;
     ::mdb_env_info(store.env, &info);
     auto const page_bytes = store.page_bytes;
-    auto const used = (info.me_last_pgno + 1) * page_bytes;
+    auto const used_bytes = (info.me_last_pgno + 1) * page_bytes;
     // A map smaller than 512 MiB keeps an eighth.
     auto const margin = std::min(kept_for_deletions_bytes, store.map_bytes / 8);
     auto const needed = growth + command_pages * page_bytes;
@@ -158,14 +158,14 @@ write_capacity find_write_capacity(environment_state& store, std::uint64_t growt
     };
     auto const free_to_grow = [&] { return ends_enforced ? free_bytes() : 0; };
 
-    auto left = difference(store.map_bytes, used);
+    auto left = difference(store.map_bytes, used_bytes);
     if (left < 2 * margin + needed) left += free_to_grow();
     result.grow = left >= margin + needed;
     if (left < 2 * margin)
         result.weight_max = std::clamp<std::size_t>(margin / page_bytes / 8, 1, result.weight_max);
     auto grow_end = difference(store.map_bytes, margin);
-    if (!reserve_ahead(store, used, ahead_bytes + growth)) {
-        auto const own = difference(store.reserved, used);
+    if (!reserve_ahead(store, used_bytes, ahead_bytes + growth)) {
+        auto const own = difference(store.reserved, used_bytes);
         result.grow = result.grow && own + free_to_grow() >= ahead_bytes + needed;
         result.write = own + free_bytes() >= ahead_for_deletions_bytes;
         grow_end = std::min(grow_end, difference(store.reserved, ahead_for_deletions_bytes));
@@ -173,7 +173,7 @@ write_capacity find_write_capacity(environment_state& store, std::uint64_t growt
     auto const end = std::min<std::uint64_t>(store.file_bytes_max, store.reserved);
     // The list of pages that a group frees is one value on consecutive pages; two pages for every
     // five commands hold the list of the largest ones.
-    auto const tail_pages = difference(end, used) / page_bytes;
+    auto const tail_pages = difference(end, used_bytes) / page_bytes;
     result.weight_max = std::clamp<std::size_t>(tail_pages * 5 / 2, 1, result.weight_max);
     result.write_end = difference(end, std::min(kept_for_commit_bytes, margin / 4)) / page_bytes;
     result.grow_end = std::min(result.write_end, grow_end / page_bytes);

@@ -80,18 +80,18 @@ void put_event(transaction& txn, model::event_view const& event) {
 }
 
 void redate_event(transaction& txn, model::event_view const& event, base::wall_ms received_at) {
-    auto changed = event;
-    changed.received_at = received_at;
+    auto copy = event;
+    copy.received_at = received_at;
     std::string const source(event.source), marks(event.marks);
-    encode(changed, txn.scratch);
-    txn.put(table::events, id_key(changed.id), txn.scratch);
+    encode(copy, txn.scratch);
+    txn.put(table::events, id_key(copy.id), txn.scratch);
     for_each_mark(marks, [&](std::string_view mark) {
         auto const key = event_mark_key(source, mark);
         auto const entry = txn.get(table::index, key);
         auto const marked = entry ? decode_marked_event(*entry) : std::nullopt;
-        if (!marked || marked->id != changed.id) return;
+        if (!marked || marked->id != copy.id) return;
         txn.scratch.clear();
-        base::append(txn.scratch, changed.id);
+        base::append(txn.scratch, copy.id);
         base::append(txn.scratch, received_at);
         txn.put(table::index, key, txn.scratch);
     });

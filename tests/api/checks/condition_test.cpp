@@ -226,9 +226,9 @@ TEST_F(conditions, a_write_applies_only_to_the_version_that_was_read) {
     };
     for (auto const& row : rows) {
         auto const old = tag_of(row.target);
-        auto const changed = patch(row.target, row.change, {"If-Match: " + old});
-        EXPECT_EQ(changed.status, 200);
-        auto const now = changed.field("ETag");
+        auto const update = patch(row.target, row.change, {"If-Match: " + old});
+        EXPECT_EQ(update.status, 200);
+        auto const now = update.field("ETag");
         EXPECT_NE(now, old);
         EXPECT_EQ(tag_of(row.target), now) << "the answer had the new tag";
         auto const put = [&](std::string const& field) {
@@ -259,15 +259,15 @@ TEST_F(conditions, keys_are_written_the_same_way) {
         expect_failed(service.request("POST /api/v1" + path + action, {}, {"If-Match: \"a\""}));
     expect_failed(service.request("DELETE /api/v1" + path, {}, {"If-Match: \"a\""}));
     EXPECT_EQ(tag_of(path), tag);
-    auto const changed = patch(path, R"({"name":"x"})", {"If-Match: " + tag});
-    EXPECT_EQ(changed.status, 200);
-    EXPECT_EQ(tag_of(path), changed.field("ETag"));
+    auto const update = patch(path, R"({"name":"x"})", {"If-Match: " + tag});
+    EXPECT_EQ(update.status, 200);
+    EXPECT_EQ(tag_of(path), update.field("ETag"));
     auto const deactivated = service.request("POST /api/v1" + path + "/deactivate", {},
-                                             {"If-Match: " + changed.field("ETag")});
+                                             {"If-Match: " + update.field("ETag")});
     EXPECT_EQ(deactivated.status, 200);
     EXPECT_EQ(tag_of(path), deactivated.field("ETag"));
     expect_failed(service.request("POST /api/v1" + path + "/reactivate", {},
-                                  {"If-Match: " + changed.field("ETag")}));
+                                  {"If-Match: " + update.field("ETag")}));
     EXPECT_EQ(service
                   .request("POST /api/v1" + path + "/reactivate", {},
                            {"If-Match: " + deactivated.field("ETag")})

@@ -139,20 +139,20 @@ TEST(openapi, says_where_an_idempotency_key_counts) {
 }
 
 TEST(openapi, has_no_dangling_references_and_no_unused_components) {
-    std::set<std::string> used;
+    std::set<std::string> names_in_use;
     visit(document(), [&](json::object const& object) {
         auto const* const target = object.if_contains("$ref");
         if (target == nullptr || !target->is_string()) return;
         std::string const path(target->as_string());
-        used.insert(path);
+        names_in_use.insert(path);
         json::error_code wrong;
         EXPECT_NE(json::value(document()).find_pointer(path.substr(1), wrong), nullptr) << path;
     });
     for (auto const& [kind, all] : document().at("components").as_object())
         for (auto const& [name, what] : all.as_object())
             if (kind != "securitySchemes")
-                EXPECT_TRUE(
-                    used.contains("#/components/" + std::string(kind) + "/" + std::string(name)))
+                EXPECT_TRUE(names_in_use.contains("#/components/" + std::string(kind) + "/" +
+                                                  std::string(name)))
                     << name;
 }
 

@@ -306,10 +306,10 @@ TEST_F(keys, show_their_last_use) {
     EXPECT_EQ(service.request("GET " + path(id)).at("/last_used_at"), "null");
     as(key, "GET /api/v1/users");
     EXPECT_NE(service.request("GET " + path(id)).at("/last_used_at"), "null");
-    std::vector<model::id> used;
-    for (auto const& each : service.uses().take(100)) used.push_back(each.key);
-    std::sort(used.begin(), used.end());
-    EXPECT_EQ(used, (std::vector<model::id>{1, id}));
+    std::vector<model::id> ids_in_use;
+    for (auto const& each : service.uses().take(100)) ids_in_use.push_back(each.key);
+    std::sort(ids_in_use.begin(), ids_in_use.end());
+    EXPECT_EQ(ids_in_use, (std::vector<model::id>{1, id}));
     EXPECT_TRUE(service.uses().empty());
 }
 

@@ -263,9 +263,9 @@ TEST_F(usage, needs_its_scope_and_stays_in_the_project) {
     EXPECT_EQ(as(other, path(id)).code(), "not_found");
     EXPECT_EQ(as(other, path(999'999)).body.size(), as(other, path(id)).body.size());
     EXPECT_EQ(sum(service.request(path(id))), "1:1,0,0,0:0");
-    auto const refused = as(key, path(id));
-    EXPECT_EQ(refused.code(), "insufficient_scope");
-    EXPECT_NE(refused.field("WWW-Authenticate").find("usage:read"), std::string::npos);
+    auto const refusal = as(key, path(id));
+    EXPECT_EQ(refusal.code(), "insufficient_scope");
+    EXPECT_NE(refusal.field("WWW-Authenticate").find("usage:read"), std::string::npos);
     EXPECT_EQ(
         as(service.add_key({"*:read"}, {.project = "mine", .rate_limits = {}}), path(id)).status,
         200);

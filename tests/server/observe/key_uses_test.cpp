@@ -26,7 +26,7 @@ struct key_use_reports : testing::Test {
             node->resume();
             node = next;
         }
-        for (auto const& done : ready) done.deliver();
+        for (auto const& cqe : ready) cqe.deliver();
     }
 
     running_worker service_;

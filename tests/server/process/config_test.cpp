@@ -74,12 +74,12 @@ TEST(config, is_what_the_interface_follows) {
     configuration.tls_certificate = "certificate.pem";
     configuration.store_require_if_match = true;
     configuration.http_body_bytes = 4096;
-    auto const changed = interface_settings(configuration);
-    EXPECT_EQ(changed.allow_query, configuration.auth_allow_query);
-    EXPECT_EQ(changed.allow_body, configuration.auth_allow_body);
-    EXPECT_TRUE(changed.strict_transport_security);
-    EXPECT_TRUE(changed.require_if_match);
-    EXPECT_EQ(changed.body_bytes_max, 4096u);
+    auto const changes = interface_settings(configuration);
+    EXPECT_EQ(changes.allow_query, configuration.auth_allow_query);
+    EXPECT_EQ(changes.allow_body, configuration.auth_allow_body);
+    EXPECT_TRUE(changes.strict_transport_security);
+    EXPECT_TRUE(changes.require_if_match);
+    EXPECT_EQ(changes.body_bytes_max, 4096u);
 }
 
 TEST(config, puts_the_access_log_beside_the_data_unless_it_is_told) {

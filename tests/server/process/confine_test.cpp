@@ -179,9 +179,9 @@ class confine_files_test : public testing::Test {
                 .read = {root + "/read"}, .write = {root + "/own"}, .remove = {root + "/sockets"}};
             bool given_up = bool(give_up_privileges());
             if (by_rules) {
-                auto const done = confine_files(grants);
-                if (done && !*done) leave(77);
-                given_up = given_up && done;
+                auto const outcome = confine_files(grants);
+                if (outcome && !*outcome) leave(77);
+                given_up = given_up && outcome;
             }
             hide_memory();
             if (!given_up || !filter_system_calls()) leave(76);
@@ -232,20 +232,22 @@ TEST_F(confine_files_test, its_own_stay_as_they_were) {
 TEST_F(confine_files_test, no_other_is_read_appended_to_replaced_or_removed) {
     if (!is_there()) GTEST_SKIP() << "no Landlock in this kernel";
     for (bool const by_rules : {false, true}) {
-        int const refused = by_rules ? EACCES : 0;  // by the filter alone it is all possible
+        int const expected_error = by_rules ? EACCES : 0;  // by the filter alone it is all possible
         auto const attempt = [&](auto action) { return confined_to_files(action, by_rules); };
-        EXPECT_EQ(attempt([&] { return open_file(in("other"), O_RDONLY); }), refused);
-        EXPECT_EQ(attempt([&] { return open_file("/etc/passwd", O_RDONLY); }), refused);
-        EXPECT_EQ(attempt([&] { return open_file(in("other"), appended); }), refused);
-        EXPECT_EQ(attempt([&] { return open_file(in("read"), appended); }), refused);
-        EXPECT_EQ(attempt([&] { return open_file(in("sockets"), O_RDONLY); }), refused);
-        EXPECT_EQ(attempt([&] { return open_file(in("other") + ".new", made_new); }), refused);
+        EXPECT_EQ(attempt([&] { return open_file(in("other"), O_RDONLY); }), expected_error);
+        EXPECT_EQ(attempt([&] { return open_file("/etc/passwd", O_RDONLY); }), expected_error);
+        EXPECT_EQ(attempt([&] { return open_file(in("other"), appended); }), expected_error);
+        EXPECT_EQ(attempt([&] { return open_file(in("read"), appended); }), expected_error);
+        EXPECT_EQ(attempt([&] { return open_file(in("sockets"), O_RDONLY); }), expected_error);
+        EXPECT_EQ(attempt([&] { return open_file(in("other") + ".new", made_new); }),
+                  expected_error);
         // A rename replaces a file whatever its mode.
         auto const move = attempt([&] { return move_file(in("own"), in("other")); });
         EXPECT_TRUE(by_rules ? move == EACCES || move == EXDEV : move == 0) << move;
         std::ofstream(in("own")) << "kept";
-        EXPECT_EQ(attempt([&] { return move_file(in("other"), in("other") + "2"); }), refused);
-        EXPECT_EQ(attempt([&] { return remove_file(in("read")); }), refused);
+        EXPECT_EQ(attempt([&] { return move_file(in("other"), in("other") + "2"); }),
+                  expected_error);
+        EXPECT_EQ(attempt([&] { return remove_file(in("read")); }), expected_error);
         if (!by_rules) TearDown(), SetUp();
     }
 }

@@ -16,7 +16,7 @@ TEST(reload, applies_what_can_change_and_names_what_takes_a_restart) {
     update.listen = {"https://127.0.0.1:1"};
     auto const result = reload_of(running, update);
     ASSERT_TRUE(result) << result.error().message;
-    EXPECT_EQ(result->changed, "trusted_proxies, auth.allow_query, http.idle_seconds");
+    EXPECT_EQ(result->changes, "trusted_proxies, auth.allow_query, http.idle_seconds");
     EXPECT_EQ(result->need_restart, "listen, workers");
     EXPECT_FALSE(result->configuration.auth_allow_query);
     EXPECT_EQ(result->configuration.http_idle_seconds, 5u);
@@ -30,7 +30,7 @@ TEST(reload, of_the_same_values_changes_nothing) {
     running.listen = {"unix:/run/latchkey.sock"};
     auto const result = reload_of(running, running);
     ASSERT_TRUE(result);
-    EXPECT_EQ(result->changed, "");
+    EXPECT_EQ(result->changes, "");
     EXPECT_EQ(result->need_restart, "");
 }
 

@@ -109,9 +109,9 @@ TEST(backups, are_named_to_a_server_that_starts_while_one_is_restored) {
     temporary_directory const directory;
     auto restoring = claim_directory(directory.path(), claimant::restore);
     ASSERT_TRUE(restoring);
-    auto const refused = claim_directory(directory.path());
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().message, "latchkey restore (process " + std::to_string(::getpid()) +
+    auto const refusal = claim_directory(directory.path());
+    ASSERT_FALSE(refusal);
+    EXPECT_EQ(refusal.error().message, "latchkey restore (process " + std::to_string(::getpid()) +
                                            ") is at work in " + directory.path() +
                                            ": wait until it has ended");
     restoring->close();

@@ -30,7 +30,7 @@ std::vector<load_refusal> add(bulk_load& load, std::vector<Record> batch, std::u
                               std::vector<model::id> refused_users = {}) {
     auto refusals = load.add(std::span<Record>(batch), {.offset = offset,
                                                         .line = offset,
-                                                        .refused = refused_users.size(),
+                                                        .refusals = refused_users.size(),
                                                         .refused_users = refused_users});
     if (!refusals) ADD_FAILURE() << refusals.error().message;
     return refusals ? *refusals : std::vector<load_refusal>{};
@@ -109,14 +109,14 @@ TEST(bulk_loads, refuse_single_records_and_keep_the_rest) {
     EXPECT_EQ(refusals[1].index, 2u);
     EXPECT_EQ(refusals[1].fault.location, "/id");
     EXPECT_EQ(refusals[2].index, 3u);
-    EXPECT_EQ(load.users().refused, 4u);  // one of them was refused before it came here
+    EXPECT_EQ(load.users().refusals, 4u);  // one of them was refused before it came here
     // A post of a refused user does not become a post of the user with that id in this store.
     auto const posts = add<model::post>(load, {post(1, 1), post(2, 5), post(3, 6), post(2, 9)}, 4);
     ASSERT_EQ(posts.size(), 2u);
     EXPECT_EQ(posts[0].fault.code, base::field_code::reference_not_found);
     EXPECT_EQ(posts[1].index, 2u);
     // Without reserved ids for posts the second 2 is not a duplicate.
-    EXPECT_EQ(load.posts().created + load.posts().refused, 4u);
+    EXPECT_EQ(load.posts().created + load.posts().refusals, 4u);
     ASSERT_TRUE(load.finish());
     EXPECT_TRUE(posts_of(*store, 1).empty());
     expect_sound(*store);

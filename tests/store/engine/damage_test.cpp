@@ -153,8 +153,8 @@ TEST_F(damaged_records, leave_a_store_without_counts_readable) {
     snapshot_.clear_damage();
     EXPECT_FALSE(snapshot_.post(1) && !snapshot_.damaged());
     snapshot_.reset();
-    auto const refused = apply(*store_, {new_user("x", "x@example.org")});
-    EXPECT_TRUE(!refused || refused->front().problem == problem::internal_error);
+    auto const refusal = apply(*store_, {new_user("x", "x@example.org")});
+    EXPECT_TRUE(!refusal || refusal->front().problem == problem::internal_error);
     expect_found("a record is damaged: the record of counts and sequences");
 }
 

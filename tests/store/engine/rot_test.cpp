@@ -180,8 +180,8 @@ void questions::ask_for_keys() {
         });
     ask("epoch", [&](std::string& text) { add(text, snapshot_.key_epoch()); });
     ask("changes", [&](std::string& text) {
-        auto const changed = snapshot_.keys_changed_since(0);
-        if (changed) add(text, changed->size());
+        auto const changes = snapshot_.keys_changed_since(0);
+        if (changes) add(text, changes->size());
     });
 }
 
@@ -244,9 +244,9 @@ class rot : public testing::Test {
     // Runs a child process over the store with one byte changed. Returns its signal, or 0.
     int check_changed_byte(std::size_t offset, unsigned char change) {
         std::filesystem::remove(path() + "-lock");
-        auto changed = bytes_;
-        changed[offset] = static_cast<char>(changed[offset] ^ change);
-        std::ofstream(path(), std::ios::binary) << changed;
+        auto copy = bytes_;
+        copy[offset] = static_cast<char>(copy[offset] ^ change);
+        std::ofstream(path(), std::ios::binary) << copy;
         *report_ = {};
         pid_t const child = ::fork();
         if (child == 0) report_and_exit();

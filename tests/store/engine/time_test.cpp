@@ -479,23 +479,23 @@ TEST_F(repaired_store, has_its_late_records_dated_now) {
     ASSERT_TRUE(trial) << trial.error().message;
     EXPECT_NE(restart(), "") << "a trial changes nothing";
     ASSERT_EQ(restart(true), "");
-    auto const done = reset_time(*store_, false);
-    ASSERT_TRUE(done) << done.error().message;
-    EXPECT_EQ(done->now, wall_clock);
-    EXPECT_EQ(done->last_write, wall_clock + year);
-    EXPECT_EQ(done->users, 2u);
-    EXPECT_EQ(done->posts, 1u);
-    EXPECT_EQ(done->keys, 4u) << "late, born expired, rotated and its successor";
-    EXPECT_EQ(done->events, 1u);
-    EXPECT_EQ(done->last_uses, 1u);
-    EXPECT_EQ(done->secrets, 1u);
-    EXPECT_EQ(done->outcomes, 1u);
-    EXPECT_GT(done->usage, 2u);
-    EXPECT_GT(done->audit_entries, 3u);
+    auto const outcome = reset_time(*store_, false);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(outcome->now, wall_clock);
+    EXPECT_EQ(outcome->last_write, wall_clock + year);
+    EXPECT_EQ(outcome->users, 2u);
+    EXPECT_EQ(outcome->posts, 1u);
+    EXPECT_EQ(outcome->keys, 4u) << "late, born expired, rotated and its successor";
+    EXPECT_EQ(outcome->events, 1u);
+    EXPECT_EQ(outcome->last_uses, 1u);
+    EXPECT_EQ(outcome->secrets, 1u);
+    EXPECT_EQ(outcome->outcomes, 1u);
+    EXPECT_GT(outcome->usage, 2u);
+    EXPECT_GT(outcome->audit_entries, 3u);
     for (auto const number : {&time_reset::users, &time_reset::posts, &time_reset::keys,
                               &time_reset::events, &time_reset::last_uses, &time_reset::secrets,
                               &time_reset::outcomes, &time_reset::usage, &time_reset::loads})
-        EXPECT_EQ((*trial).*number, (*done).*number);
+        EXPECT_EQ((*trial).*number, (*outcome).*number);
     expect_mended();
 }
 
@@ -526,10 +526,10 @@ TEST_F(repaired_store, with_thousands_of_late_records_is_repaired_in_steps) {
     pass(hour);
     leap(-year);
     ASSERT_EQ(restart(true), "");
-    auto const done = reset_time(*store_, false);
-    ASSERT_TRUE(done) << done.error().message;
-    EXPECT_EQ(done->users, 1000u);
-    EXPECT_EQ(done->events, 20u);
+    auto const outcome = reset_time(*store_, false);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(outcome->users, 1000u);
+    EXPECT_EQ(outcome->events, 20u);
     ASSERT_EQ(restart(), "");
     expect_sound(*store_);
 }

@@ -111,7 +111,7 @@ class long_walks : public ::testing::Test {
 // Inserts and deletes posts at random until it is stopped, and records which of the first ones it
 // deleted. New posts get the user and status that belong to their ids.
 std::vector<bool> disturb(environment& store, model::id count, std::atomic<bool> const& stop,
-                          std::atomic<std::size_t>& done) {
+                          std::atomic<std::size_t>& committed_count) {
     std::minstd_rand random(1);
     std::vector<bool> deleted(static_cast<std::size_t>(count) + 1);
     for (model::id next = count + 1; !stop;) {
@@ -125,7 +125,7 @@ std::vector<bool> disturb(environment& store, model::id count, std::atomic<bool>
             ++next;
         }
         apply_all(store, commands);
-        done += commands.size();
+        committed_count += commands.size();
         std::this_thread::yield();
     }
     return deleted;
@@ -133,7 +133,7 @@ std::vector<bool> disturb(environment& store, model::id count, std::atomic<bool>
 
 TEST_F(long_walks, skip_and_repeat_no_record_despite_changes) {
     std::atomic<bool> stop = false;
-    std::atomic<std::size_t> done = 0;
+    std::atomic<std::size_t> committed_count = 0;
     std::vector<bool> deleted;
     struct one_walk {
         post_filter filter;
@@ -146,15 +146,15 @@ TEST_F(long_walks, skip_and_repeat_no_record_despite_changes) {
         {.user_id = std::nullopt, .status = model::post_status::archived},
         {.user_id = 4, .status = model::post_status::published}};
     std::vector<one_walk> walks;
-    std::thread other([&] { deleted = disturb(*store_, count_, stop, done); });
+    std::thread other([&] { deleted = disturb(*store_, count_, stop, committed_count); });
     // Repeated until enough changes happened during the walks.
-    while (walks.empty() || (done <= 100 && walks.size() < 1000))
+    while (walks.empty() || (committed_count <= 100 && walks.size() < 1000))
         for (bool const descending : {false, true})
             for (auto const& filter : filters)
                 walks.push_back({filter, descending, walk(filter, descending)});
     stop = true;
     other.join();
-    EXPECT_GT(done, 100u) << "nothing came in between: this shows nothing";
+    EXPECT_GT(committed_count, 100u) << "nothing came in between: this shows nothing";
     for (auto const& each : walks) expect_all(each.ids, each.filter, each.descending, deleted);
     expect_sound(*store_);
 }

@@ -34,11 +34,11 @@ class store_conditions : public ::testing::Test {
 
 TEST_F(store_conditions, a_tag_is_that_of_the_record_before_the_command) {
     auto const original = model::tag_of(model::view_of(ada_));
-    auto const changed = get_user(one(*store_, rename(1, "B", matching(original))));
+    auto const update = get_user(one(*store_, rename(1, "B", matching(original))));
     EXPECT_EQ(one(*store_, rename(1, "C", matching(original))).problem,
               problem::precondition_failed);
     EXPECT_EQ(user(1).name, "B");
-    auto const updated = model::tag_of(model::view_of(changed));
+    auto const updated = model::tag_of(model::view_of(update));
     EXPECT_EQ(model::tag_of(model::view_of(user(1))), updated);
     EXPECT_EQ(one(*store_, rename(1, "C", matching(updated))).problem, problem::none);
 }
@@ -74,10 +74,10 @@ TEST_F(store_conditions, tags_distinguish_changes_of_one_moment) {
 TEST_F(store_conditions, prevent_lost_updates) {
     auto const counter = get_user(one(*store_, new_user("0", "counter@example.com"))).id;
     writer store_writer(*store_);
-    std::atomic<int> refused = 0;
+    std::atomic<int> refusals = 0;
     auto const add_25 = [&] {
         snapshot view(*store_);
-        for (int done = 0; done < 25;) {
+        for (int count = 0; count < 25;) {
             view.renew();
             auto const original = model::copy_of(*view.user(counter));
             view.reset();
@@ -85,7 +85,7 @@ TEST_F(store_conditions, prevent_lost_updates) {
             auto const answer =
                 ask(store_writer,
                     rename(counter, next, matching(model::tag_of(model::view_of(original)))));
-            answer.problem == problem::none ? ++done : ++refused;
+            answer.problem == problem::none ? ++count : ++refusals;
             if (answer.problem != problem::none)
                 EXPECT_EQ(answer.problem, problem::precondition_failed);
         }
@@ -94,7 +94,7 @@ TEST_F(store_conditions, prevent_lost_updates) {
     for (int i = 0; i < 8; ++i) threads.emplace_back(add_25);
     for (auto& each : threads) each.join();
     EXPECT_EQ(user(counter).name, "200");
-    EXPECT_GT(refused, 0) << "no two writes ever met: this shows nothing";
+    EXPECT_GT(refusals, 0) << "no two writes ever met: this shows nothing";
 }
 
 TEST_F(store_conditions, hold_for_every_kind_of_command) {

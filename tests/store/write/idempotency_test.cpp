@@ -397,14 +397,14 @@ TEST(kept_outcomes, that_are_truncated_or_changed_are_refused) {
     EXPECT_FALSE(encoded(1, '\3' + fault.substr(1))) << "at a place that does not exist";
     for (std::size_t size = 0; size < bytes.size(); size += size < 200 ? 1 : 97)
         EXPECT_FALSE(decode_kept_outcome(std::string_view(bytes).substr(0, size))) << size;
-    auto changed = bytes;
-    changed[0] = 2;
-    EXPECT_FALSE(decode_kept_outcome(changed));
+    auto copy = bytes;
+    copy[0] = 2;
+    EXPECT_FALSE(decode_kept_outcome(copy));
     for (std::size_t offset = 0; offset < 200; ++offset)
         for (int const value : {0, 1, 127, 255}) {
-            changed = bytes;
-            changed[offset] = static_cast<char>(value);
-            decode_kept_outcome(changed);  // must not crash
+            copy = bytes;
+            copy[offset] = static_cast<char>(value);
+            decode_kept_outcome(copy);  // must not crash
         }
 }
 

@@ -71,17 +71,17 @@ class key_life : public testing::Test {
 TEST_F(key_life, changes_only_the_members_of_a_patch) {
     auto const id = add({"users:read"});
     auto const original = get(id);
-    auto const changed = get_key(ask(change_key{.id = id,
-                                                .name = "new",
-                                                .environment = model::environment::production,
-                                                .expires_at = test_clock + 1000,
-                                                .metadata = {{"team", "a"}, {"gone", {}}}}));
-    EXPECT_EQ(changed.name, "new");
-    EXPECT_EQ(changed.environment, model::environment::production);
-    EXPECT_EQ(changed.expires_at, test_clock + 1000);
-    EXPECT_EQ(changed.metadata, (std::map<std::string, std::string>{{"team", "a"}}));
-    EXPECT_EQ(changed.scopes, original.scopes);
-    EXPECT_EQ(changed.created_at, original.created_at);
+    auto const update = get_key(ask(change_key{.id = id,
+                                               .name = "new",
+                                               .environment = model::environment::production,
+                                               .expires_at = test_clock + 1000,
+                                               .metadata = {{"team", "a"}, {"gone", {}}}}));
+    EXPECT_EQ(update.name, "new");
+    EXPECT_EQ(update.environment, model::environment::production);
+    EXPECT_EQ(update.expires_at, test_clock + 1000);
+    EXPECT_EQ(update.metadata, (std::map<std::string, std::string>{{"team", "a"}}));
+    EXPECT_EQ(update.scopes, original.scopes);
+    EXPECT_EQ(update.created_at, original.created_at);
     EXPECT_EQ(get(id).name, "new");
     EXPECT_EQ(get_key(ask(change_key{.id = id, .clear_metadata = true, .metadata = {{"b", "c"}}}))
                   .metadata,
@@ -111,11 +111,11 @@ TEST_F(key_life, keeps_the_slots_of_limits_by_name) {
         return get(id);
     };
     EXPECT_EQ(get(id).limit_generations, (std::vector<std::uint64_t>{0, 0}));
-    auto const changed = change({{"day", 5, 86400}, {"hour", 7, 3600}});
-    EXPECT_EQ(changed.limit_slots, (std::vector<std::uint8_t>{0, 1}));
-    auto const first = changed.limit_generations.at(0);
+    auto const update = change({{"day", 5, 86400}, {"hour", 7, 3600}});
+    EXPECT_EQ(update.limit_slots, (std::vector<std::uint8_t>{0, 1}));
+    auto const first = update.limit_generations.at(0);
     EXPECT_GT(first, 0u) << "a slot that another limit had is begun anew";
-    EXPECT_EQ(changed.limit_generations.at(1), 0u);
+    EXPECT_EQ(update.limit_generations.at(1), 0u);
     auto const again = change({{"hour", 9, 3600}, {"minute", 1, 60}});
     EXPECT_EQ(again.limit_slots, (std::vector<std::uint8_t>{1, 0}));
     EXPECT_EQ(again.limit_generations.at(0), 0u);

@@ -160,11 +160,11 @@ TEST_F(keys, changes_reach_back_as_far_as_the_ring) {
     ASSERT_EQ(snapshot_.key_epoch(), count);
     EXPECT_FALSE(snapshot_.keys_changed_since(0));
     EXPECT_FALSE(snapshot_.keys_changed_since(count - 1025));
-    auto const changed = snapshot_.keys_changed_since(count - 1024);
-    ASSERT_TRUE(changed);
-    ASSERT_EQ(changed->size(), 1024u);
-    EXPECT_EQ(changed->front(), key_number(count - 1023).digest);
-    EXPECT_EQ(changed->back(), key_number(count).digest);
+    auto const changes = snapshot_.keys_changed_since(count - 1024);
+    ASSERT_TRUE(changes);
+    ASSERT_EQ(changes->size(), 1024u);
+    EXPECT_EQ(changes->front(), key_number(count - 1023).digest);
+    EXPECT_EQ(changes->back(), key_number(count).digest);
 }
 
 }  // namespace

@@ -121,12 +121,12 @@ TEST_F(posts, that_stay_in_their_status_are_not_written) {
 TEST_F(posts, keep_their_time_of_publication_while_their_text_changes) {
     auto const post = add(ann_, published);
     while (base::read_clocks().wall <= post.published_at) continue;
-    auto const changed = get_post(one(
+    auto const update = get_post(one(
         *store_,
         {.action = change_post{.id = post.id, .title = "t", .body = "b", .status = published}}));
-    EXPECT_EQ(changed.published_at, post.published_at);
-    EXPECT_GT(changed.updated_at, post.published_at);
-    EXPECT_EQ(changed.title, "t");
+    EXPECT_EQ(update.published_at, post.published_at);
+    EXPECT_GT(update.updated_at, post.published_at);
+    EXPECT_EQ(update.title, "t");
     snapshot_.renew();
     EXPECT_EQ(snapshot_.post(post.id)->body, "b");
 }

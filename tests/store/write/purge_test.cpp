@@ -135,12 +135,12 @@ TEST_F(purges, are_resumed_by_the_next_writer) {
 
 TEST_F(purges, proceed_between_commands_and_readers) {
     fill();
-    std::atomic<bool> done{false};
+    std::atomic<bool> is_done{false};
     std::atomic<int> wrong{0};
     writer store_writer(*store_);
     std::thread reader([&] {
         snapshot view(*store_);
-        while (!done) {
+        while (!is_done) {
             view.renew();
             bool const there = view.user(2).has_value();
             std::uint64_t ids = 0;
@@ -157,7 +157,7 @@ TEST_F(purges, proceed_between_commands_and_readers) {
         EXPECT_EQ(
             ask(store_writer, new_user("u", std::to_string(commands) + "@example.org")).problem,
             problem::none);
-    done = true;
+    is_done = true;
     reader.join();
     EXPECT_EQ(wrong, 0);
     expect_sound(*store_);

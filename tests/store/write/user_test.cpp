@@ -120,9 +120,9 @@ TEST_F(users, change_only_the_members_sent) {
 
 TEST_F(users, may_change_the_case_of_their_own_address) {
     auto const ann = add("Ann", "ann@example.org");
-    auto const changed =
+    auto const update =
         get_user(one(*store_, {.action = change_user{.id = ann.id, .email = "Ann@Example.ORG"}}));
-    EXPECT_EQ(changed.email, "Ann@Example.ORG");
+    EXPECT_EQ(update.email, "Ann@Example.ORG");
     snapshot_.renew();
     EXPECT_EQ(snapshot_.user_with_email("ann@example.org"), ann.id);
 }
