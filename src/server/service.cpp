@@ -293,8 +293,8 @@ base::result<void> service::reload() {
 // Every worker has acknowledged. Requests in progress still use the old configuration; the last of
 // them frees it.
 void service::finish_reload() {
-    auto const complete = std::exchange(pending_reload_, nullptr);
-    base::log("reloaded the configuration: " + complete->summary);
+    auto const summary = std::exchange(pending_reload_, nullptr)->summary;
+    base::log("reloaded the configuration: " + summary);
     notifier_.notify("READY=1");
     if (worker_config_.identity)
         base::log("reloaded the certificate: " + worker_config_.identity->summary());

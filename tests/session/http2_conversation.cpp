@@ -91,8 +91,8 @@ bool http2_conversation::advance(wake_reason reason) {
 }
 
 void http2_conversation::write() {
-    auto const finished_stream = session_.write(output_, server);
-    statuses_.push_back(finished_stream.stream.entry.status);
+    auto const response = session_.write(output_, server);
+    statuses_.push_back(response.stream.entry.status);
     session_.finish_response();
 }
 

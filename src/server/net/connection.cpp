@@ -153,11 +153,11 @@ step connection::advance(wake_reason reason) {
 }
 
 step connection::write_response(session::server_state const& state) {
-    auto const finished_stream = session_.write(transport_.output(), state);
+    auto const response = session_.write(transport_.output(), state);
     transport_.account_output();
-    if (finished_stream.secret) transport_.mark_secret();
-    context_.recorder.record(finished_stream.stream, transport_.peer(), context_.now.mono);
-    transport_.allow_read_ahead(finished_stream.admitted);
+    if (response.secret) transport_.mark_secret();
+    context_.recorder.record(response.stream, transport_.peer(), context_.now.mono);
+    transport_.allow_read_ahead(response.admitted);
     auto const next = session_.finish_response();
     transport_.reserve_body(0);
     return next;

@@ -107,10 +107,10 @@ step http2_connection::advance(wake_reason reason) {
 }
 
 step http2_connection::write_response() {
-    auto const finished_stream = session_.write(transport_.output(), state());
+    auto const response = session_.write(transport_.output(), state());
     transport_.account_output();
-    if (finished_stream.secret) transport_.mark_secret();
-    context_.recorder.record(finished_stream.stream, transport_.peer(), context_.now.mono);
+    if (response.secret) transport_.mark_secret();
+    context_.recorder.record(response.stream, transport_.peer(), context_.now.mono);
     forget_sender(session_.current());
     auto const next = session_.finish_response();
     account_held();
