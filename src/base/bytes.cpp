@@ -49,8 +49,8 @@ bool equal_in_constant_time(std::string_view left, std::string_view right) {
     return difference == 0;
 }
 
-void wipe(void* bytes, std::size_t size) {
-    if (size != 0) ::explicit_bzero(bytes, size);
+void wipe_all(void* bytes, std::size_t size) {
+    ::explicit_bzero(bytes, size);
 }
 
 }  // namespace latchkey::base

@@ -98,6 +98,9 @@ bool from_hex(std::string_view hex, char* output, std::size_t size);
 bool equal_in_constant_time(std::string_view left, std::string_view right);
 
 // Overwrites a secret; the compiler may not optimise it away.
-void wipe(void* bytes, std::size_t size);
+void wipe_all(void* bytes, std::size_t size);
+inline void wipe(void* bytes, std::size_t size) {
+    if (size != 0) wipe_all(bytes, size);
+}
 
 }  // namespace latchkey::base

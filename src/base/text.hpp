@@ -64,6 +64,21 @@ class text_writer {
     char* end_;
 };
 
+// For little text: written on the stack and appended at the end, since a string that grows zeroes
+// the new bytes before they are written.
+template <std::size_t Bytes>
+class stack_writer : public text_writer {
+  public:
+    explicit stack_writer(std::string& target) : text_writer(bytes_, Bytes), target_(target) {}
+    ~stack_writer() { target_.append(bytes_, position()); }
+    stack_writer(stack_writer const&) = delete;
+    stack_writer& operator=(stack_writer const&) = delete;
+
+  private:
+    char bytes_[Bytes];  // uninitialised beyond the position
+    std::string& target_;
+};
+
 class string_writer : public text_writer {
   public:
     // Appends to `target`, which must not be used otherwise in the meantime.

@@ -49,7 +49,7 @@ inline void append_timestamp(base::text_writer& output, base::wall_ms time) {
     output.put('"');
 }
 inline void append_timestamp(std::string& output, base::wall_ms time) {
-    base::string_writer writer(output, base::timestamp_bytes + 2);
+    base::stack_writer<base::timestamp_bytes + 2> writer(output);
     append_timestamp(writer, time);
 }
 

@@ -8,17 +8,13 @@ namespace {
 
 // An upper bound of a record's members beside its texts.
 constexpr std::size_t rest_bytes_max = 256;
+constexpr std::size_t short_texts_bytes_max = 256;
 
 void append_text(std::string& output, std::string_view text, bool plain) {
     plain ? append_plain_string(output, text) : append_string(output, text);
 }
 
-}  // namespace
-
-void append_user(std::string& output, model::user_view const& user) {
-    auto const texts = user.plain ? user.name.size() + user.email.size()
-                                  : string_bytes_max(user.name) + string_bytes_max(user.email);
-    base::string_writer out(output, rest_bytes_max + texts);
+void put_user(base::text_writer& out, model::user_view const& user) {
     auto const text = [&](std::string_view value) {
         user.plain ? append_plain_string(out, value) : append_string(out, value);
     };
@@ -33,9 +29,23 @@ void append_user(std::string& output, model::user_view const& user) {
     out.put('}');
 }
 
+}  // namespace
+
+void append_user(std::string& output, model::user_view const& user) {
+    auto const texts = user.plain ? user.name.size() + user.email.size()
+                                  : string_bytes_max(user.name) + string_bytes_max(user.email);
+    if (texts <= short_texts_bytes_max) {
+        base::stack_writer<rest_bytes_max + short_texts_bytes_max> out(output);
+        put_user(out, user);
+    } else {
+        base::string_writer out(output, rest_bytes_max + texts);
+        put_user(out, user);
+    }
+}
+
 void append_post(std::string& output, model::post_view const& post) {
     {
-        base::string_writer head(output, rest_bytes_max);
+        base::stack_writer<rest_bytes_max> head(output);
         head.put("{\"id\":").number(post.id).put(",\"user_id\":").number(post.user_id);
         head.put(",\"title\":");
     }
@@ -44,7 +54,7 @@ void append_post(std::string& output, model::post_view const& post) {
     append_text(output, post.title, post.plain);
     output.append(",\"body\":");
     append_text(output, post.body, post.plain);
-    base::string_writer rest(output, rest_bytes_max);
+    base::stack_writer<rest_bytes_max> rest(output);
     rest.put(",\"status\":\"").put(model::name_of(post.status)).put("\",\"published_at\":");
     append_timestamp_or_null(rest, post.published_at);
     rest.put(",\"created_at\":");
