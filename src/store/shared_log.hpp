@@ -29,6 +29,11 @@ struct log_row {
     bool turns_off = false;        // a key loses rights: to be applied and confirmed without delay
     std::string effects;           // engine/effects.hpp; at most row_bytes_max
 };
+// Where a store stands in the log of its cluster: every row up to `position` is applied.
+struct cluster_position {
+    cluster_id cluster{};
+    std::uint64_t position = 0;
+};
 inline constexpr std::size_t row_bytes_max = 16u << 20;
 
 enum class append_result : std::uint8_t {
