@@ -18,6 +18,7 @@
 #include "store/engine/map.hpp"
 #include "store/engine/master_key.hpp"
 #include "store/engine/store_file.hpp"
+#include "store/environment_cluster.hpp"
 #include "store/environment_tables.hpp"
 #include "store/environment_time.hpp"
 
@@ -135,6 +136,7 @@ base::result<std::unique_ptr<environment>> environment::open(environment_options
             return claimed.error();
         return result.error();
     }
+    note_cluster(*store);
     if (auto const result = begin_time(*store, options); !result) return result.error();
     // The file may be a new entry of the directory.
     if (auto const synced = sync_directory(store->directory); !synced && !options.read_only)

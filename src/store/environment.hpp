@@ -21,6 +21,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "store/environment_options.hpp"
+#include "store/shared_log.hpp"
 
 namespace latchkey::store {
 
@@ -58,6 +59,17 @@ class environment {
     // The key for one purpose, derived from the master key (HKDF, the label as info; "cursors").
     // Secret too; nullopt if the master key is empty.
     std::optional<std::array<char, 32>> derived_key(std::string_view label) const;
+
+    // The cluster of which this store is a node, and its position now; nullopt: it is none.
+    std::optional<cluster_position> node() const;
+    // The load of a cluster's state into this store was interrupted: only another load can use it.
+    bool has_unfinished_load() const;
+    // From now on every transaction goes through the log. Before the writer starts and before
+    // `apply`; `log` is not owned and must outlive both. An error: the store is no node of that
+    // cluster. A node without a log can only be read.
+    base::result<void> attach(shared_log& log, cluster_id const& cluster);
+    // After the writer has stopped.
+    void detach();
 
     // Number of damaged records and pages that this process has read. Any thread.
     std::uint64_t damaged_reads() const;

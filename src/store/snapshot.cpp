@@ -43,6 +43,12 @@ void snapshot::reset() {
 std::uint64_t snapshot::version() const {
     return state_->version;
 }
+std::uint64_t snapshot::position() const {
+    if (!state_->store.cluster) return 0;
+    auto const bytes = state_->get(table::index, key_bytes{tag::position});
+    auto const position = bytes ? state_->readable(decode_position(*bytes)) : std::nullopt;
+    return position ? position->position : 0;
+}
 base::wall_ms snapshot::time_at(base::instant const& reading) const {
     return state_->store.time.time_at(reading, state_->counters().written_at);
 }

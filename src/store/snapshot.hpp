@@ -71,6 +71,8 @@ class snapshot {
     void reset();
     // Number of the commit that it shows; only grows.
     std::uint64_t version() const;
+    // The position in the log of the cluster (shared_log.hpp) that it shows; 0: no node.
+    std::uint64_t position() const;
     // Store time (time.hpp) at a reading of the clocks, as of this version.
     base::wall_ms time_at(base::instant const& reading) const;
     // The same, now.

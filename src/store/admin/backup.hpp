@@ -1,5 +1,7 @@
 // Backup and restore. A copy is one file, the state of one commit, taken while a server runs; it
-// never has master.key.
+// never has master.key. The copy of a cluster's node keeps its cluster and position: where it is
+// restored, it is a node that is behind, and the rows that it lacks are applied at its start.
+// Another cluster refuses it by the cluster's id (environment::attach).
 //
 //     store::copy_to(*environment, descriptor, false);
 //     store::replace("/var/lib/latchkey", "backup.mdb", {});

@@ -25,6 +25,10 @@ class read_transaction {
     MDB_txn* txn_ = nullptr;
 };
 
+bool is_mark_of_load(std::string_view key) {
+    return key == std::string_view(key_bytes{tag::unfinished_load});
+}
+
 void check_unknown_tags(consistency_check& check) {
     static constexpr tag known_tags[] = {
         tag::schema,       tag::counters,       tag::email,
@@ -36,9 +40,14 @@ void check_unknown_tags(consistency_check& check) {
         tag::audit_count,  tag::event_head,     tag::event_by_source,
         tag::event_mark,   tag::event_secret,   tag::event_count,
         tag::key_usage,    tag::kept_outcome,   tag::kept_until,
-        tag::load,         tag::load_moved,     tag::age_time};
+        tag::load,         tag::load_moved,     tag::age_time,
+        tag::position};
     std::uint64_t unknown = 0;
     check.walk(table::index, {}, [&](std::string_view key, std::string_view) {
+        if (is_mark_of_load(key))
+            return check.report(
+                "the state of its cluster was not completely loaded: it is loaded again when the "
+                "service starts");
         if (key.empty() ||
             std::ranges::find(known_tags, static_cast<tag>(key[0])) == std::end(known_tags))
             ++unknown;

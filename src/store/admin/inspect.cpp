@@ -43,7 +43,8 @@ void inspect_and_send(std::string const& directory, int descriptor) {
     auto const users = snapshot.users(none, [](auto const&) {}).total;
     auto const posts = snapshot.posts({}, none, [](auto const&) {}).total;
     auto const keys = snapshot.keys({}, none, [](auto const&, auto) {}).total;
-    for (auto const number : {users, posts, keys, std::uint64_t{audit.entries}})
+    for (auto const number :
+         {users, posts, keys, std::uint64_t{audit.entries}, snapshot.position()})
         numbers += "N" + std::to_string(number) + "\n";
     send(descriptor, numbers + "done\n");
 }
@@ -64,11 +65,12 @@ base::result<inspection_report> parse_report(std::string const& output, int stat
     std::vector<std::uint64_t> numbers;
     std::istringstream lines(output);
     for (std::string line; std::getline(lines, line);) {
-        if (line == "done" && numbers.size() == 4) {
+        if (line == "done" && numbers.size() == 5) {
             report.users = numbers[0];
             report.posts = numbers[1];
             report.keys = numbers[2];
             report.audit_entries = numbers[3];
+            report.position = numbers[4];
             return report;
         }
         auto const rest = line.empty() ? std::string() : line.substr(1);

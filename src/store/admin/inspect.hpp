@@ -15,6 +15,7 @@ namespace latchkey::store {
 
 struct inspection_report {
     std::uint64_t users = 0, posts = 0, keys = 0, audit_entries = 0;
+    std::uint64_t position = 0;  // in the log of its cluster; 0: no node, or before the first row
     std::vector<std::string> wrong;  // the sentences of check_consistency() and verify_audit()
     std::string time_ahead;          // the warning when its time is too far ahead of the clock
 };

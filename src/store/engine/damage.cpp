@@ -45,6 +45,8 @@ constexpr kind kinds[] = {
     {tag::event_count, "the counts of events by source", ""},
     {tag::load, "the states of bulk loads", "\x8"},
     {tag::load_moved, "the ids that bulk loads assigned", "\x8\x8"},
+    {tag::position, "the position in the cluster's log", ""},
+    {tag::unfinished_load, "the mark of a load from the cluster", ""},
 };
 
 kind const* find_kind(std::string_view key) {

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,8 +20,15 @@
 #include "store/engine/mapped_pages.hpp"
 #include "store/engine/time.hpp"
 #include "store/engine/write_lock.hpp"
+#include "store/shared_log.hpp"
 
 namespace latchkey::store {
+
+// A row of this process that is, or may be, in the log of the cluster and not in this store.
+struct own_row {
+    log_row row;
+    bool won = false;  // false: unknown
+};
 
 struct environment_state {
     std::string directory;
@@ -50,12 +58,17 @@ struct environment_state {
     // read it, and another process can only have allocated more.
     std::atomic<std::uint64_t> reserved{0};
     std::pair<std::uint64_t, std::uint64_t> identity{};  // device and inode of the directory
+    // Set when the store is opened, initialised or loaded as a node of a cluster, and when a log is
+    // attached, before the writer starts.
+    std::optional<cluster_id> cluster;
+    shared_log* log = nullptr;
 
     // Of the holder of the write lock:
     // When this process last moved the age time (transaction::age_time), on the clock of `uptime`.
     base::mono_ns aged_at = 0;
     // Id of the last transaction that was committed only to make freed pages reusable.
     std::uint64_t pages_usable_since = 0;
+    std::optional<own_row> unapplied_row;
     // Reads LMDB's list of free pages; reset between uses, so that it keeps its reader slot.
     MDB_txn* free_list_txn = nullptr;
 

@@ -36,6 +36,20 @@ std::optional<model::id> read_id(std::string_view value) {
     return base::get<model::id>(value.data());
 }
 
+void encode(cluster_position const& position, std::string& output) {
+    output.assign(position.cluster.data(), position.cluster.size());
+    base::append(output, position.position);
+}
+
+std::optional<cluster_position> decode_position(std::string_view bytes) {
+    base::reader reader(bytes);
+    cluster_position position;
+    std::ranges::copy(reader.bytes(position.cluster.size()), position.cluster.begin());
+    position.position = reader.integer<std::uint64_t>();
+    if (!reader.done()) return std::nullopt;
+    return position;
+}
+
 void encode(key_change const& entry, std::string& output) {
     output.clear();
     base::append(output, entry.epoch);

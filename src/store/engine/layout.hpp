@@ -10,7 +10,9 @@
 //   posts     id (8)                                model::encode(post)
 //   audit     id (8)                                an entry of the audit log, see audit.cpp
 //   events    id (8)                                model::encode(event)
-//   index     01                                    "latchkey", schema version (4)
+//   index     00                                    cluster (16): the state of that cluster is
+//                                                   being loaded and is not complete
+//             01                                    "latchkey", schema version (4)
 //             02                                    counters, see below
 //             03                                    the age time (8), while it is behind the last
 //                                                   write (transaction::age_time)
@@ -43,6 +45,10 @@
 //             44 source                             how many events it has (8)
 //             50 load (8)                           how far a bulk load has come, see bulk_load.cpp
 //             51 load (8), user id of its source    the id it has here (8); 0: it was refused
+//             60                                    cluster (16), position in its log (8)
+//
+// 00, 01 and 60 are local: they say something about this copy and are never among the effects that
+// other nodes of a cluster apply (effects.hpp). 60 is absent in a store that is no node.
 //
 // 14 is absent for a user without posts. Lists of keys: an empty project stands for all projects,
 // environment ff for all environments. 25 has no deactivated keys, but expired ones.
@@ -69,6 +75,7 @@
 #include "model/key.hpp"
 #include "model/post.hpp"
 #include "model/usage.hpp"
+#include "store/shared_log.hpp"
 
 namespace latchkey::store {
 
@@ -81,6 +88,7 @@ inline constexpr char const* table_names[table_count] = {"users", "posts", "inde
                                                          "events"};
 
 enum class tag : std::uint8_t {
+    unfinished_load = 0x00,
     schema = 0x01,
     counters = 0x02,
     age_time = 0x03,
@@ -111,7 +119,15 @@ enum class tag : std::uint8_t {
     event_count = 0x44,
     load = 0x50,
     load_moved = 0x51,
+    position = 0x60,
 };
+
+// Of the index: does the entry belong to this copy alone?
+inline bool is_local(std::string_view key) {
+    return key.size() == 1 &&
+           (key[0] == static_cast<char>(tag::unfinished_load) ||
+            key[0] == static_cast<char>(tag::schema) || key[0] == static_cast<char>(tag::position));
+}
 
 inline constexpr std::uint64_t key_changes_max = 1024;
 // Posts that one transaction removes at most, with their user or in a batch of the purge.
@@ -229,6 +245,9 @@ inline key_bytes kept_until_key(base::wall_ms time, std::string_view place) {
 // A value that is a single id, time or count.
 std::string_view id_value(model::id id, std::array<char, 8>& buffer);
 std::optional<model::id> read_id(std::string_view value);
+
+void encode(cluster_position const& position, std::string& output);
+std::optional<cluster_position> decode_position(std::string_view bytes);
 
 // One entry of the ring of key changes.
 struct key_change {

@@ -26,6 +26,7 @@ transaction::transaction(environment_state& store) : store_(store) {
         return;
     }
     knows_end_ = knows_file_end(store_.env, txn_);
+    if (store_.cluster && !begin_in_cluster()) return;
     begin_command();
     auto const bytes = get(table::index, key_bytes{tag::counters});
     auto const counters = bytes ? decode_counters(*bytes) : std::nullopt;
@@ -139,6 +140,12 @@ bool transaction::is_whole(table table, std::string_view key, std::string_view v
 void transaction::put(table table, std::string_view key, std::string_view value, unsigned flags) {
     if (failure_ != 0) return;
     dirty_ = true;
+    auto const kind = (flags & MDB_APPEND) != 0 ? effect_kind::append : effect_kind::put;
+    record({.kind = kind, .table = table, .key = key, .content = value});
+    write(table, key, value, flags);
+}
+
+void transaction::write(table table, std::string_view key, std::string_view value, unsigned flags) {
     auto const dbi = store_.dbi(table);
     int code = put_checked(txn_, dbi, table, key, value, flags);
     // A damaged key at the end of the table sorts above all others; insert in front of it.
@@ -149,12 +156,17 @@ void transaction::put(table table, std::string_view key, std::string_view value,
 }
 
 bool transaction::erase(table table, std::string_view key) {
-    if (failure_ != 0) return false;
+    if (failure_ != 0 || !remove(table, key)) return false;
+    dirty_ = true;
+    record({.kind = effect_kind::erase, .table = table, .key = key});
+    return true;
+}
+
+bool transaction::remove(table table, std::string_view key) {
     auto name = val_of(key);
     int const code = ::mdb_del(txn_, store_.dbi(table), &name, nullptr);
     if (code != 0 && code != MDB_NOTFOUND) fail(code);
     if (code != 0) return false;
-    dirty_ = true;
     check_file_end();
     return true;
 }
@@ -199,8 +211,20 @@ model::id transaction::last_id(table table) {
 
 std::size_t transaction::erase_range(std::string_view begin, std::string_view end,
                                      std::size_t limit) {
-    MDB_cursor* cursor = nullptr;
     if (failure_ != 0 || limit == 0) return 0;
+    auto const removed = remove_range(begin, end, limit);
+    if (removed == 0) return 0;
+    dirty_ = true;
+    record({.kind = effect_kind::erase_range,
+            .key = begin,
+            .content = end,
+            .count = static_cast<std::uint32_t>(removed)});
+    return removed;
+}
+
+std::size_t transaction::remove_range(std::string_view begin, std::string_view end,
+                                      std::size_t limit) {
+    MDB_cursor* cursor = nullptr;
     if (int const code = ::mdb_cursor_open(txn_, store_.dbi(table::index), &cursor); code != 0) {
         fail(code);
         return 0;
@@ -214,7 +238,6 @@ std::size_t transaction::erase_range(std::string_view begin, std::string_view en
         if (code != 0 || view_of(key) >= end) break;
         code = ::mdb_cursor_del(cursor, 0);
         if (code != 0) break;
-        dirty_ = true;
         ++removed;
     }
     ::mdb_cursor_close(cursor);
@@ -311,21 +334,30 @@ int transaction::write_counters() {
 
 int transaction::commit() {
     if (failure_ != 0) return failure_;
-    if (!dirty_) return 0;
-    if (int const code = write_counters(); code != 0) return code;
+    if (!dirty_ && !has_rows_) return 0;
+    if (dirty_)
+        if (int const code = write_counters(); code != 0) return code;
+    if (store_.cluster)
+        if (int const code = append_row(); code != 0) return code;
     int const code = ::mdb_txn_commit(std::exchange(txn_, nullptr));
     if (code == 0) {
         store_.aged_at = uptime_;
+        if (store_.cluster) note_applied();
         unlock();
     }
     // LMDB reports the end of the map before it writes the first page: nothing has happened.
-    if (code == 0 || code == MDB_MAP_FULL) return code;
+    if (code == 0 || code == MDB_MAP_FULL) return code == 0 || !won_ ? code : row_unapplied;
     // After any other failure the state of the disk is unknown, and a second fsync would not tell:
     // end without acknowledging anything. The next start finds the last complete commit.
     base::log(
         base::severity::failure,
         lmdb_error("the store cannot be written; ending without acknowledging", code).message);
     ::_exit(1);
+}
+
+int transaction::commit_pages() {
+    (store_.cluster ? has_rows_ : dirty_) = true;
+    return commit();
 }
 
 }  // namespace latchkey::store

@@ -5,6 +5,10 @@
 // A record without its checksum is such a failure too: a command must not take it for a missing
 // one. Code that can do without the record uses `find`.
 //
+// In a store with a log (shared_log.hpp) it begins with the rows of others that have arrived, records
+// what it changes, and commits only if its own row has won its position. Then `commit` returns
+// row_lost (decide again), row_unknown, log_away or row_unapplied (lmdb_value.hpp) instead.
+//
 // A view returned by `get` is invalidated by the next put or erase: decode and decide first, then
 // write.
 #pragma once
@@ -16,6 +20,7 @@
 #include <vector>
 
 #include "base/function_ref.hpp"
+#include "store/engine/effects.hpp"
 #include "store/engine/environment_state.hpp"
 #include "store/engine/lmdb_value.hpp"
 #include "store/engine/write_capacity.hpp"
@@ -36,6 +41,14 @@ class transaction {
     void fail(int code);
     bool is_dirty() const { return dirty_; }
     void force_commit() { dirty_ = true; }  // commit even if nothing else changes
+
+    // The cluster's position that this transaction shows, after `commit` that of its row; 0: none.
+    std::uint64_t position() const { return position_; }
+    // Rows of others that should be committed before anything is decided: others wait for one, or
+    // more have arrived than one transaction applies.
+    bool has_urgent_rows() const { return has_urgent_rows_; }
+    // A key loses rights by this transaction.
+    void note_turn_off() { turns_off_ = true; }
 
     // Begins a command; until `allow_growth` it counts as one that only frees. A put that moves the
     // end of the file beyond what `capacity` allows fails with MDB_MAP_FULL.
@@ -96,6 +109,8 @@ class transaction {
 
     // 0, or the code of a failure, after which nothing was written. A failed sync ends the process.
     int commit();
+    // Commits although nothing has changed, without a row in the log.
+    int commit_pages();
 
     // The last successful check of a caller, so that a thousand commands of one key read its record
     // once. To be reset when a key is changed.
@@ -109,7 +124,23 @@ class transaction {
 
   private:
     void put(table table, std::string_view key, std::string_view value, unsigned flags);
+    void write(table table, std::string_view key, std::string_view value, unsigned flags);
+    bool remove(table table, std::string_view key);
+    std::size_t remove_range(std::string_view begin, std::string_view end, std::size_t limit);
     void find_age_time();
+    void record(effect const& effect) {
+        if (store_.log != nullptr) [[unlikely]]
+            encode(effect, effects_);
+    }
+    // Of a store that is a node. (transaction_rows.cpp)
+    bool begin_in_cluster();
+    bool apply_own_row();
+    void apply_arrived_rows();
+    bool apply(log_row const& row);
+    void apply(effect const& effect);
+    int append_row();
+    void write_position();
+    void note_applied();
     int read(table table, std::string_view key, std::string_view& content);
     bool is_absent(table table, std::string_view key);
     bool is_whole(table table, std::string_view key, std::string_view value);
@@ -123,6 +154,11 @@ class transaction {
     bool locked_ = false;
     bool dirty_ = false;
     bool growing_ = false;
+    bool has_rows_ = false;  // the position is to be written
+    bool has_urgent_rows_ = false;
+    bool rows_turn_off_ = false;  // one of the rows that were applied
+    bool turns_off_ = false;
+    bool won_ = false;  // its row is in the log
     bool knows_end_ = false;
     std::uint64_t initial_end_ = 0;  // of the file, in pages, when the command began
     std::size_t weight_ = 0;
@@ -130,6 +166,8 @@ class transaction {
     base::wall_ms age_time_ = 0;
     base::mono_ns uptime_ = 0;
     bool age_lags_ = false;  // the age time is stored, since it is behind
+    std::uint64_t position_ = 0;
+    std::string effects_;
     store::counters counters_;
     std::optional<write_capacity> capacity_;
 };

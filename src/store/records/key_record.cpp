@@ -16,11 +16,14 @@ void note_change(transaction& txn, model::digest const& digest) {
     txn.authorized = {};
 }
 
+bool is_deactivated(model::key const& key) {
+    return key.deactivation_reason != model::deactivation::none;
+}
+
 // Does the key belong to the index of keys that may manage keys? Deactivated keys do not; states
 // that depend on the clock are evaluated when the index is read.
 bool manages_keys(model::key const& key) {
-    return key.scopes.allows(model::scope::keys_write) &&
-           key.deactivation_reason == model::deactivation::none;
+    return key.scopes.allows(model::scope::keys_write) && !is_deactivated(key);
 }
 
 void adjust_count(transaction& txn, key_list const& list, std::int64_t step) {
@@ -96,6 +99,9 @@ void put_key(transaction& txn, model::key const* old_key, model::key const& new_
         managed ? void(txn.erase(table::index, key_admin_key(new_key.id)))
                 : txn.put(table::index, key_admin_key(new_key.id), {});
     note_change(txn, new_key.digest);
+    bool const is_restored =
+        old_key != nullptr && is_deactivated(*old_key) && !is_deactivated(new_key);
+    if (old_key != nullptr && !is_restored) txn.note_turn_off();
 }
 
 std::optional<outcome> check_key_ids(transaction& txn) {

@@ -1,0 +1,126 @@
+// A transaction of a store that is a node of a cluster: rows of the log that it applies, and its
+// own row.
+#include <openssl/rand.h>
+
+#include "base/check.hpp"
+#include "base/limits.hpp"
+#include "store/engine/transaction.hpp"
+
+namespace latchkey::store {
+namespace {
+
+// Effects that one transaction applies, and so how much a node that was away commits at once.
+constexpr std::size_t rows_bytes_max = 4 * base::limits::mib;
+// More than that is committed before a group is decided: it would be applied again with each retry.
+constexpr std::size_t rows_bytes_beside_group = 64 * base::limits::kib;
+
+}  // namespace
+
+// Applies what has arrived, so that whatever is decided in this transaction is decided at the last
+// position that is known here. False: it has failed.
+bool transaction::begin_in_cluster() {
+    if (store_.log == nullptr) fail(log_missing);
+    begin_command();
+    auto const bytes = get(table::index, key_bytes{tag::position});
+    auto const position = bytes ? decode_position(*bytes) : std::nullopt;
+    if (!position) fail(MDB_CORRUPTED);  // no effect after an earlier failure
+    if (failure_ != 0) return false;
+    position_ = position->position;
+    if (apply_own_row()) apply_arrived_rows();
+    return failure_ == 0;
+}
+
+// False: it has failed, since nothing may happen before the row is settled.
+bool transaction::apply_own_row() {
+    auto const& own = store_.unapplied_row;
+    if (!own || own->row.position <= position_) return true;
+    if (own->won) return apply(own->row);
+    fail(row_unknown);
+    return false;
+}
+
+void transaction::apply_arrived_rows() {
+    std::size_t size = 0;
+    for (auto const& row : store_.log->rows_after(position_, rows_bytes_max)) {
+        size += row.effects.size();
+        // What came before a row that cannot be applied is committed all the same.
+        if (has_rows_ && row.schema > schema_version) break;
+        if (!apply(row)) return;
+    }
+    if (size > rows_bytes_beside_group) has_urgent_rows_ = true;
+}
+
+bool transaction::apply(log_row const& row) {
+    base::check(row.position == position_ + 1, "a gap in the rows of the log");
+    if (row.schema > schema_version) fail(row_newer);
+    // Other nodes may have more room. The bound is that of deletions, or a store at the bound of
+    // growth could not follow the deletions of others.
+    if (!capacity(2 * row.effects.size()).write) fail(rows_blocked);
+    begin_command();
+    effect_reader effects(row.effects);
+    while (auto const each = effects.next()) {
+        if (failure_ != 0) break;
+        apply(*each);
+    }
+    if (!effects.ok()) fail(MDB_CORRUPTED);
+    if (failure_ == MDB_MAP_FULL) failure_ = rows_blocked;
+    position_ = row.position;
+    has_rows_ = true;
+    rows_turn_off_ |= row.turns_off;
+    has_urgent_rows_ |= row.turns_off;
+    return failure_ == 0;
+}
+
+void transaction::apply(effect const& effect) {
+    switch (effect.kind) {
+        case effect_kind::put:
+            return write(effect.table, effect.key, effect.content, 0);
+        case effect_kind::append:
+            return write(effect.table, effect.key, effect.content, MDB_APPEND);
+        case effect_kind::erase:
+            remove(effect.table, effect.key);
+            return;
+        case effect_kind::erase_range:
+            remove_range(effect.key, effect.content, effect.count);
+            return;
+    }
+}
+
+// The row is appended before LMDB commits: a crash in between leaves a row that the next start
+// applies, while a commit without a row could never be taken back.
+int transaction::append_row() {
+    if (dirty_) {
+        if (effects_.size() > row_bytes_max) fail(EFBIG);
+        if (failure_ != 0) return failure_;
+        log_row row{.position = position_ + 1,
+                    .schema = schema_version,
+                    .turns_off = turns_off_,
+                    .effects = std::move(effects_)};
+        ::RAND_bytes(reinterpret_cast<unsigned char*>(row.nonce.data()), row.nonce.size());
+        auto const result = store_.log->append(row);
+        if (result == append_result::lost) fail(row_lost);
+        if (result == append_result::unavailable) fail(log_away);
+        if (result == append_result::unknown) fail(row_unknown);
+        won_ = result == append_result::won;
+        if (won_ || result == append_result::unknown) store_.unapplied_row = {std::move(row), won_};
+        if (!won_) return failure_;
+        ++position_;
+    }
+    write_position();
+    if (failure_ == MDB_MAP_FULL) failure_ = won_ ? row_unapplied : rows_blocked;
+    return failure_;
+}
+
+void transaction::write_position() {
+    begin_command();
+    encode(cluster_position{*store_.cluster, position_}, scratch);
+    write(table::index, key_bytes{tag::position}, scratch, 0);
+}
+
+void transaction::note_applied() {
+    auto& own = store_.unapplied_row;
+    if (own && own->row.position <= position_) own.reset();
+    store_.log->applied(position_, turns_off_ || rows_turn_off_);
+}
+
+}  // namespace latchkey::store

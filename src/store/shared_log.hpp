@@ -1,0 +1,74 @@
+// The ordered log that the nodes of a cluster share, as the store sees it. Each change of the store
+// is a row; a node's store is the result of the rows up to its position. The network part
+// implements it, the tests with a log in memory.
+//
+//     store.attach(log, cluster);   // before the writer starts; not owned, must outlive both
+//
+// All functions but `on_news` are called by the holder of the store's write lock (the writer's
+// thread, or a command) and may block for a bounded time, at most some seconds. `confirmed` and
+// `last_lease_end` are called without that lock too, by the same thread, and never block.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+
+namespace latchkey::store {
+
+// Told apart by it: the cluster of a store, and that of a log.
+using cluster_id = std::array<char, 16>;
+
+struct log_row {
+    std::uint64_t position = 0;    // 1, 2, 3 …
+    std::array<char, 16> nonce{};  // random: tells this append from another one of that position
+    std::uint32_t schema = 0;      // schema_version of the program that made it
+    bool turns_off = false;        // a key loses rights: to be applied and confirmed without delay
+    std::string effects;           // engine/effects.hpp; at most row_bytes_max
+};
+// Where a store stands in the log of its cluster: every row up to `position` is applied.
+struct cluster_position {
+    cluster_id cluster{};
+    std::uint64_t position = 0;
+};
+inline constexpr std::size_t row_bytes_max = 16u << 20;
+
+enum class append_result : std::uint8_t {
+    won,         // the row is in the log, durably
+    lost,        // another row has its position: it certainly is not in the log and never will be
+    unknown,     // it may be, or come to be, in the log; `resolve` tells
+    unavailable  // it certainly is not in the log and never will be; the engine is away
+};
+
+class shared_log {
+  public:
+    // Appends a row whose position is one above that of the last row that the store has applied.
+    virtual append_result append(log_row const& row) = 0;
+    // After `unknown`: what became of the row. `lost` also if the position is free and will not be
+    // taken by this row any more; unknown: ask later.
+    virtual append_result resolve(log_row const& row) = 0;
+    // Rows that arrived here after `position`, without a gap from position + 1 on: at least one if
+    // there is one, else as many as have at most `bytes_max` of effects. Never blocks.
+    virtual std::vector<log_row> rows_after(std::uint64_t position, std::size_t bytes_max) = 0;
+    // Blocks until a row after `position` has arrived. False: none did within the time, or the
+    // engine is away.
+    virtual bool fetch(std::uint64_t position) = 0;
+    // This store is at `position` now, durably. `turned_off`: a row that turns something off is
+    // among those since the last call, so others wait for it.
+    virtual void applied(std::uint64_t position, bool turned_off) = 0;
+    // The highest position that every node with a lease has applied, this one included.
+    virtual std::uint64_t confirmed() const = 0;
+    // The end of the last lease that is out, in this machine's wall time.
+    virtual base::wall_ms last_lease_end() const = 0;
+    // `wake` is called, on any thread, when rows, an answer or a confirmation arrived. It does not
+    // block and calls nothing of the log. Once on_news({}) has returned, no call is in progress.
+    virtual void on_news(std::function<void()> wake) = 0;
+
+  protected:
+    ~shared_log() = default;
+};
+
+}  // namespace latchkey::store
