@@ -1,0 +1,162 @@
+#include "replication/channel.hpp"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/bytes.hpp"
+#include "base/check.hpp"
+#include "base/time_units.hpp"
+
+namespace latchkey::replication {
+namespace {
+
+constexpr std::size_t head_bytes = 8;
+constexpr std::size_t part_bytes_max = packet_bytes_max - head_bytes;
+// Of a socket's buffer: some messages of usual size, so that a turn of the other side is enough.
+constexpr int buffer_bytes = 1 << 20;
+
+// False: the deadline has passed.
+base::result<bool> wait_for(int socket, short events, base::mono_ns deadline) {
+    for (;;) {
+        auto const left = deadline - base::read_mono();
+        if (left <= 0) return false;
+        pollfd waited{.fd = socket, .events = events, .revents = 0};
+        auto const milliseconds = std::min<base::mono_ns>(left / base::millisecond + 1, 60'000);
+        int const count = ::poll(&waited, 1, static_cast<int>(milliseconds));
+        if (count > 0) return true;
+        if (count < 0 && errno != EINTR)
+            return base::errno_error("cannot wait for a socket", errno);
+    }
+}
+
+}  // namespace
+
+channel::channel(base::descriptor socket) : socket_(std::move(socket)) {
+    int const flags = ::fcntl(socket_.get(), F_GETFL);
+    ::fcntl(socket_.get(), F_SETFL, flags | O_NONBLOCK);
+    packet_.resize(packet_bytes_max);
+}
+
+void channel::queue(std::string bytes) {
+    base::check(!bytes.empty() && bytes.size() <= message_bytes_max,
+                "a message beyond the bounds of a channel");
+    unsent_ += bytes.size();
+    unsent_messages_.push_back(std::move(bytes));
+}
+
+void channel::drop_unsent() {
+    unsent_messages_.clear();
+    unsent_ = front_place_ = 0;
+}
+
+base::result<bool> channel::flush() {
+    while (!unsent_messages_.empty()) {
+        auto const gone = send_packet();
+        if (!gone) return gone.error();
+        if (!*gone) return false;
+    }
+    return true;
+}
+
+// False: the socket takes nothing now.
+base::result<bool> channel::send_packet() {
+    auto& bytes = unsent_messages_.front();
+    auto const size = std::min(bytes.size() - front_place_, part_bytes_max);
+    std::array<char, head_bytes> head;
+    base::put(base::put(head.data(), static_cast<std::uint32_t>(bytes.size())),
+              static_cast<std::uint32_t>(front_place_));
+    std::array<iovec, 2> parts{{{head.data(), head.size()}, {bytes.data() + front_place_, size}}};
+    msghdr packet{};
+    packet.msg_iov = parts.data();
+    packet.msg_iovlen = parts.size();
+    if (::sendmsg(socket_.get(), &packet, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+        if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return false;
+        if (errno == EINTR) return true;
+        return base::errno_error("cannot send a message", errno);
+    }
+    front_place_ += size;
+    unsent_ -= size;
+    if (front_place_ == bytes.size()) {
+        unsent_messages_.pop_front();
+        front_place_ = 0;
+    }
+    return true;
+}
+
+base::result<std::optional<std::string>> channel::receive() {
+    for (;;) {
+        auto const size =
+            ::recv(socket_.get(), packet_.data(), packet_.size(), MSG_DONTWAIT | MSG_TRUNC);
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return std::optional<std::string>();
+        if (size < 0) return base::errno_error("cannot receive a message", errno);
+        if (size == 0) return base::error{"the other side has closed the channel"};
+        if (static_cast<std::size_t>(size) > packet_.size())
+            return base::error{"a packet beyond the bounds of a channel"};
+        auto const whole = take_packet({packet_.data(), static_cast<std::size_t>(size)});
+        if (!whole) return whole.error();
+        if (*whole) return std::optional(std::exchange(partial_, {}));
+    }
+}
+
+// True: `partial_` is a whole message now.
+base::result<bool> channel::take_packet(std::string_view packet) {
+    base::reader head(packet);
+    auto const whole = head.integer<std::uint32_t>();
+    auto const place = head.integer<std::uint32_t>();
+    auto const part = head.rest();
+    if (!head.ok() || part.empty() || whole > message_bytes_max || place >= whole ||
+        part.size() > whole - place)
+        return base::error{"a packet that makes no sense"};
+    if (place == 0) {
+        partial_.clear();
+        partial_size_ = whole;
+    } else if (partial_size_ == 0) {
+        return false;
+    } else if (whole != partial_size_ || place != partial_.size()) {
+        return base::error{"a packet that does not continue its message"};
+    }
+    partial_.append(part);
+    if (partial_.size() < partial_size_) return false;
+    partial_size_ = 0;
+    return true;
+}
+
+base::result<void> channel::send(std::string bytes, base::mono_ns deadline) {
+    queue(std::move(bytes));
+    for (;;) {
+        auto const flushed = flush();
+        if (!flushed) return flushed.error();
+        if (*flushed) return {};
+        auto const waited = wait_for(descriptor(), POLLOUT, deadline);
+        if (!waited) return waited.error();
+        if (!*waited) return base::error{"a message was not taken in time"};
+    }
+}
+
+base::result<std::optional<std::string>> channel::receive_until(base::mono_ns deadline) {
+    for (;;) {
+        auto arrival = receive();
+        if (!arrival || *arrival) return arrival;
+        auto const waited = wait_for(descriptor(), POLLIN, deadline);
+        if (!waited) return waited.error();
+        if (!*waited) return std::optional<std::string>();
+    }
+}
+
+base::result<std::pair<base::descriptor, base::descriptor>> make_socket_pair() {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        return base::errno_error("cannot make a pair of sockets", errno);
+    for (int const each : ends)
+        ::setsockopt(each, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
+    return std::pair(base::descriptor(ends[0]), base::descriptor(ends[1]));
+}
+
+}  // namespace latchkey::replication
