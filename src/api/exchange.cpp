@@ -58,7 +58,7 @@ void exchange_state::start(request_services& services, http::request const& requ
     failure_address = peer.client.value_or(limit::unknown_client);
     method = request.method;
     tls = peer.tls;
-    credential_in_body = needs_key = was_charged = false;
+    credential_in_body = needs_key = was_charged = waits = false;
     source = key_source::none;
     retry_after = 0;
     resume_reading_at = 0;
@@ -104,6 +104,10 @@ next_step exchange::begin(request_services& services, http::request const& reque
         return find_key_in_body(framing, response);
     }
     state.source = credential.source;
+    if (services.behind) {
+        wipe_credentials(request);
+        return refuse(problem::behind, response);
+    }
     auto const key = services.keys.present(credential.key);
     // Prefetch: the branch pages on the way to the record come from memory while the key is looked
     // up; waiting for them is most of what a random record costs more than a hot one. The record's
@@ -143,6 +147,10 @@ next_step exchange::finish(request_services& services, http::request const& requ
             return refuse(credential.problem, response);
         }
         state.source = key_source::body;
+        if (services.behind) {
+            wipe_credential(request.body);
+            return refuse(problem::behind, response);
+        }
         auto const verdict = services.keys.authenticate(
             credential.key, state.client ? &*state.client : nullptr, services.snapshot, now);
         wipe_credential(request.body);

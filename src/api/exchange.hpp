@@ -13,7 +13,7 @@
 //         auto const& outcome = co_await commit;
 //         exchange.answer(services, outcome, response);
 //     }
-//     // next_step::respond: `response` is complete
+//     // next_step::respond: `response` is complete; next_step::commit may also be a wait (`waits`)
 #pragma once
 
 #include <cstdint>
@@ -63,6 +63,11 @@ class exchange {
     bool credential_in_body() const;
 
     store::command take_command();
+    // The command only waits for a position of the store (api.md §16): after its outcome `resume`
+    // goes on with the request, which the caller has kept; `answer` refuses it.
+    bool waits() const;
+    next_step resume(request_services& services, http::request const& request, base::instant now,
+                     http::response& response);
     // Uses nothing of the request but what `begin` and `finish` kept.
     void answer(request_services& services, store::outcome const& outcome,
                 http::response& response);
@@ -103,6 +108,8 @@ class exchange {
 
     next_step run(request_services& services, http::request const& request, base::instant now,
                   http::response& response);
+    next_step run_at_position(request_services& services, http::request const& request,
+                              base::instant now, http::response& response);
     bool replay(request_services& services, http::request const& request, base::instant now,
                 http::response& response);
     next_step handle(request_services& services, http::request const& request, base::instant now,

@@ -1,16 +1,35 @@
 // From a request that passed the checks to its handler, and from a committed outcome to its
 // response.
+#include <charconv>
+
 #include "api/checks/idempotency.hpp"
 #include "api/checks/negotiate.hpp"
 #include "api/checks/precondition.hpp"
 #include "api/exchange.hpp"
 #include "api/exchange_state.hpp"
 #include "api/handlers.hpp"
+#include "base/time_units.hpp"
 
 namespace latchkey::api {
 namespace {
 
 using base::problem;
+
+// The longest wait of a request for a position of the store.
+constexpr base::mono_ns consistency_patience = base::second;
+
+std::optional<std::uint64_t> parse_consistency_token(std::string_view text) {
+    std::uint64_t position = 0;
+    auto const* const end = text.data() + text.size();
+    auto const read = std::from_chars(text.data(), end, position);
+    if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+    return position;
+}
+
+api_error invalid_consistency_token() {
+    return make_error(problem::malformed_request,
+                      "Consistency-Token must be there once, as a response had it");
+}
 
 api_error invalid_idempotency_key() {
     return make_error(
@@ -21,8 +40,36 @@ api_error invalid_idempotency_key() {
 
 }  // namespace
 
+// Reading one's writes on any node (api.md §16): a request that names a position waits for it, as
+// if it were a commit.
 next_step exchange::run(request_services& services, http::request const& request, base::instant now,
                         http::response& response) {
+    auto const token = request.find(http::field_name::consistency_token);
+    if (!token || !services.snapshot.position()) [[likely]]
+        return run_at_position(services, request, now, response);
+    auto const position = parse_consistency_token(*token);
+    if (!position || request.count(http::field_name::consistency_token) > 1)
+        return refuse(invalid_consistency_token(), response);
+    if (*position <= *services.snapshot.position())
+        return run_at_position(services, request, now, response);
+    state_->waits = true;
+    state_->command = {};
+    state_->command.action = store::await_position{*position, now.mono + consistency_patience};
+    return next_step::commit;
+}
+
+bool exchange::waits() const {
+    return state_->waits;
+}
+
+next_step exchange::resume(request_services& services, http::request const& request,
+                           base::instant now, http::response& response) {
+    state_->waits = false;
+    return run_at_position(services, request, now, response);
+}
+
+next_step exchange::run_at_position(request_services& services, http::request const& request,
+                                    base::instant now, http::response& response) {
     auto& state = *state_;
     services.snapshot.clear_damage();  // of other requests of this turn
     state.writing = std::get_if<write>(&state.matched.route->run);
@@ -123,6 +170,10 @@ store::command exchange::take_command() {
 void exchange::answer(request_services& services, store::outcome const& outcome,
                       http::response& response) {
     auto& state = *state_;
+    if (std::exchange(state.waits, false)) {
+        refuse(outcome.problem, response);
+        return;
+    }
     render(services, outcome, response);
     state.fresh_key.reset();
     state.claim.release();
@@ -149,6 +200,7 @@ void exchange::render(request_services& services, store::outcome const& outcome,
     // After a PUT an ETag would say that the representation was kept as it was sent (RFC 9110
     // §9.3.4), but times are added to it.
     if (state.method != http::method::put && response.status != 204) add_tag(response, outcome);
+    if (outcome.position != 0) response.add("Consistency-Token", outcome.position);
     add_common_headers(response);
 }
 

@@ -44,6 +44,9 @@ struct exchange_state {
     bool was_charged = false;  // the key's limits were asked, whatever they said
     limit::decision quota;
 
+    // ---- its place in a cluster
+    bool waits = false;  // for a position of the store, before its handler runs
+
     // ---- its write
     store::command command;
     std::optional<store::idempotency> idempotency;

@@ -27,6 +27,7 @@ int main(int argument_count, char** arguments) {
     latchkey::cli::add_backup(program, code);
     latchkey::cli::add_restore(program, code);
     latchkey::cli::add_check(program, code);
+    latchkey::cli::add_cluster(program, code);
     latchkey::cli::add_reset_time(program, code);
     latchkey::cli::add_config(program, code);
     try {

@@ -1,22 +1,24 @@
 #include "cli/store_command.hpp"
 
 #include "base/log.hpp"
+#include "server/process/cluster_member.hpp"
 
 namespace latchkey::cli {
 
 void store_command::add_to(CLI::App& command, std::vector<std::string> more_settings) {
     more_settings.push_back("data");
     more_settings.push_back("store.map_mib");
+    more_settings.push_back("cluster.postgres");
     settings.add_to(command, more_settings);
     command.add_flag("--json", json, "Print one JSON document instead of text");
 }
 
-std::unique_ptr<store::environment> open_store(store_command const& options, int& code,
-                                               store_access access, server::config* configuration) {
+opened_store open_store(store_command const& options, int& code, store_access access,
+                        server::config* configuration) {
     auto const settings = options.settings.resolve(code);
     if (!settings) {
         base::log(base::severity::failure, settings.error().message);
-        return nullptr;
+        return {};
     }
     if (configuration != nullptr) *configuration = *settings;
     auto environment = store::environment::open(
@@ -24,9 +26,20 @@ std::unique_ptr<store::environment> open_store(store_command const& options, int
          .map_bytes = settings->store_map_mib << 20,
          .read_only = access == store_access::reads || access == store_access::copies,
          .any_time = access == store_access::copies || access == store_access::repairs});
-    if (environment) return std::move(*environment);
-    code = report_failure(environment.error().message);
-    return nullptr;
+    std::unique_ptr<cluster::node> node;
+    auto const opened = [&]() -> base::result<void> {
+        if (!environment) return environment.error();
+        auto const place = (*environment)->node();
+        if (access != store_access::writes || !place) return {};
+        auto connected = server::connect_command(*settings, **environment);
+        if (!connected) return connected.error();
+        node = std::move(*connected);
+        node->follow(place->position);
+        return (*environment)->attach(*node, place->cluster);
+    }();
+    if (opened) return {std::move(node), std::move(*environment)};
+    code = report_failure(opened.error().message);
+    return {};
 }
 
 std::string message_of(store::outcome const& refusal) {

@@ -9,6 +9,7 @@
 #include "base/result.hpp"
 #include "cli/command.hpp"
 #include "cli/settings.hpp"
+#include "cluster/node.hpp"
 #include "store/writer.hpp"
 
 namespace latchkey::cli {
@@ -25,11 +26,26 @@ struct store_command {
 // How a command uses the store. `copies` and `repairs` are allowed even where the store's time is
 // far ahead of the clock (store/engine/time.hpp).
 enum class store_access : std::uint8_t { writes, reads, copies, repairs };
+// A store and, for a command that writes one of a cluster, the log that its changes go to.
+class opened_store {
+  public:
+    opened_store() = default;
+    opened_store(std::unique_ptr<cluster::node> node, std::unique_ptr<store::environment> store)
+        : node_(std::move(node)), store_(std::move(store)) {}
+    explicit operator bool() const { return store_ != nullptr; }
+    store::environment& operator*() const { return *store_; }
+    store::environment* operator->() const { return store_.get(); }
+
+  private:
+    std::unique_ptr<cluster::node> node_;  // null: the store is alone, or only read
+    std::unique_ptr<store::environment> store_;
+};
+
 // Opens the store that the options name, and stores the configuration in `configuration` unless it
-// is null. On failure prints the error, sets `code` and returns null.
-std::unique_ptr<store::environment> open_store(store_command const& options, int& code,
-                                               store_access access = store_access::writes,
-                                               server::config* configuration = nullptr);
+// is null. On failure prints the error, sets `code` and returns none.
+opened_store open_store(store_command const& options, int& code,
+                        store_access access = store_access::writes,
+                        server::config* configuration = nullptr);
 
 // Applies one command as the operator. The error is a sentence.
 base::result<store::outcome> apply_one(store::environment& store,

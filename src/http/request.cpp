@@ -19,11 +19,24 @@ constexpr std::string_view method_names[] = {"GET",   "HEAD",   "POST",    "PUT"
                                              "PATCH", "DELETE", "OPTIONS", "OTHER"};
 
 // Indexed by field_name.
-constexpr std::string_view known_names[] = {
-    "accept",     "authorization",   "connection",        "content-length", "content-type",
-    "expect",     "x-forwarded-for", "x-forwarded-proto", "host",           "idempotency-key",
-    "if-match",   "if-none-match",   "x-request-id",      "traceparent",    "transfer-encoding",
-    "user-agent", "x-api-key"};
+constexpr std::string_view known_names[] = {"accept",
+                                            "authorization",
+                                            "connection",
+                                            "consistency-token",
+                                            "content-length",
+                                            "content-type",
+                                            "expect",
+                                            "x-forwarded-for",
+                                            "x-forwarded-proto",
+                                            "host",
+                                            "idempotency-key",
+                                            "if-match",
+                                            "if-none-match",
+                                            "x-request-id",
+                                            "traceparent",
+                                            "transfer-encoding",
+                                            "user-agent",
+                                            "x-api-key"};
 static_assert(std::size(known_names) == static_cast<std::size_t>(field_name::count_));
 
 // Perfect hash over length and first letter: leaves one candidate, so one comparison decides.
@@ -51,6 +64,7 @@ constexpr field_name candidate(std::size_t size, char first) {
         case 15:
             return letter == 'x' ? field_name::forwarded_for : field_name::idempotency_key;
         case 17:
+            if (letter == 'c') return field_name::consistency_token;
             return letter == 'x' ? field_name::forwarded_proto : field_name::transfer_encoding;
         default:
             return field_name::unknown;
@@ -68,7 +82,7 @@ static_assert(every_known_name_is_found());
 
 bool identifies_request(field_name id) {
     return id == field_name::idempotency_key || id == field_name::request_id ||
-           id == field_name::traceparent;
+           id == field_name::traceparent || id == field_name::consistency_token;
 }
 
 // Fields that the service does not read and in which no client or proxy puts a secret. Any other

@@ -29,6 +29,7 @@ enum class field_name : std::uint8_t {
     accept,
     authorization,
     connection,
+    consistency_token,
     content_length,
     content_type,
     expect,

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "api/exchange.hpp"
+#include "cluster/node.hpp"
 #include "server/net/address_counts.hpp"
 #include "server/observe/access_log.hpp"
 #include "store/writer.hpp"
@@ -22,6 +23,7 @@ struct common {
     tls::signing_thread& signer;
     api::in_progress running;           // requests under an Idempotency-Key
     std::atomic<bool> draining{false};  // responses carry `Connection: close`
+    cluster::node const* node = nullptr;  // null: this process is no node of a cluster
 };
 
 }  // namespace latchkey::server

@@ -17,6 +17,7 @@
 #include "server/observe/readiness.hpp"
 #include "server/process/bucket_file.hpp"
 #include "server/process/clock_watch.hpp"
+#include "server/process/cluster_member.hpp"
 #include "server/process/confine.hpp"
 #include "server/process/memory_return.hpp"
 #include "server/process/reload.hpp"
@@ -75,6 +76,7 @@ class service {
     std::shared_ptr<pending_reload> pending_reload_;
     base::instant const started_ = base::read_clocks();
     std::unique_ptr<main_loop> main_loop_;
+    std::unique_ptr<cluster_member> member_;  // null: no node of a cluster
     std::unique_ptr<store::environment> store_;
     std::unique_ptr<limit::buckets> buckets_;
     std::unique_ptr<limit::auth_failure_limiter> failures_;
@@ -94,6 +96,11 @@ class service {
 };
 
 base::result<void> service::start() {
+    auto member = cluster_member::start(configuration());
+    if (!member) return member.error();
+    member_ = std::move(*member);
+    if (member_)
+        if (auto const able = member_->check_directory(); !able) return able.error();
     auto loop = main_loop::make();
     if (!loop) return loop.error();
     main_loop_ = std::move(*loop);
@@ -112,6 +119,8 @@ base::result<void> service::start() {
     store_ = std::move(*store);
     if (auto const claim = store_->claim_for_server(); !claim) return claim.error();
     store_->clear_stale_readers();
+    if (member_)
+        if (auto const joined = member_->join(*store_); !joined) return joined.error();
     auto buckets = limit::buckets::make();
     if (!buckets) return buckets.error();
     buckets_ = std::move(*buckets);
@@ -145,6 +154,10 @@ base::result<void> service::start() {
     writer_ = std::make_unique<store::writer>(*store_);
     common_.reset(new common{*store_, *writer_, *buckets_, *failures_, *cursors_, *open_by_address_,
                              *log_, *signer_});
+    if (member_) {
+        common_->node = &member_->node();
+        member_->begin();
+    }
     if (auto const started = start_workers(workers); !started) return started.error();
     if (configuration().confined && !sanitized) confine_system_calls();
     for (auto const& socket : sockets_) base::log("listening on " + socket.address().url());
@@ -367,6 +380,7 @@ void service::answer_ready(http::response& response) {
     readiness_check const checks[] = {
         {"workers", live ? "" : "a worker does not answer"},
         {"store", locked_out},
+        {"cluster", member_ ? member_->unreadiness() : ""},
         {"accepting", common_->draining ? "draining" : ""},
     };
     answer_readiness(checks, response);
@@ -411,6 +425,7 @@ void service::stop() {
     writer_->shorten_waits();
     for (auto const& each : workers_) each->finish();
     writer_->stop();
+    if (member_) member_->leave();
     workers_.clear();  // with their mailboxes, which the stopped writer no longer uses
     save_buckets(*buckets_, configuration().data, store_now());
 }

@@ -41,6 +41,8 @@ step http1::advance(std::string_view input, wake_reason reason, server_state con
             return collect_body(input, server);
         case phase::body_denied:
             return finish_body(problem::overloaded, 0, server);
+        case phase::resumed:
+            return resume_request(server);
         case phase::response:
             return {.kind = step_kind::write};
         case phase::skipping:
@@ -158,6 +160,7 @@ step http1::begin_request(std::string_view input, http::step const& head,
 step http1::follow(next_step next, std::size_t consumed) {
     if (next == next_step::commit) {
         stream_->entry.keep();
+        if (stream_->exchange.waits()) keep_request(*stream_, context_.request);
         phase_ = phase::commit;
         return {.kind = step_kind::commit, .consumed = consumed};
     }
@@ -264,9 +267,22 @@ bool http1::may_skip_body() const {
 // ---- the response
 
 void http1::complete(store::outcome const& outcome) {
+    if (stream_->exchange.waits() && outcome.problem == problem::none) {
+        phase_ = phase::resumed;
+        return;
+    }
     context_.response.clear();
     stream_->exchange.answer(*context_.services, outcome, context_.response);
     phase_ = phase::response;
+}
+
+// What the request waited for has come: it goes on where it stopped.
+step http1::resume_request(server_state const& server) {
+    restore_request(*stream_, context_.request);
+    context_.response.clear();
+    return follow(stream_->exchange.resume(*context_.services, context_.request, server.now,
+                                           context_.response),
+                  0);
 }
 
 finished_response http1::write(std::string& output, server_state const& server) {

@@ -71,6 +71,7 @@ class http1 {
         body_awaited,
         body_denied,
         commit,
+        resumed,  // what it waited for has come
         response,
         skipping,  // of a body that was not read before the response
         finished,
@@ -89,6 +90,7 @@ class http1 {
     step start_body(std::string_view input, server_state const& server);
     step collect_body(std::string_view input, server_state const& server);
     step finish_body(base::problem problem, std::size_t consumed, server_state const& server);
+    step resume_request(server_state const& server);
     step skip_body(std::string_view input, wake_reason reason);
     step follow(api::next_step next, std::size_t consumed);
     step close();

@@ -58,6 +58,11 @@ step http2::advance(std::string_view input, wake_reason reason, server_state con
         if (stream != nullptr && stream->state == stream_state::reading)
             return *refuse_body(*stream, problem::overloaded);
     }
+    while (!resumed_.empty()) {
+        auto* const stream = find(resumed_.back());
+        resumed_.pop_back();
+        if (stream != nullptr) return *resume_request(*stream, server);
+    }
     advance_drain(server, output);
     if (reason == wake_reason::end) {
         phase_ = phase::closing;

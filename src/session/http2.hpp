@@ -70,7 +70,8 @@ class http2 {
     void deny();
     store::command take_command();
     // Announces the response, as `step_kind::write` does.
-    void complete(stream_id id, store::outcome const& outcome);
+    // False: there is no response yet, since the commit was a wait; `advance` goes on with it.
+    bool complete(stream_id id, store::outcome const& outcome);
     // The body of that stream is refused, for others need its place.
     void give_up(stream_id id);
 
@@ -125,6 +126,7 @@ class http2 {
                        bool depends_on_itself, server_state const& server, std::string& output);
     next await_body();
     next end_body(open_stream& stream, server_state const& server);
+    next resume_request(open_stream& stream, server_state const& server);
     next refuse_body(open_stream& stream, base::problem problem);
     next read_trailers(open_stream& stream, std::string_view block, bool ends_stream,
                        server_state const& server, std::string& output);
@@ -189,12 +191,13 @@ class http2 {
     std::unique_ptr<open_stream> fresh_;                 // the request in hand, not yet in there
     open_stream* writing_ = nullptr;                     // whose response is announced
     stream_id current_ = 0;
-    stream_id granted_ = 0;          // since the last `advance`
-    std::vector<stream_id> denied_;  // the same
-    stream_id last_stream_ = 0;      // that is or was served: of GOAWAY
-    stream_id highest_stream_ = 0;   // that the client has opened, also behind GOAWAY
-    std::uint64_t history_ = 0;      // bit n: the client has opened highest_stream_ - 2n
-    stream_id last_written_ = 0;     // for streams of one urgency that take turns
+    stream_id granted_ = 0;           // since the last `advance`
+    std::vector<stream_id> denied_;   // the same
+    std::vector<stream_id> resumed_;  // streams whose wait is over
+    stream_id last_stream_ = 0;       // that is or was served: of GOAWAY
+    stream_id highest_stream_ = 0;    // that the client has opened, also behind GOAWAY
+    std::uint64_t history_ = 0;       // bit n: the client has opened highest_stream_ - 2n
+    stream_id last_written_ = 0;      // for streams of one urgency that take turns
     std::vector<dropped_request> dropped_requests_;
     std::vector<stream_id> resets_;  // the latest that this side reset, a ring
     std::size_t next_reset_ = 0;

@@ -79,6 +79,7 @@ http2::next http2::follow(next_step reply, open_stream& stream) {
     current_ = stream.id;
     if (reply == next_step::commit) {
         stream.work->entry.keep();
+        if (stream.work->exchange.waits()) keep_request(*stream.work, context_.request);
         stream.state = stream_state::committing;
         if (&stream == fresh_.get()) enter();
         return step{.kind = step_kind::commit};
@@ -173,15 +174,29 @@ store::command http2::take_command() {
     return find(current_)->work->exchange.take_command();
 }
 
-void http2::complete(stream_id id, store::outcome const& outcome) {
+bool http2::complete(stream_id id, store::outcome const& outcome) {
     auto* const stream = find(id);
     base::check(stream != nullptr && stream->state == stream_state::committing,
                 "a commit of a stream that does not wait for one");
+    if (stream->work->exchange.waits() && outcome.problem == problem::none) {
+        resumed_.push_back(id);
+        return false;
+    }
     context_.response.clear();
     stream->work->exchange.answer(*context_.services, outcome, context_.response);
     stream->state = stream_state::responding;
     current_ = id;
     writing_ = stream;
+    return true;
+}
+
+// What the request waited for has come: it goes on where it stopped.
+http2::next http2::resume_request(open_stream& stream, server_state const& server) {
+    restore_request(*stream.work, context_.request);
+    context_.response.clear();
+    auto const reply = stream.work->exchange.resume(*context_.services, context_.request,
+                                                    server.now, context_.response);
+    return follow(reply, stream);
 }
 
 }  // namespace latchkey::session

@@ -18,6 +18,17 @@ void refuse_large_document(stream& request, http::response& response) {
     request.exchange.refuse_and_close(base::problem::overloaded, response);
 }
 
+void keep_request(stream& owner, http::request const& request) {
+    if (!owner.request_copy.empty()) return;
+    owner.request_copy.keep(request);
+    owner.body.assign(request.body);
+}
+
+void restore_request(stream const& owner, http::request& request) {
+    owner.request_copy.restore(request);
+    request.body = owner.body;
+}
+
 stream_pool::handle stream_pool::take() {
     ++in_use_;
     if (spare_.empty()) return handle(new stream, {this});

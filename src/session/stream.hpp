@@ -27,6 +27,10 @@ struct stream {
 // checks succeed, but with nothing large: such requests must not use up what others need.
 void refuse_large_document(stream& request, http::response& response);
 
+// A request that waits is copied, unless it was when its body was awaited.
+void keep_request(stream& owner, http::request const& request);
+void restore_request(stream const& owner, http::request& request);
+
 // Heap memory of a string.
 inline std::size_t heap_bytes(std::string const& text) {
     static std::size_t const inline_bytes = std::string().capacity();

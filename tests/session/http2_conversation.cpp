@@ -75,8 +75,7 @@ bool http2_conversation::advance(wake_reason reason) {
                 commits_.emplace_back(id, session_.take_command());
                 return true;
             }
-            session_.complete(id, fixture_.commit(session_.take_command()));
-            write();
+            if (session_.complete(id, fixture_.commit(session_.take_command()))) write();
             return true;
         }
         case step_kind::write:
@@ -98,8 +97,7 @@ void http2_conversation::write() {
 
 void http2_conversation::finish_commits() {
     for (auto& [id, command] : std::exchange(commits_, {})) {
-        session_.complete(id, fixture_.commit(std::move(command)));
-        write();
+        if (session_.complete(id, fixture_.commit(std::move(command)))) write();
     }
     session_.write_pending(output_, room, server);
 }

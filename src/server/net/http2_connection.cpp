@@ -80,7 +80,10 @@ coro::task<> http2_connection::commit(http2_connection* connection, stream_id st
     auto& context = connection->context_;
     store::commit commit(context.shared.writer, context.mailbox(), std::move(command));
     store::outcome const& outcome = co_await commit;
-    connection->session_.complete(stream, outcome);
+    if (!connection->session_.complete(stream, outcome)) {
+        connection->transport_.interrupt_wait();
+        co_return;
+    }
     connection->write_response();
     connection->write_pending();
     // It is idle now, with another deadline, and may have to end.

@@ -112,6 +112,17 @@ constexpr setting table[] = {
               16 * 1024 * 1024}),
     {"store.require_if_match", &config::store_require_if_match,
      "refuse PUT, PATCH and DELETE without If-Match (428), so that no update is lost"},
+    at_start({"cluster.postgres", &config::cluster_postgres,
+              "PostgreSQL that holds the log of a cluster, as a URL "
+              "(postgresql://user@host1,host2/database) or keywords, without a password: that "
+              "comes from a password file (passfile=FILE, ~/.pgpass) or PGPASSWORD; empty: this "
+              "store is alone"}),
+    at_start({"cluster.name", &config::cluster_name,
+              "name of this node, unique in its cluster; empty: the name of the host"}),
+    at_start({"cluster.lease_seconds", &config::cluster_lease_seconds,
+              "how long this node answers requests without hearing from PostgreSQL; whoever turns "
+              "a key off waits that long for a node that does not answer",
+              3, 600}),
     {"stop.drain_delay_seconds", &config::stop_drain_delay_seconds,
      "how long to continue accepting after SIGTERM, for load balancers to notice", 0, 3600},
     {"stop.grace_seconds", &config::stop_grace_seconds,

@@ -65,6 +65,10 @@ struct config {
     std::uint64_t store_map_mib = 65'536;
     bool store_require_if_match = false;
 
+    std::string cluster_postgres;  // empty: no cluster
+    std::string cluster_name;      // empty: the host's name
+    std::uint64_t cluster_lease_seconds = 30;
+
     std::uint64_t stop_drain_delay_seconds = 0;
     std::uint64_t stop_grace_seconds = 30;
 };

@@ -1,0 +1,229 @@
+// latchkey cluster: begins a cluster, shows its nodes, lets one go, and compares a node with it.
+#include "cli/cluster.hpp"
+
+#include <sys/random.h>
+
+#include <cstdio>
+
+#include "api/json/json_writer.hpp"
+#include "base/bytes.hpp"
+#include "base/log.hpp"
+#include "base/time_units.hpp"
+#include "base/visible.hpp"
+#include "cli/print.hpp"
+#include "cli/progress.hpp"
+#include "server/process/cluster_member.hpp"
+#include "store/admin/state_load.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+constexpr base::mono_ns patience = 30 * base::second;
+
+struct leave_options : store_command {
+    std::string name;
+};
+
+std::vector<std::string> cluster_settings() {
+    return {"cluster.name"};
+}
+
+// ---- init
+
+base::result<void> send_state(store::environment& store, cluster::node& node,
+                              store::cluster_id const& cluster, progress& bar) {
+    store::state_reader reader(store);
+    std::uint64_t count = 0;
+    auto const sent = node.create(
+        cluster, patience, [&]() -> base::result<std::vector<replication::state_record>> {
+            std::vector<replication::state_record> chunk;
+            std::size_t bytes = 0;
+            while (bytes < replication::chunk_bytes_max / 2) {
+                auto const record = reader.next();
+                if (!record) break;
+                bytes += record->key.size() + record->content.size();
+                chunk.push_back(
+                    {record->table, std::string(record->key), std::string(record->content)});
+            }
+            if (auto const failure = reader.failure()) return *failure;
+            count += chunk.size();
+            bar.update(count, count);
+            return chunk;
+        });
+    bar.end(count, count);
+    return sent;
+}
+
+base::result<void> begin_cluster(server::config const& configuration, bool json) {
+    auto opened = store::environment::open({.directory = configuration.data,
+                                            .map_bytes = configuration.store_map_mib << 20,
+                                            .for_server = true});
+    if (!opened) return opened.error();
+    auto& store = **opened;
+    if (auto const claim = store.claim_for_server(); !claim)
+        return base::error{claim.error().message + ": stop it for this command"};
+    if (store.node()) return base::error{"this store is a node of a cluster already"};
+    auto node = server::connect_command(configuration, store, server::engine_state::no_cluster);
+    if (!node) return node.error();
+    store::cluster_id cluster{};
+    if (::getrandom(cluster.data(), cluster.size(), 0) != static_cast<ssize_t>(cluster.size()))
+        return base::error{"cannot get random bytes"};
+    progress bar("records", 0, progress::choose_form(json, false));
+    if (auto const sent = send_state(store, **node, cluster, bar); !sent) return sent.error();
+    return store::join_cluster(store, cluster);
+}
+
+int init(store_command const& options) {
+    int code = done;
+    auto const settings = options.settings.resolve(code);
+    if (!settings) {
+        base::log(base::severity::failure, settings.error().message);
+        return code;
+    }
+    auto const begun = begin_cluster(*settings, options.json);
+    if (!begun) return report_failure(begun.error().message);
+    base::log(
+        "the cluster has begun with this store; start the service with the same configuration. "
+        "Another node needs a data directory with nothing but a copy of master.key");
+    return done;
+}
+
+// ---- status
+
+std::string state_of(replication::node_state const& node) {
+    if (node.departed) return "left";
+    if (node.lease_ms == 0) return "joining";
+    return node.alive ? "serving" : "silent";
+}
+
+void print_document(replication::status_report const& report) {
+    std::string document = "{\"engine\":{\"server\":";
+    api::append_string(document, report.server);
+    document.append(",\"host\":");
+    api::append_string(document, report.host);
+    document.append(",\"synchronous_standby\":")
+        .append(report.standby_synchronous ? "true" : "false");
+    document.append("},\"cluster\":");
+    api::append_string(document, base::to_hex({report.cluster.data(), report.cluster.size()}));
+    for (auto const& [name, number] :
+         {std::pair("head", report.head), std::pair("folded", report.folded),
+          std::pair("first", report.first)}) {
+        document.append(",\"").append(name).append("\":");
+        api::append_number(document, number);
+    }
+    document.append(",\"nodes\":");
+    api::append_array(document, report.nodes, [&](replication::node_state const& node) {
+        document.append("{\"name\":");
+        api::append_string(document, node.name);
+        document.append(",\"state\":");
+        api::append_string(document, state_of(node));
+        document.append(",\"position\":");
+        api::append_number(document, node.position);
+        document.append(",\"lag\":");
+        api::append_number(document, report.head - std::min(report.head, node.position));
+        document.append(",\"version\":");
+        api::append_string(document, node.version);
+        document.append("}");
+    });
+    std::printf("%s}\n", document.c_str());
+}
+
+void print_nodes(replication::status_report const& report) {
+    std::printf("engine    %s at %s, %s\n", base::visible(report.server).c_str(),
+                base::visible(report.host).c_str(),
+                report.standby_synchronous ? "with a synchronous standby"
+                                           : "without a synchronous standby");
+    std::printf("log       position %s, state folded up to %s, rows kept after %s\n\n",
+                with_commas(report.head).c_str(), with_commas(report.folded).c_str(),
+                with_commas(report.first).c_str());
+    std::vector<std::vector<std::string>> rows{{"node", "state", "position", "lag", "version"}};
+    for (auto const& node : report.nodes)
+        rows.push_back({base::visible(node.name), state_of(node), with_commas(node.position),
+                        with_commas(report.head - std::min(report.head, node.position)),
+                        base::visible(node.version)});
+    print_table(std::move(rows));
+}
+
+// Opens the store for its key and its cluster only.
+base::result<std::unique_ptr<cluster::node>> connect(server::config const& configuration) {
+    auto const store = store::environment::open(
+        {.directory = configuration.data, .read_only = true, .any_time = true});
+    if (!store) return store.error();
+    return server::connect_command(configuration, **store);
+}
+
+template <class Work>
+int with_node(store_command const& options, Work work) {
+    int code = done;
+    auto const settings = options.settings.resolve(code);
+    if (!settings) {
+        base::log(base::severity::failure, settings.error().message);
+        return code;
+    }
+    auto node = connect(*settings);
+    if (!node) return report_failure(node.error().message);
+    return work(**node);
+}
+
+int show_status(store_command const& options) {
+    return with_node(options, [&](cluster::node& node) {
+        auto const report = node.status(patience);
+        if (!report) return report_failure(report.error().message);
+        options.json ? print_document(*report) : print_nodes(*report);
+        return static_cast<int>(done);
+    });
+}
+
+int leave(leave_options const& options) {
+    return with_node(options, [&](cluster::node& node) {
+        if (auto const left = node.remove(options.name, patience); !left)
+            return report_failure(left.error().message);
+        base::log("node " + options.name + " has left: nobody waits for it any more");
+        return static_cast<int>(done);
+    });
+}
+
+}  // namespace
+
+void add_cluster(CLI::App& program, int& code) {
+    auto* const group = program.add_subcommand(
+        "cluster", "Begin a cluster, show its nodes, let one go, compare a node with it");
+    group->require_subcommand(1);
+    auto const add = [&](char const* name, char const* help, char const* footer, auto options) {
+        auto* const command = group->add_subcommand(name, help);
+        options->add_to(*command, cluster_settings());
+        command->footer(footer);
+        return command;
+    };
+    auto const plain = [&](char const* name, char const* help, char const* footer,
+                           int (*work)(store_command const&)) {
+        auto const options = std::make_shared<store_command>();
+        add(name, help, footer, options)->callback([options, work, &code] {
+            code = work(*options);
+        });
+    };
+    plain(
+        "init", "Begin a cluster with the store of this node, which may be empty",
+        "Makes the tables in PostgreSQL and copies the store there. The service must be stopped.\n"
+        "Example: latchkey cluster init --config /etc/latchkey/latchkey.toml",
+        init);
+    plain("status", "Show the nodes, their positions, and the engine",
+          "Example: latchkey cluster status --config /etc/latchkey/latchkey.toml --json",
+          show_status);
+    plain("check", "Compare the store of this node with the cluster's state, record by record",
+          "Works beside a running service.\n"
+          "Exit codes: 0 they are the same, 1 they differ or cannot be compared.\n"
+          "Example: latchkey cluster check --config /etc/latchkey/latchkey.toml",
+          check_cluster);
+    auto const options = std::make_shared<leave_options>();
+    auto* const command = add("leave", "Let a node go that will not come back",
+                              "Nobody waits for it any more. A node that still runs cannot be let "
+                              "go: stop it.\n"
+                              "Example: latchkey cluster leave node3 --config latchkey.toml",
+                              options);
+    command->add_option("name", options->name, "The node's name, as cluster status shows it")
+        ->required();
+    command->callback([options, &code] { code = leave(*options); });
+}
+
+}  // namespace latchkey::cli

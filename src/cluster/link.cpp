@@ -1,0 +1,244 @@
+// The messages of the helper, and the calls that wait for them.
+#include "cluster/link.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "base/time_units.hpp"
+
+namespace latchkey::cluster {
+namespace {
+
+// Backpressure: so much may wait for the store before the socket is not read for a while.
+constexpr std::size_t row_bytes_max = 64 * base::limits::mib;
+constexpr std::size_t parts_max = 16;
+constexpr base::mono_ns report_interval = 200 * base::millisecond;
+
+store::log_row to_store(replication::log_row&& row) {
+    return {row.position, row.nonce, row.schema, row.turns_off, std::move(row.effects)};
+}
+
+}  // namespace
+
+link::link(base::descriptor socket, node_options given, std::atomic<boot_ns>& published_lease_end)
+    : options(std::move(given)),
+      published_lease_end(published_lease_end),
+      channel(std::move(socket)),
+      wakes(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      lease(options.lease_ms * base::millisecond) {
+    base::check(wakes.is_open(), "no descriptor for waking a thread");
+}
+
+// A command gives what it hears as its own error.
+void link::log(base::severity level, std::string const& sentence) const {
+    if (options.lease_ms != 0) base::log(level, sentence);
+}
+
+void link::send(replication::message content, std::uint32_t request) {
+    if (closed) return;
+    channel.queue(replication::encode({request, std::move(content)}));
+    auto const sent = channel.flush();
+    if (!sent)
+        closed = sent.error();
+    else if (!*sent) {
+        std::uint64_t const one = 1;
+        [[maybe_unused]] auto const size = ::write(wakes.get(), &one, sizeof one);
+    }
+}
+
+void link::begin_call(pending_call& waiting, replication::message content) {
+    if (++last_request == 0) ++last_request;
+    calls[last_request] = &waiting;
+    send(std::move(content), last_request);
+}
+
+std::optional<replication::message> link::call(lock& held, replication::message content,
+                                               base::mono_ns patience) {
+    pending_call waiting;
+    begin_call(waiting, std::move(content));
+    auto const request = last_request;
+    wait(held, patience, [&] { return waiting.is_over(); });
+    calls.erase(request);
+    return std::move(waiting.answer);
+}
+
+bool link::wait(lock& held, base::mono_ns patience, base::function_ref<bool()> is_over) {
+    return changed.wait_for(held, std::chrono::nanoseconds(patience), [&] {
+        return is_over() || closed || stopping;
+    }) && is_over();
+}
+
+bool link::is_full() const {
+    return row_bytes > row_bytes_max || parts.size() > parts_max;
+}
+
+base::error link::reason_of_silence() const {
+    if (closed) return base::error{"the helper latchkey-replicate has gone: " + closed->message};
+    if (fatal) return base::error{fatal->text};
+    if (complaint && !is_ready) return base::error{complaint->text};
+    if (!is_connected && !engine_text.empty())
+        return base::error{"the engine cannot be reached: " + engine_text};
+    return base::error{"the engine did not answer in time"};
+}
+
+void link::receive_all() {
+    while (!is_full() && !closed) {
+        auto bytes = channel.receive();
+        if (!bytes) {
+            closed = bytes.error();
+            break;
+        }
+        if (!*bytes) return;
+        auto message = replication::decode(**bytes);
+        if (!message) {
+            closed = message.error();
+            break;
+        }
+        handle(message->request, std::move(message->content));
+    }
+    if (!closed) return;
+    drop_calls();
+    if (!stopping)
+        base::log(base::severity::failure,
+                  "the helper latchkey-replicate cannot be heard any more: " + closed->message);
+}
+
+void link::handle(std::uint32_t request, replication::message content) {
+    using namespace replication;
+    if (request != 0 && request == parts_request) {
+        parts.push_back(std::move(content));
+    } else if (auto const waiting = calls.find(request); request != 0 && waiting != calls.end()) {
+        // Rows come before the answer to the request that asked for them.
+        if (auto* const list = std::get_if<replication::rows>(&content))
+            on(std::move(*list));
+        else
+            waiting->second->answer = std::move(content);
+    } else if (auto* const list = std::get_if<replication::rows>(&content)) {
+        on(std::move(*list));
+    } else if (auto const* const greeting = std::get_if<hello>(&content)) {
+        on(*greeting);
+    } else if (auto const* const state = std::get_if<replication::ready>(&content)) {
+        on(*state);
+    } else if (auto const* const refusal = std::get_if<failed>(&content)) {
+        if (request == 0) on(*refusal);
+    } else if (auto const* const connection = std::get_if<engine>(&content)) {
+        on(*connection);
+    } else if (auto const* const renewal = std::get_if<replication::lease>(&content)) {
+        on(*renewal);
+    } else if (auto const* const positions = std::get_if<replication::confirmed>(&content)) {
+        confirmed = *positions;
+        wake_store();
+    } else if (auto* const list = std::get_if<replication::nodes>(&content)) {
+        nodes = std::move(list->list);
+    }
+    changed.notify_all();
+}
+
+void link::drop_calls() {
+    for (auto const& [request, waiting] : calls) waiting->lost = true;
+    if (parts_request != 0) parts.push_back(replication::failed{.text = "the helper has ended"});
+    changed.notify_all();
+}
+
+// A new helper: the answers of the one before will not come.
+void link::on(replication::hello const& hello) {
+    drop_calls();
+    is_ready = is_connected = false;
+    channel.drop_unsent();
+    if (hello.version != replication::protocol_version) {
+        fatal = {replication::failure::protocol, true,
+                 "latchkey-replicate is of another version than latchkey: install packages of the "
+                 "same version"};
+        log(base::severity::failure, fatal->text);
+        return;
+    }
+    send(replication::configure{hello.session, options.conninfo, options.name, options.instance,
+                                options.cluster, options.key_check, options.version, options.schema,
+                                options.lease_ms});
+}
+
+void link::on(replication::ready const& ready) {
+    is_ready = is_connected = true;
+    complaint.reset();
+    last_ready = ready;
+    head = std::max(head, ready.head);
+    if (follows) send(replication::tail{followed});
+    if (!leases) lease_from = ready.head;
+    if (std::exchange(leases, false)) lease_from = 0;  // the new helper does not know it
+    try_begin_lease();
+    if (watched > confirmed.position) send(replication::watch{watched});
+    wake_store();
+}
+
+void link::on(replication::failed const& failed) {
+    (failed.fatal ? fatal : complaint) = failed;
+    log(failed.fatal ? base::severity::failure : base::severity::warning, failed.text);
+    wake_store();
+}
+
+void link::on(replication::engine const& engine) {
+    if (engine.connected != is_connected || engine.text != engine_text)
+        log(engine.connected ? base::severity::info : base::severity::warning,
+            engine.connected ? "the cluster's engine is reached: " + engine.text
+                             : "the cluster's engine cannot be reached: " + engine.text);
+    is_connected = engine.connected;
+    engine_text = engine.text;
+    wake_store();
+}
+
+void link::on(replication::rows&& arrived) {
+    for (auto& row : arrived.list) {
+        head = std::max(head, row.position);
+        if (!follows || row.position <= followed) continue;
+        if (row.position != followed + 1) {
+            send(replication::tail{followed});
+            break;
+        }
+        followed = row.position;
+        row_bytes += row.effects.size();
+        rows.push_back(to_store(std::move(row)));
+    }
+    wake_store();
+}
+
+void link::on(replication::lease const& renewal) {
+    head = std::max(head, renewal.head);
+    lease.renew(renewal.start, renewal.head);
+    publish_lease();
+}
+
+void link::try_begin_lease() {
+    if (!wants_lease || leases || !is_ready || applied < lease_from) return;
+    leases = true;
+    send(replication::applied{applied, true});
+    send(replication::begin_lease{});
+}
+
+void link::publish_lease() {
+    published_lease_end.store(lease.end_time(), std::memory_order_release);
+}
+
+// What turns something off is reported_position at once, since somebody waits for it.
+void link::report_applied() {
+    auto const now = base::read_mono();
+    if (!is_ready || !must_report() ||
+        (!unreported_turn_off && now - report_time < report_interval))
+        return;
+    send(replication::applied{applied, unreported_turn_off});
+    reported_position = applied;
+    report_time = now;
+    unreported_turn_off = false;
+}
+
+void link::wake_store() {
+    std::lock_guard const held(wake_mutex);
+    if (wake) wake();
+}
+
+}  // namespace latchkey::cluster

@@ -1,0 +1,123 @@
+// What the functions of a node and its thread share: the socket, the answers that somebody waits
+// for, the rows that have arrived, positions and lease. Guarded by `mutex`; private to the layer.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/function_ref.hpp"
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "cluster/lease.hpp"
+#include "cluster/node_options.hpp"
+#include "replication/channel.hpp"
+
+namespace latchkey::cluster {
+
+// Somebody waits for the answer to a request.
+struct pending_call {
+    std::optional<replication::message> answer;
+    bool lost = false;  // the helper that had it has ended
+    bool is_over() const { return answer.has_value() || lost; }
+};
+
+struct link {
+    using lock = std::unique_lock<std::mutex>;
+
+    link(base::descriptor socket, node_options given, std::atomic<boot_ns>& published_lease_end);
+
+    // ---- with the lock
+
+    // The helper is there, the engine is reached and has nothing against this node.
+    bool is_usable() const { return is_ready && is_connected && !fatal && !closed; }
+    // Sends a message that is no request, or one whose answer comes in parts.
+    void send(replication::message content, std::uint32_t request = 0);
+    // Sends a request and waits for its answer; nullopt: none within the time, or the helper ended.
+    std::optional<replication::message> call(lock& held, replication::message content,
+                                             base::mono_ns patience);
+    // The same in two steps, for several at once.
+    void begin_call(pending_call& waiting, replication::message content);
+    // False: the time has passed.
+    bool wait(lock& held, base::mono_ns patience, base::function_ref<bool()> is_over);
+
+    void receive_all();
+    void publish_lease();
+    void try_begin_lease();
+    void report_applied();
+    bool must_report() const { return reported_position != applied || unreported_turn_off; }
+    // No more is read from the socket until somebody has taken what arrived.
+    bool is_full() const;
+    base::error reason_of_silence() const;
+
+    void handle(std::uint32_t request, replication::message content);
+    void on(replication::hello const& hello);
+    void on(replication::ready const& ready);
+    void on(replication::failed const& failed);
+    void on(replication::engine const& engine);
+    void on(replication::rows&& rows);
+    void on(replication::lease const& renewal);
+    void drop_calls();
+    void log(base::severity level, std::string const& sentence) const;
+
+    void wake_store();
+
+    node_options const options;
+    std::atomic<boot_ns>& published_lease_end;
+
+    std::mutex mutex;
+    std::condition_variable changed;
+    replication::channel channel;
+    base::descriptor wakes;  // eventfd: the thread is to look at the socket again, or to end
+    bool stopping = false;
+    std::optional<base::error> closed;  // the socket is of no use any more
+
+    bool is_ready = false;
+    bool is_connected = false;
+    std::optional<replication::ready> last_ready;
+    std::optional<replication::failed> fatal;
+    std::optional<replication::failed> complaint;  // not fatal, and the last one
+    bool has_no_cluster() const {
+        return complaint && complaint->reason == replication::failure::no_cluster;
+    }
+    std::string engine_text;
+
+    std::uint32_t last_request = 0;
+    std::map<std::uint32_t, pending_call*> calls;
+    std::uint32_t parts_request = 0;  // whose answer comes in parts
+    std::deque<replication::message> parts;
+    std::size_t parts_taken = 0;
+
+    bool follows = false;
+    std::uint64_t followed = 0;       // position of the last row that has arrived or was applied
+    std::deque<store::log_row> rows;  // after `applied`, without a gap
+    std::size_t row_bytes = 0;
+    std::uint64_t head = 0;
+    bool reserves = false;  // nobody else can append at the moment
+
+    std::uint64_t applied = 0;
+    std::uint64_t reported_position = 0;  // of it, what the helper knows
+    bool unreported_turn_off = false;
+    base::mono_ns report_time = 0;
+    cluster::lease lease;
+    bool wants_lease = false;
+    bool leases = false;           // others wait for this node
+    std::uint64_t lease_from = 0;  // position at which it is near enough to the head to begin
+    std::uint64_t watched = 0;
+    replication::confirmed confirmed;
+    std::vector<replication::node_state> nodes;
+    std::uint64_t appends = 0, losses = 0, unknowns = 0;
+
+    // Of its own: it is held while the store is woken, which calls nothing of the log.
+    std::mutex wake_mutex;
+    std::function<void()> wake;
+
+    std::thread thread;
+};
+
+}  // namespace latchkey::cluster

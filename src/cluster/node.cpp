@@ -1,0 +1,237 @@
+#include "cluster/node.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/time_units.hpp"
+#include "cluster/link.hpp"
+
+namespace latchkey::cluster {
+namespace {
+
+using lock = std::unique_lock<std::mutex>;
+
+// Beyond, what became of a row is asked for again (`resolve`), and clients go on waiting.
+constexpr base::mono_ns append_patience = 5 * base::second;
+constexpr base::mono_ns fetch_patience = 2 * base::second;
+constexpr int look_interval_ms = 50;
+
+replication::log_row to_message(store::log_row const& row) {
+    return {row.position, row.nonce, row.schema, row.turns_off, row.effects};
+}
+
+}  // namespace
+
+node::node(base::descriptor socket, node_options options)
+    : link_(std::make_unique<link>(std::move(socket), std::move(options), lease_end_)) {
+    // Signals are handled by the main thread.
+    sigset_t all, saved;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &saved);
+    link_->thread = std::thread([this] { run(); });
+    ::pthread_setname_np(link_->thread.native_handle(), "latchkey-node");
+    ::pthread_sigmask(SIG_SETMASK, &saved, nullptr);
+}
+
+node::~node() {
+    {
+        lock const held(link_->mutex);
+        link_->stopping = true;
+    }
+    std::uint64_t const one = 1;
+    [[maybe_unused]] auto const size = ::write(link_->wakes.get(), &one, sizeof one);
+    link_->thread.join();
+}
+
+void node::run() {
+    auto& link = *link_;
+    for (;;) {
+        short events = 0;
+        {
+            lock const held(link.mutex);
+            if (link.stopping || link.closed) return;
+            if (!link.is_full()) events |= POLLIN;
+            if (link.channel.unsent_bytes() != 0) events |= POLLOUT;
+        }
+        pollfd sources[] = {{link.channel.descriptor(), events, 0}, {link.wakes.get(), POLLIN, 0}};
+        ::poll(sources, std::size(sources), look_interval_ms);
+        std::uint64_t calls = 0;
+        [[maybe_unused]] auto const size = ::read(link.wakes.get(), &calls, sizeof calls);
+
+        lock const held(link.mutex);
+        if (auto const sent = link.channel.flush(); !sent) link.closed = sent.error();
+        link.receive_all();
+        link.report_applied();
+    }
+}
+
+base::result<replication::ready> node::join(base::mono_ns patience, replication::failure* failure) {
+    auto& link = *link_;
+    lock held(link.mutex);
+    link.wait(held, patience, [&] { return link.is_ready || link.fatal || link.has_no_cluster(); });
+    auto const& refusal = link.fatal ? link.fatal : link.complaint;
+    if (failure != nullptr && refusal && !link.is_ready) *failure = refusal->reason;
+    if (!link.is_usable()) return link.reason_of_silence();
+    return *link.last_ready;
+}
+
+void node::follow(std::uint64_t position) {
+    auto& link = *link_;
+    lock const held(link.mutex);
+    link.follows = true;
+    link.followed = link.applied = link.reported_position = position;
+    link.rows.clear();
+    link.row_bytes = 0;
+    link.lease.reach(position);
+    if (link.is_ready) link.send(replication::tail{position});
+}
+
+void node::begin_lease() {
+    auto& link = *link_;
+    lock const held(link.mutex);
+    link.wants_lease = true;
+    link.try_begin_lease();
+}
+
+void node::leave(base::mono_ns patience) {
+    auto& link = *link_;
+    lock held(link.mutex);
+    link.wants_lease = link.leases = false;
+    link.lease.end();
+    link.publish_lease();
+    if (link.is_usable()) link.call(held, replication::leave{link.options.name}, patience);
+}
+
+node_report node::report() const {
+    auto& link = *link_;
+    lock const held(link.mutex);
+    node_report result{.connected = link.is_ready && link.is_connected,
+                       .engine = link.engine_text,
+                       .failure = {},
+                       .head = link.head,
+                       .applied = link.applied,
+                       .lease_end = link.lease.end_time(),
+                       .appends = link.appends,
+                       .lost = link.losses,
+                       .unknown = link.unknowns,
+                       .nodes = link.nodes};
+    if (link.fatal) result.failure = link.fatal->text;
+    if (link.closed) result.failure = link.closed->message;
+    return result;
+}
+
+// ---- the store's log
+
+store::append_result node::append(store::log_row const& row) {
+    using enum store::append_result;
+    auto& link = *link_;
+    lock held(link.mutex);
+    if (!link.is_usable()) return unavailable;
+    link.reserves = false;
+    auto const answer = link.call(held, replication::append{to_message(row)}, append_patience);
+    auto const* const verdict = answer ? std::get_if<replication::appended>(&*answer) : nullptr;
+    auto const result =
+        verdict != nullptr ? static_cast<store::append_result>(verdict->result) : unknown;
+    ++link.appends;
+    if (result == lost) ++link.losses;
+    if (result == unknown) ++link.unknowns;
+    // Whoever turned something off waits for the others.
+    if (row.turns_off && (result == won || result == unknown)) {
+        link.watched = row.position;
+        link.send(replication::watch{row.position});
+    }
+    return result;
+}
+
+store::append_result node::resolve(store::log_row const& row) {
+    using enum store::append_result;
+    auto& link = *link_;
+    lock held(link.mutex);
+    if (!link.is_usable()) return unknown;
+    auto const answer =
+        link.call(held, replication::resolve{row.position, row.nonce, row.schema}, append_patience);
+    auto const* const verdict = answer ? std::get_if<replication::appended>(&*answer) : nullptr;
+    // It was in the log at some time: what is certain now is that it is there, or will never be.
+    if (verdict == nullptr || verdict->result == replication::append_result::unavailable)
+        return unknown;
+    return static_cast<store::append_result>(verdict->result);
+}
+
+std::vector<store::log_row> node::rows_after(std::uint64_t position, std::size_t bytes_max) {
+    auto& link = *link_;
+    lock const held(link.mutex);
+    std::vector<store::log_row> result;
+    std::size_t bytes = 0;
+    while (!link.rows.empty()) {
+        auto& row = link.rows.front();
+        if (row.position > position) {
+            if (!result.empty() && bytes + row.effects.size() > bytes_max) break;
+            bytes += row.effects.size();
+        }
+        link.row_bytes -= row.effects.size();
+        if (row.position > position) result.push_back(std::move(row));
+        link.rows.pop_front();
+    }
+    return result;
+}
+
+// Called by a writer that has lost: it takes the lock of the log's head for its next append, since
+// nodes that write at the same time would decide most of their groups in vain.
+bool node::fetch(std::uint64_t position) {
+    auto& link = *link_;
+    lock held(link.mutex);
+    auto const has_arrived = [&] {
+        return !link.rows.empty() && link.rows.back().position > position;
+    };
+    if (!link.is_usable()) return has_arrived();
+    auto const answer = link.call(held, replication::reserve{link.followed}, fetch_patience);
+    auto const* const verdict = answer ? std::get_if<replication::reserved>(&*answer) : nullptr;
+    link.reserves = verdict != nullptr && verdict->granted;
+    return has_arrived();
+}
+
+void node::release() {
+    auto& link = *link_;
+    lock const held(link.mutex);
+    if (std::exchange(link.reserves, false)) link.send(replication::release{});
+}
+
+void node::applied(std::uint64_t position, bool turned_off) {
+    auto& link = *link_;
+    lock const held(link.mutex);
+    link.applied = std::max(link.applied, position);
+    link.followed = std::max(link.followed, position);
+    link.unreported_turn_off |= turned_off;
+    link.lease.reach(position);
+    link.publish_lease();
+    link.try_begin_lease();
+    link.report_applied();
+}
+
+std::uint64_t node::confirmed() const {
+    auto& link = *link_;
+    lock const held(link.mutex);
+    return std::min(link.confirmed.position, link.applied);
+}
+
+base::wall_ms node::last_lease_end() const {
+    auto& link = *link_;
+    lock const held(link.mutex);
+    auto const now = read_boot();
+    auto const end = link.confirmed.lease_end != 0
+                         ? link.confirmed.lease_end
+                         : now + link.options.lease_ms * base::millisecond + base::second;
+    return base::read_clocks().clock + std::max<boot_ns>(end - now, 0) / base::millisecond;
+}
+
+void node::on_news(std::function<void()> wake) {
+    std::lock_guard const held(link_->wake_mutex);
+    link_->wake = std::move(wake);
+}
+
+}  // namespace latchkey::cluster

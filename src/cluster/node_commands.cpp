@@ -1,0 +1,106 @@
+// What commands ask of the engine, and the state of a whole cluster in both directions.
+#include <deque>
+
+#include "cluster/link.hpp"
+#include "cluster/node.hpp"
+
+namespace latchkey::cluster {
+namespace {
+
+using lock = std::unique_lock<std::mutex>;
+
+// The answer of a request, as the type that it should have.
+template <class Answer>
+base::result<Answer> expect(std::optional<replication::message>&& answer,
+                            base::error const& silence) {
+    if (!answer) return silence;
+    if (auto* const expected = std::get_if<Answer>(&*answer)) return std::move(*expected);
+    if (auto const* const failure = std::get_if<replication::failed>(&*answer))
+        return base::error{failure->text};
+    return base::error{"the helper latchkey-replicate gave another answer than was asked for"};
+}
+
+}  // namespace
+
+base::result<replication::status_report> node::status(base::mono_ns patience) {
+    auto& link = *link_;
+    lock held(link.mutex);
+    auto answer = link.call(held, replication::status{}, patience);
+    return expect<replication::status_report>(std::move(answer), link.reason_of_silence());
+}
+
+base::result<void> node::remove(std::string const& name, base::mono_ns patience) {
+    auto& link = *link_;
+    lock held(link.mutex);
+    auto answer = link.call(held, replication::leave{name}, patience);
+    auto const result = expect<replication::done>(std::move(answer), link.reason_of_silence());
+    if (!result) return result.error();
+    return {};
+}
+
+base::result<replication::state_begin> node::read_state(bool fold, base::mono_ns patience,
+                                                        record_sink sink) {
+    auto& link = *link_;
+    lock held(link.mutex);
+    auto const next_part = [&]() -> std::optional<replication::message> {
+        if (!link.wait(held, patience, [&] { return !link.parts.empty(); })) return std::nullopt;
+        auto part = std::move(link.parts.front());
+        link.parts.pop_front();
+        return part;
+    };
+    auto const read = [&]() -> base::result<replication::state_begin> {
+        auto const begin = expect<replication::state_begin>(next_part(), link.reason_of_silence());
+        if (!begin) return begin.error();
+        std::uint64_t count = 0;
+        for (;;) {
+            auto part = next_part();
+            if (part)
+                if (auto const* const end = std::get_if<replication::state_end>(&*part)) {
+                    if (end->records == count) return *begin;
+                    return base::error{"the engine sent " + std::to_string(count) + " of " +
+                                       std::to_string(end->records) + " records"};
+                }
+            auto chunk =
+                expect<replication::state_chunk>(std::move(part), link.reason_of_silence());
+            if (!chunk) return chunk.error();
+            count += chunk->records.size();
+            held.unlock();
+            auto const taken = sink(std::move(chunk->records));
+            held.lock();
+            if (!taken) return taken.error();
+        }
+    };
+    if (++link.last_request == 0) ++link.last_request;
+    link.parts_request = link.last_request;
+    link.parts.clear();
+    link.send(replication::read_state{fold}, link.parts_request);
+    auto result = read();
+    link.parts_request = 0;
+    link.parts.clear();
+    return result;
+}
+
+base::result<void> node::create(store::cluster_id const& cluster, base::mono_ns patience,
+                                record_source source) {
+    auto& link = *link_;
+    lock held(link.mutex);
+    auto const ask = [&](replication::message content) -> base::result<void> {
+        auto answer = link.call(held, std::move(content), patience);
+        auto const done = expect<replication::done>(std::move(answer), link.reason_of_silence());
+        if (!done) return done.error();
+        return {};
+    };
+    if (auto const begun = ask(replication::init_begin{cluster}); !begun) return begun.error();
+    for (;;) {
+        held.unlock();
+        auto records = source();
+        held.lock();
+        if (!records) return records.error();
+        if (records->empty()) break;
+        if (auto const taken = ask(replication::state_chunk{std::move(*records)}); !taken)
+            return taken.error();
+    }
+    return ask(replication::init_end{0, link.options.schema});
+}
+
+}  // namespace latchkey::cluster

@@ -1,0 +1,24 @@
+// Which node of which cluster a process is. Values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "replication/messages.hpp"
+#include "store/shared_log.hpp"
+
+namespace latchkey::cluster {
+
+struct node_options {
+    std::string conninfo;  // of the engine, as libpq takes it
+    std::string name;      // unique within the cluster
+    replication::identity instance{};
+    store::cluster_id cluster{};  // zeros: the one that the engine has
+    replication::key_digest key_check{};
+    std::string version;
+    std::uint32_t schema = 0;
+    // 0: a command, which holds no lease and which nobody waits for.
+    std::uint32_t lease_ms = 0;
+};
+
+}  // namespace latchkey::cluster

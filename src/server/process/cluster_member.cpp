@@ -1,0 +1,178 @@
+#include "server/process/cluster_member.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/time_units.hpp"
+#include "server/process/helper_process.hpp"
+#include "store/admin/state_load.hpp"
+
+namespace latchkey::server {
+namespace {
+
+constexpr std::string_view helper_name = "latchkey-replicate";
+constexpr base::mono_ns join_patience = 10 * base::second;
+constexpr base::mono_ns part_patience = 60 * base::second;
+constexpr base::mono_ns leave_patience = 2 * base::second;
+constexpr base::mono_ns progress_interval = 2 * base::second;
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+// Random bytes in a file of the directory, which tell this copy of the store from another one that
+// has the same name, such as one that was restored from a backup.
+base::result<replication::identity> instance_of(std::string const& directory) {
+    auto const path = directory + "/node.instance";
+    replication::identity instance{};
+    auto const size = static_cast<ssize_t>(instance.size());
+    if (auto const file = base::open_file(path, O_RDONLY); file.is_open()) {
+        if (::read(file.get(), instance.data(), instance.size()) == size) return instance;
+        return base::error{path + " is damaged: remove it, and the node gets a new one"};
+    }
+    if (::getrandom(instance.data(), instance.size(), 0) != size)
+        return base::errno_error("cannot get random bytes", errno);
+    auto const file = base::open_file(path, O_WRONLY | O_CREAT | O_EXCL);
+    if (!file.is_open() || ::write(file.get(), instance.data(), instance.size()) != size ||
+        ::fsync(file.get()) != 0)
+        return base::errno_error("cannot write " + path, errno);
+    return instance;
+}
+
+std::vector<store::state_record> views_of(std::vector<replication::state_record> const& records) {
+    std::vector<store::state_record> views;
+    views.reserve(records.size());
+    for (auto const& each : records) views.push_back({each.table, each.key, each.value});
+    return views;
+}
+
+}  // namespace
+
+base::result<cluster::node_options> node_options_of(config const& configuration,
+                                                    store::environment const& store) {
+    auto const instance = instance_of(configuration.data);
+    if (!instance) return instance.error();
+    auto const position = store.node();
+    return cluster::node_options{
+        .conninfo = configuration.cluster_postgres,
+        .name = configuration.cluster_name.empty() ? host_name() : configuration.cluster_name,
+        .instance = *instance,
+        .cluster = position ? position->cluster : store::cluster_id{},
+        .key_check = store.derived_key("cluster").value(),
+        .version = LATCHKEY_VERSION,
+        .schema = store::row_schema(),
+        .lease_ms = static_cast<std::uint32_t>(configuration.cluster_lease_seconds * 1000)};
+}
+
+base::result<std::unique_ptr<cluster::node>> connect_command(config const& configuration,
+                                                             store::environment const& store,
+                                                             engine_state expected) {
+    if (configuration.cluster_postgres.empty())
+        return base::error{
+            "this command needs the cluster's engine: give --config FILE with cluster.postgres"};
+    auto options = node_options_of(configuration, store);
+    if (!options) return options.error();
+    options->lease_ms = 0;
+    auto socket = start_helper(std::string(helper_name));
+    if (!socket) return socket.error();
+    auto node = std::make_unique<cluster::node>(std::move(*socket), std::move(*options));
+    auto failure = replication::failure::count_;
+    auto const joined = node->join(join_patience, &failure);
+    bool const may_begin =
+        expected == engine_state::no_cluster && failure == replication::failure::no_cluster;
+    if (!joined && !may_begin) return joined.error();
+    return node;
+}
+
+base::result<std::unique_ptr<cluster_member>> cluster_member::start(config const& configuration) {
+    if (configuration.cluster_postgres.empty()) return std::unique_ptr<cluster_member>();
+    auto socket = start_helper(std::string(helper_name));
+    if (!socket) return socket.error();
+    return std::unique_ptr<cluster_member>(new cluster_member(configuration, std::move(*socket)));
+}
+
+base::result<void> cluster_member::check_directory() const {
+    auto const path = configuration_.data + "/master.key";
+    if (::access(path.c_str(), F_OK) == 0) return {};
+    return base::error{
+        "a node needs the master key of its cluster: copy master.key of another node to " + path +
+        " (mode 0600), or begin a cluster with latchkey cluster init"};
+}
+
+base::result<void> cluster_member::join(store::environment& store) {
+    auto options = node_options_of(configuration_, store);
+    if (!options) return options.error();
+    auto const name = options->name;
+    node_ = std::make_unique<cluster::node>(std::move(socket_), std::move(*options));
+    auto failure = replication::failure::count_;
+    auto const joined = node_->join(join_patience, &failure);
+    if (!joined && failure != replication::failure::count_) return joined.error();
+    if (!store.node()) {
+        if (!joined) return joined.error();
+        if (auto const taken = take_state_over(store); !taken) return taken.error();
+    }
+    auto const place = store.node();
+    if (!place) return base::error{"the store is no node of a cluster"};
+    position_ = place->position;
+    if (auto const attached = store.attach(*node_, place->cluster); !attached)
+        return attached.error();
+    node_->follow(position_);
+    if (joined)
+        base::log("node " + name + " of the cluster is at position " + std::to_string(position_) +
+                  ", the log at " + std::to_string(joined->head));
+    else
+        base::log(base::severity::warning, joined.error().message + ": node " + name +
+                                               " refuses requests with a key until it is reached");
+    return {};
+}
+
+base::result<void> cluster_member::take_state_over(store::environment& store) {
+    auto const options = node_options_of(configuration_, store);
+    if (!options) return options.error();
+    auto const cluster = node_->join(join_patience);
+    if (!cluster) return cluster.error();
+    auto load = store::state_load::begin(store, cluster->cluster);
+    if (!load) return load.error();
+    base::log("joining the cluster: its state is copied");
+    std::uint64_t count = 0;
+    auto next_report = base::read_mono() + progress_interval;
+    auto const read = node_->read_state(false, part_patience, [&](auto&& records) {
+        count += records.size();
+        if (auto const now = base::read_mono(); now >= next_report) {
+            base::log("joining the cluster: " + std::to_string(count) + " records");
+            next_report = now + progress_interval;
+        }
+        return load->add(views_of(records));
+    });
+    if (!read) return read.error();
+    base::log("joining the cluster: all " + std::to_string(count) + " records are there");
+    return load->finish(read->position);
+}
+
+void cluster_member::begin() {
+    node_->begin_lease();
+}
+
+void cluster_member::leave() {
+    node_->leave(leave_patience);
+}
+
+std::string cluster_member::unreadiness() const {
+    auto const now = cluster::read_boot();
+    auto const half =
+        static_cast<base::mono_ns>(configuration_.cluster_lease_seconds) * base::second / 2;
+    if (node_->holds_lease(now + half)) return {};
+    auto const report = node_->report();
+    if (!report.failure.empty()) return report.failure;
+    if (!report.connected) return "the engine cannot be reached: " + report.engine;
+    return "behind the cluster: at position " + std::to_string(report.applied) + " of " +
+           std::to_string(report.head);
+}
+
+}  // namespace latchkey::server

@@ -1,0 +1,105 @@
+#include "server/process/helper_process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/time_units.hpp"
+#include "replication/channel.hpp"
+#include "server/process/confine.hpp"
+
+namespace latchkey::server {
+namespace {
+
+constexpr int helper_descriptor = 3;
+constexpr base::mono_ns first_pause = base::second / 10, longest_pause = 5 * base::second;
+// A helper that lived so long was well: the next pause is the first one again.
+constexpr base::mono_ns healthy_life = 30 * base::second;
+
+std::string own_folder() {
+    std::array<char, 4096> path;
+    auto const size = ::readlink("/proc/self/exe", path.data(), path.size());
+    std::string_view const name(path.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    return std::string(name.substr(0, name.rfind('/') + 1));
+}
+
+// Empty: it is nowhere. The second place is that of a build folder.
+std::string find_program(std::string const& name) {
+    auto const folder = own_folder();
+    for (auto const& path : {folder + name, folder + "replicate/" + name,
+                             folder + "../lib/latchkey/" + name, "/usr/lib/latchkey/" + name})
+        if (::access(path.c_str(), X_OK) == 0) return path;
+    return {};
+}
+
+// Ends with `parent`, even if that has ended already.
+void end_with(pid_t parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (::getppid() != parent) ::_exit(0);
+}
+
+void pause_for(base::mono_ns time) {
+    timespec const pause{time / base::second, time % base::second};
+    ::nanosleep(&pause, nullptr);
+}
+
+// Signals stay blocked as the service has them: a terminal and a service manager send SIGTERM to
+// the helper too, while the service still needs it for its last commits.
+[[noreturn]] void supervise(std::string const& path, std::string const& name, int socket) {
+    if (socket == helper_descriptor)
+        ::fcntl(socket, F_SETFD, 0);
+    else
+        ::dup2(socket, helper_descriptor);
+    ::close_range(helper_descriptor + 1, ~0U, 0);
+    [[maybe_unused]] auto const dropped = give_up_privileges();
+    auto pause = first_pause;
+    for (;;) {
+        auto const start = base::read_mono();
+        auto const self = ::getpid();
+        auto const child = ::fork();
+        if (child == 0) {
+            end_with(self);
+            ::execl(path.c_str(), name.c_str(), "--descriptor", "3", nullptr);
+            ::_exit(127);
+        }
+        int status = 0;
+        while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
+        if (base::read_mono() - start > healthy_life) pause = first_pause;
+        base::log(base::severity::warning,
+                  "the helper " + name + " has ended and is started again");
+        pause_for(pause);
+        pause = std::min(2 * pause, longest_pause);
+    }
+}
+
+}  // namespace
+
+base::result<base::descriptor> start_helper(std::string const& program) {
+    auto const path = find_program(program);
+    if (path.empty())
+        return base::error{"a node of a cluster needs the program " + program +
+                           ": install the package latchkey-cluster"};
+    auto sockets = replication::make_socket_pair();
+    if (!sockets) return sockets.error();
+    auto const parent = ::getpid();
+    auto const child = ::fork();
+    if (child < 0) return base::errno_error("cannot start the supervisor of " + program, errno);
+    if (child == 0) {
+        end_with(parent);
+        ::prctl(PR_SET_NAME, "latchkey-super", 0, 0, 0);
+        supervise(path, program, sockets->second.get());
+    }
+    return std::move(sockets->first);
+}
+
+}  // namespace latchkey::server

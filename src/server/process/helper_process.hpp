@@ -1,0 +1,22 @@
+// A helper: a program of the package that does what the service gives up for good, such as opening
+// sockets to other hosts. It is started by a supervisor, a child of this process that is forked
+// before there are threads and which starts the program again when it ends; both end with this
+// process. The two ends of a socket pair are all that connects them.
+//
+//     auto socket = start_helper("latchkey-replicate");    // before the first thread
+#pragma once
+
+#include <string>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+
+namespace latchkey::server {
+
+// The program is looked for beside this one, and in /usr/lib/latchkey. It gets the option
+// `--descriptor 3`, the environment, and no other descriptor than the standard ones. The result is
+// this process's end of a SOCK_SEQPACKET pair (replication/channel.hpp). The error says what to
+// install.
+base::result<base::descriptor> start_helper(std::string const& program);
+
+}  // namespace latchkey::server
