@@ -5,9 +5,9 @@
 // A record without its checksum is such a failure too: a command must not take it for a missing
 // one. Code that can do without the record uses `find`.
 //
-// In a store with a log (shared_log.hpp) it begins with the rows of others that have arrived, records
-// what it changes, and commits only if its own row has won its position. Then `commit` returns
-// row_lost (decide again), row_unknown, log_away or row_unapplied (lmdb_value.hpp) instead.
+// In a store with a log (shared_log.hpp) it begins with the rows of others that have arrived,
+// records what it changes, and commits only if its own row has won its position. Else `commit`
+// returns row_lost (decide again), row_unknown, log_away or row_unapplied (lmdb_value.hpp).
 //
 // A view returned by `get` is invalidated by the next put or erase: decode and decide first, then
 // write.

@@ -25,7 +25,7 @@ bool transaction::begin_in_cluster() {
     auto const position = bytes ? decode_position(*bytes) : std::nullopt;
     if (!position) fail(MDB_CORRUPTED);  // no effect after an earlier failure
     if (failure_ != 0) return false;
-    position_ = position->position;
+    store_.position = position_ = position->position;
     if (apply_own_row()) apply_arrived_rows();
     return failure_ == 0;
 }
@@ -120,6 +120,7 @@ void transaction::write_position() {
 void transaction::note_applied() {
     auto& own = store_.unapplied_row;
     if (own && own->row.position <= position_) own.reset();
+    store_.position = position_;
     store_.log->applied(position_, turns_off_ || rows_turn_off_);
 }
 
