@@ -61,12 +61,12 @@ api_error invalid_idempotency_key() {
 next_step exchange::run(request_services& services, http::request const& request, base::instant now,
                         http::response& response) {
     auto const token = request.find(http::field_name::consistency_token);
-    if (!token || !services.snapshot.position()) [[likely]]
+    if (!token || !services.is_node) [[likely]]
         return run_at_position(services, request, now, response);
     auto const position = parse_consistency_token(*token);
     if (!position || request.count(http::field_name::consistency_token) > 1)
         return refuse(invalid_consistency_token(), response);
-    if (*position <= *services.snapshot.position())
+    if (*position <= services.snapshot.position())
         return run_at_position(services, request, now, response);
     state_->waits = true;
     state_->command = {};

@@ -110,33 +110,16 @@ void link::receive_all() {
 }
 
 void link::handle(std::uint32_t request, replication::message content) {
-    using namespace replication;
-    if (request != 0 && request == parts_request) {
+    auto const waiting = calls.find(request);
+    // Rows come before the answer to the request that asked for them.
+    bool const is_answer = request != 0 && waiting != calls.end() &&
+                           !std::holds_alternative<replication::rows>(content);
+    if (request != 0 && request == parts_request)
         parts.push_back(std::move(content));
-    } else if (auto const waiting = calls.find(request); request != 0 && waiting != calls.end()) {
-        // Rows come before the answer to the request that asked for them.
-        if (auto* const list = std::get_if<replication::rows>(&content))
-            on(std::move(*list));
-        else
-            waiting->second->answer = std::move(content);
-    } else if (auto* const list = std::get_if<replication::rows>(&content)) {
-        on(std::move(*list));
-    } else if (auto const* const greeting = std::get_if<hello>(&content)) {
-        on(*greeting);
-    } else if (auto const* const state = std::get_if<replication::ready>(&content)) {
-        on(*state);
-    } else if (auto const* const refusal = std::get_if<failed>(&content)) {
-        if (request == 0) on(*refusal);
-    } else if (auto const* const connection = std::get_if<engine>(&content)) {
-        on(*connection);
-    } else if (auto const* const renewal = std::get_if<replication::lease>(&content)) {
-        on(*renewal);
-    } else if (auto const* const positions = std::get_if<replication::confirmed>(&content)) {
-        confirmed = *positions;
-        wake_store();
-    } else if (auto* const list = std::get_if<replication::nodes>(&content)) {
-        nodes = std::move(list->list);
-    }
+    else if (is_answer)
+        waiting->second->answer = std::move(content);
+    else if (request == 0 || !std::holds_alternative<replication::failed>(content))
+        std::visit([this](auto& each) { on(each); }, content);
     changed.notify_all();
 }
 
@@ -192,7 +175,7 @@ void link::on(replication::engine const& engine) {
     wake_store();
 }
 
-void link::on(replication::rows&& arrived) {
+void link::on(replication::rows& arrived) {
     for (auto& row : arrived.list) {
         head = std::max(head, row.position);
         if (!follows || row.position <= followed) continue;
@@ -218,6 +201,15 @@ void link::try_begin_lease() {
     leases = true;
     send(replication::applied{applied, true});
     send(replication::begin_lease{});
+}
+
+void link::on(replication::confirmed const& positions) {
+    confirmed = positions;
+    wake_store();
+}
+
+void link::on(replication::nodes& list) {
+    nodes = std::move(list.list);
 }
 
 void link::publish_lease() {

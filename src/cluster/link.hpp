@@ -60,8 +60,11 @@ struct link {
     void on(replication::ready const& ready);
     void on(replication::failed const& failed);
     void on(replication::engine const& engine);
-    void on(replication::rows&& rows);
+    void on(replication::rows& arrived);
     void on(replication::lease const& renewal);
+    void on(replication::confirmed const& positions);
+    void on(replication::nodes& list);
+    void on(auto const&) {}  // an answer that nobody waits for any more
     void drop_calls();
     void log(base::severity level, std::string const& sentence) const;
 

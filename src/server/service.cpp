@@ -377,12 +377,13 @@ void service::answer_management(http::request const& request, http::response& re
 void service::answer_ready(http::response& response) {
     auto const locked_out = writer_->lockout();
     bool const live = heartbeat_.all_alive(workers_, base::read_clocks().mono);
-    readiness_check const checks[] = {
+    auto const unready = member_ ? member_->unreadiness() : std::string();
+    std::vector<readiness_check> checks{
         {"workers", live ? "" : "a worker does not answer"},
         {"store", locked_out},
-        {"cluster", member_ ? member_->unreadiness() : ""},
         {"accepting", common_->draining ? "draining" : ""},
     };
+    if (member_) checks.push_back({"cluster", unready});
     answer_readiness(checks, response);
 }
 

@@ -175,7 +175,8 @@ void worker::make_services() {
     auto& shared = context_.shared;
     services_ = std::make_unique<api::request_services>(
         api::request_services{context_.configuration.rules->interface, *snapshot_, *keys_, *leases_,
-                              shared.failures, shared.cursors, random_, shared.running, &uses_});
+                              shared.failures, shared.cursors, random_, shared.running, &uses_,
+                              shared.node != nullptr});
     context_.sessions.services = services_.get();
 }
 
