@@ -56,9 +56,9 @@ void channel::drop_unsent() {
 
 base::result<bool> channel::flush() {
     while (!unsent_messages_.empty()) {
-        auto const gone = send_packet();
-        if (!gone) return gone.error();
-        if (!*gone) return false;
+        auto const progress = send_packet();
+        if (!progress) return progress.error();
+        if (!*progress) return false;
     }
     return true;
 }

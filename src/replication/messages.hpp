@@ -139,9 +139,9 @@ struct watch {
     bool operator==(watch const&) const = default;
 };
 
-// The node of this name has left: nobody waits for it. This node's own name: at once, and it takes no
-// more leases. Another's: after its last lease has ended, or failed(name_taken) if it still renews.
-// Answered by `done`.
+// The node of this name has left: nobody waits for it. This node's own name: at once, and it takes
+// no more leases. Another's: after its last lease has ended, or failed(name_taken) if it still
+// renews. Answered by `completion`.
 struct leave {
     std::string node;
     bool operator==(leave const&) const = default;
@@ -159,8 +159,8 @@ struct read_state {
 };
 
 // Makes the tables and begins a cluster whose state comes as `state_chunk`s (in any order, each
-// answered by `done`), ended by `init_end`. Until then nobody can use it, and another `init_begin`
-// begins again. Answered by `done`, or failed(exists).
+// answered by `completion`), ended by `init_end`. Until then nobody can use it, and another
+// `init_begin` begins again. Answered by `completion`, or failed(exists).
 struct init_begin {
     identity cluster{};
     bool operator==(init_begin const&) const = default;
@@ -241,8 +241,8 @@ struct lease {
     bool operator==(lease const&) const = default;
 };
 
-// Every other node that may hold a lease is at `position` (never above the one that is watched). The
-// last lease of those that are not ends at `lease_end`; 0: there are none.
+// Every other node that may hold a lease is at `position` (never above the one that is watched).
+// The last lease of those that are not ends at `lease_end`; 0: there are none.
 struct confirmed {
     std::uint64_t position = 0;
     boot_ns lease_end = 0;
@@ -262,8 +262,8 @@ struct engine {
     bool operator==(engine const&) const = default;
 };
 
-struct done {
-    bool operator==(done const&) const = default;
+struct completion {
+    bool operator==(completion const&) const = default;
 };
 
 struct status_report {
@@ -296,10 +296,11 @@ struct state_end {
 };
 
 // The index is the type in the encoding: append only.
-using message = std::variant<configure, append, resolve, reserve, release, tail, begin_lease,
-                             applied, watch, leave, status, read_state, init_begin, init_end, hello,
-                             ready, failed, appended, reserved, rows, lease, confirmed, nodes,
-                             engine, done, status_report, state_begin, state_chunk, state_end>;
+using message =
+    std::variant<configure, append, resolve, reserve, release, tail, begin_lease, applied, watch,
+                 leave, status, read_state, init_begin, init_end, hello, ready, failed, appended,
+                 reserved, rows, lease, confirmed, nodes, engine, completion, status_report,
+                 state_begin, state_chunk, state_end>;
 
 struct envelope {
     std::uint32_t request = 0;  // an answer has the id of its request; 0: no answer
