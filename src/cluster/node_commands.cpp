@@ -33,7 +33,7 @@ base::result<void> node::remove(std::string const& name, base::mono_ns patience)
     auto& link = *link_;
     lock held(link.mutex);
     auto answer = link.call(held, replication::leave{name}, patience);
-    auto const result = expect<replication::done>(std::move(answer), link.reason_of_silence());
+    auto const result = expect<replication::completion>(std::move(answer), link.reason_of_silence());
     if (!result) return result.error();
     return {};
 }
@@ -86,7 +86,7 @@ base::result<void> node::create(store::cluster_id const& cluster, base::mono_ns 
     lock held(link.mutex);
     auto const ask = [&](replication::message content) -> base::result<void> {
         auto answer = link.call(held, std::move(content), patience);
-        auto const done = expect<replication::done>(std::move(answer), link.reason_of_silence());
+        auto const done = expect<replication::completion>(std::move(answer), link.reason_of_silence());
         if (!done) return done.error();
         return {};
     };
