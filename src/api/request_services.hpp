@@ -38,7 +38,7 @@ struct request_services {
     auth::usage_counter* uses = nullptr;  // null: uses of keys are not counted
     bool is_node = false;                 // of a cluster: requests may name positions
     // A node of a cluster without a lease: what it knows of keys may be old. Set for each turn.
-    bool behind = false;
+    bool lease_over = false;
 };
 
 }  // namespace latchkey::api

@@ -26,8 +26,8 @@ store::log_row to_store(replication::log_row&& row) {
 
 }  // namespace
 
-link::link(base::descriptor socket, node_options given, std::atomic<boot_ns>& published_lease_end)
-    : options(std::move(given)),
+link::link(base::descriptor socket, node_options node, std::atomic<boot_ns>& published_lease_end)
+    : options(std::move(node)),
       published_lease_end(published_lease_end),
       channel(std::move(socket)),
       wakes(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -43,10 +43,10 @@ void link::log(base::severity level, std::string const& sentence) const {
 void link::send(replication::message content, std::uint32_t request) {
     if (closed) return;
     channel.queue(replication::encode({request, std::move(content)}));
-    auto const sent = channel.flush();
-    if (!sent)
-        closed = sent.error();
-    else if (!*sent) {
+    auto const progress = channel.flush();
+    if (!progress)
+        closed = progress.error();
+    else if (!*progress) {
         std::uint64_t const one = 1;
         [[maybe_unused]] auto const size = ::write(wakes.get(), &one, sizeof one);
     }
@@ -58,18 +58,18 @@ void link::begin_call(pending_call& waiting, replication::message content) {
     send(std::move(content), last_request);
 }
 
-std::optional<replication::message> link::call(lock& held, replication::message content,
+std::optional<replication::message> link::call(lock& mutex_lock, replication::message content,
                                                base::mono_ns patience) {
     pending_call waiting;
     begin_call(waiting, std::move(content));
     auto const request = last_request;
-    wait(held, patience, [&] { return waiting.is_over(); });
+    wait(mutex_lock, patience, [&] { return waiting.is_over(); });
     calls.erase(request);
     return std::move(waiting.answer);
 }
 
-bool link::wait(lock& held, base::mono_ns patience, base::function_ref<bool()> is_over) {
-    return changed.wait_for(held, std::chrono::nanoseconds(patience), [&] {
+bool link::wait(lock& mutex_lock, base::mono_ns patience, base::function_ref<bool()> is_over) {
+    return change.wait_for(mutex_lock, std::chrono::nanoseconds(patience), [&] {
         return is_over() || closed || stopping;
     }) && is_over();
 }
@@ -120,13 +120,13 @@ void link::handle(std::uint32_t request, replication::message content) {
         waiting->second->answer = std::move(content);
     else if (request == 0 || !std::holds_alternative<replication::failed>(content))
         std::visit([this](auto& each) { on(each); }, content);
-    changed.notify_all();
+    change.notify_all();
 }
 
 void link::drop_calls() {
-    for (auto const& [request, waiting] : calls) waiting->lost = true;
+    for (auto const& [request, waiting] : calls) waiting->is_lost = true;
     if (parts_request != 0) parts.push_back(replication::failed{.text = "the helper has ended"});
-    changed.notify_all();
+    change.notify_all();
 }
 
 // A new helper: the answers of the one before will not come.
@@ -229,7 +229,7 @@ void link::report_applied() {
 }
 
 void link::wake_store() {
-    std::lock_guard const held(wake_mutex);
+    std::lock_guard const mutex_lock(wake_mutex);
     if (wake) wake();
 }
 

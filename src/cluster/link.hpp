@@ -23,14 +23,14 @@ namespace latchkey::cluster {
 // Somebody waits for the answer to a request.
 struct pending_call {
     std::optional<replication::message> answer;
-    bool lost = false;  // the helper that had it has ended
-    bool is_over() const { return answer.has_value() || lost; }
+    bool is_lost = false;  // the helper that had it has ended
+    bool is_over() const { return answer.has_value() || is_lost; }
 };
 
 struct link {
     using lock = std::unique_lock<std::mutex>;
 
-    link(base::descriptor socket, node_options given, std::atomic<boot_ns>& published_lease_end);
+    link(base::descriptor socket, node_options node, std::atomic<boot_ns>& published_lease_end);
 
     // ---- with the lock
 
@@ -39,12 +39,12 @@ struct link {
     // Sends a message that is no request, or one whose answer comes in parts.
     void send(replication::message content, std::uint32_t request = 0);
     // Sends a request and waits for its answer; nullopt: none within the time, or the helper ended.
-    std::optional<replication::message> call(lock& held, replication::message content,
+    std::optional<replication::message> call(lock& mutex_lock, replication::message content,
                                              base::mono_ns patience);
     // The same in two steps, for several at once.
     void begin_call(pending_call& waiting, replication::message content);
     // False: the time has passed.
-    bool wait(lock& held, base::mono_ns patience, base::function_ref<bool()> is_over);
+    bool wait(lock& mutex_lock, base::mono_ns patience, base::function_ref<bool()> is_over);
 
     void receive_all();
     void publish_lease();
@@ -74,7 +74,7 @@ struct link {
     std::atomic<boot_ns>& published_lease_end;
 
     std::mutex mutex;
-    std::condition_variable changed;
+    std::condition_variable change;
     replication::channel channel;
     base::descriptor wakes;  // eventfd: the thread is to look at the socket again, or to end
     bool stopping = false;
