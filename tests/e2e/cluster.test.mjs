@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { Cluster, Node, consistent, postsOf, tokenOf, until } from './cluster_harness.mjs';
 import { Load } from './cluster_load.mjs';
 import { Postgres } from './cluster_postgres.mjs';
-import { assertStatus, command, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, command, newUser, sleep, temporaryFolder } from './harness.mjs';
 
 const rounds = Number(process.env.E2E_ROUNDS ?? 40);
 const postgres = await Postgres.begin();
@@ -104,7 +104,6 @@ describe('a race of three nodes', () => {
       const answers = await Promise.all([...clients, ...clients].map(send)); // the second of a node waits for the first
       for (const each of answers) assertStatus(each, 201);
       assert.equal(new Set(answers.map((each) => each.json.id)).size, 1, 'one record');
-      assert.ok(count(answers, 201) > 0);
       const fresh = answers.filter((each) => !each.headers.has('idempotency-replayed'));
       assert.equal(fresh.length, 1, 'the others are repeats');
     }
@@ -244,20 +243,18 @@ describe('a node', () => {
     await four.stop();
   });
 
-  test('that runs cannot be let go, and one that was killed can', async () => {
-    const four = await alone('five').start();
-    const refused = await one.command('cluster', 'leave', 'five');
+  test('that runs cannot be let go', async () => {
+    const refused = await one.command('cluster', 'leave', 'two');
     assert.equal(refused.code, 1, refused.stderr);
-    assert.match(refused.stderr, /five is running: stop it first/);
+    assert.match(refused.stderr, /two is running: stop it first/);
     assert.match((await one.command('cluster', 'leave', 'nobody')).stderr, /no node is called nobody/);
-    await four.kill();
+    assert.equal(await stateOf('two'), 'serving');
   });
 
-  test('is refused without master.key, with another one, with data, and with the name of one that runs', async () => {
+  test('is refused without master.key, with another one, and with a store that has data', async () => {
     assert.match(await refusal(alone('six', { from: null })), /a node needs the master key of its cluster: copy master\.key/);
 
     const strange = alone('six', { from: null });
-    await command('keys', 'create', '--data', path.join(temporaryFolder(), 'data'), '--name', 'x');
     const elsewhere = path.join(temporaryFolder(), 'data');
     await command('keys', 'create', '--data', elsewhere, '--name', 'x');
     fs.copyFileSync(path.join(elsewhere, 'master.key'), path.join(strange.data, 'master.key'));
@@ -265,10 +262,6 @@ describe('a node', () => {
 
     const full = alone('seven');
     assert.equal((await command('seed', '--data', full.data, '--users', '10', '--posts', '0')).code, 0);
-    assert.match(await refusal(full), /empty/);
-
-    const twin = alone('two');
-    assert.match(await refusal(twin), /two/);
-    assert.equal(await stateOf('two'), 'serving');
+    assert.match(await refusal(full), /is not empty: a node that joins a cluster begins with an empty data directory/);
   });
 });

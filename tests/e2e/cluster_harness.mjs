@@ -40,9 +40,9 @@ export async function until(look, label, limit = 15_000) {
 }
 
 export class Node {
-  constructor(cluster, name) {
+  constructor(cluster, name, folder = name) {
     Object.assign(this, { cluster, name, server: null, leaseSeconds: cluster.leaseSeconds });
-    this.folder = path.join(cluster.folder, name);
+    this.folder = path.join(cluster.folder, folder);
     this.data = path.join(this.folder, 'data');
     this.configuration = path.join(this.folder, 'latchkey.toml');
     this.clients = [];

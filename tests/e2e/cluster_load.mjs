@@ -133,7 +133,8 @@ export class Load {
 
   // `stored`: the posts of a store. What was acknowledged is there once, what was refused is not there.
   check(stored) {
-    const byTitle = Map.groupBy(stored.filter(({ title }) => title.startsWith(`${this.mark}-`)), ({ title }) => title);
+    const byTitle = new Map();
+    for (const post of stored) if (post.title.startsWith(`${this.mark}-`)) byTitle.set(post.title, [...(byTitle.get(post.title) ?? []), post]);
     const { acknowledged, refused, unknown, deleted } = this.posts;
     for (const [title, id] of acknowledged) {
       assert.equal(byTitle.get(title)?.length, 1, `the acknowledged post ${title} is there once`);

@@ -106,7 +106,19 @@ export class Postgres {
     await once(this.child, 'exit');
   }
 
+  // Nothing of it runs, while its connections stay.
+  pause() {
+    this.paused = [this.child.pid, ...childrenOf(this.child.pid)];
+    for (const each of this.paused) signal(each, 'SIGSTOP');
+  }
+
+  resume() {
+    for (const each of this.paused ?? []) signal(each, 'SIGCONT');
+    this.paused = null;
+  }
+
   async stop() {
+    this.resume();
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     this.child.kill('SIGQUIT');
     await once(this.child, 'exit');
