@@ -78,7 +78,7 @@ bool helper::take(replication::envelope parcel) {
             return false;
         }
         configure(std::move(*settings));
-    } else if (shared_.configured && !shared_.stopped) {
+    } else if (shared_.configured) {
         dispatch(std::move(parcel));
     }
     return true;

@@ -1,5 +1,6 @@
 // A connection that is made again when it is lost: each host is tried once, the one that served
-// last first, with pauses between such rounds that grow while none answers. One coroutine uses it at a time.
+// last first, with pauses between such rounds that grow while none answers. One coroutine uses it
+// at a time.
 #pragma once
 
 #include <cstdint>
