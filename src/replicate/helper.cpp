@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/log.hpp"
+#include "replicate/confine.hpp"
 
 namespace latchkey::replicate {
 namespace {
@@ -93,6 +93,10 @@ void helper::configure(replication::configure settings) {
         return;
     }
     shared_.target = std::move(*target);
+    if (auto const result = confine(shared_.target.settings(0)); !result) {
+        shared_.stop_for_good(replication::failure::engine, result.error().message);
+        return;
+    }
     lanes_.spawn(run_lane<follow_lane>, &follower_);
     lanes_.spawn(run_lane<append_lane>, &appends_);
     lanes_.spawn(run_lane<state_lane>, &states_);
