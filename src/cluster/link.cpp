@@ -74,6 +74,11 @@ bool link::wait(lock& mutex_lock, base::mono_ns patience, base::function_ref<boo
     }) && is_over();
 }
 
+void link::drop_rows(std::uint64_t position) {
+    for (; !rows.empty() && rows.front().position <= position; rows.pop_front())
+        row_bytes -= rows.front().effects.size();
+}
+
 bool link::is_full() const {
     return row_bytes > row_bytes_max || parts.size() > parts_max;
 }

@@ -51,7 +51,9 @@ struct link {
     void try_begin_lease();
     void report_applied();
     bool must_report() const { return reported_position != applied || unreported_turn_off; }
-    // No more is read from the socket until somebody has taken what arrived.
+    // The rows up to `position` are applied durably.
+    void drop_rows(std::uint64_t position);
+    // No more is read from the socket until the store has applied what arrived.
     bool is_full() const;
     base::error reason_of_silence() const;
 
@@ -98,7 +100,7 @@ struct link {
 
     bool follows = false;
     std::uint64_t followed = 0;       // position of the last row that has arrived or was applied
-    std::deque<store::log_row> rows;  // after `applied`, without a gap
+    std::deque<store::log_row> rows;  // not known to be applied, without a gap
     std::size_t row_bytes = 0;
     std::uint64_t head = 0;
     bool reserves = false;  // nobody else can append at the moment

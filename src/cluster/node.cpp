@@ -164,20 +164,17 @@ store::append_result node::resolve(store::log_row const& row) {
     return static_cast<store::append_result>(verdict->result);
 }
 
+// Copies: a transaction that applies them may still be aborted, and the next one asks again.
 std::vector<store::log_row> node::rows_after(std::uint64_t position, std::size_t bytes_max) {
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
+    link.drop_rows(position);
     std::vector<store::log_row> result;
     std::size_t bytes = 0;
-    while (!link.rows.empty()) {
-        auto& row = link.rows.front();
-        if (row.position > position) {
-            if (!result.empty() && bytes + row.effects.size() > bytes_max) break;
-            bytes += row.effects.size();
-        }
-        link.row_bytes -= row.effects.size();
-        if (row.position > position) result.push_back(std::move(row));
-        link.rows.pop_front();
+    for (auto const& row : link.rows) {
+        bytes += row.effects.size();
+        if (!result.empty() && bytes > bytes_max) break;
+        result.push_back(row);
     }
     return result;
 }
@@ -209,6 +206,7 @@ void node::applied(std::uint64_t position, bool turned_off) {
     link.applied = std::max(link.applied, position);
     link.followed = std::max(link.followed, position);
     link.unreported_turn_off |= turned_off;
+    link.drop_rows(position);
     link.lease.reach(position);
     link.publish_lease();
     link.try_begin_lease();
