@@ -31,7 +31,7 @@ append_lane::append_lane(context& shared) : shared_(shared), engine_(shared, sta
 
 void append_lane::take(replication::envelope request) {
     requests_.push_back(std::move(request));
-    if (engine_.is_away()) refuse_all();
+    if (engine_.is_away() || shared_.stopped) refuse_all();
     news_.set();
 }
 

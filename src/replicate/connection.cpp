@@ -15,6 +15,7 @@ namespace {
 std::string one_line(char const* message) {
     std::string text(message != nullptr ? message : "");
     std::ranges::replace(text, '\n', ' ');
+    std::ranges::replace(text, '\t', ' ');
     while (!text.empty() && text.back() == ' ') text.pop_back();
     return text;
 }
@@ -32,9 +33,19 @@ engine_error error_of(PGresult const* result) {
 
 constexpr std::size_t statements_prepared_max = 100;
 
-constexpr char const* durable_commits =
-    "SELECT set_config('synchronous_commit', 'on', false) "
-    "WHERE current_setting('synchronous_commit') = 'off'";
+// Of every session; one that an engine does not know is no reason to refuse it. A reservation whose
+// holder hangs ends by itself. All reading goes by primary keys, whatever the engine's statistics
+// say of tables that have just been filled. Commits are durable where the default is that they are
+// not; where it is something else, the operator chose it.
+constexpr char const* session_settings[] = {
+    "SET idle_in_transaction_session_timeout = 3000",
+    "SET default_transaction_isolation = 'read committed'",
+    "SET enable_seqscan = off",
+    "SET enable_bitmapscan = off",
+    "SET enable_sort = off",
+    ("SELECT set_config('synchronous_commit', 'on', false) "
+     "WHERE current_setting('synchronous_commit') = 'off'"),
+};
 
 }  // namespace
 
@@ -75,13 +86,9 @@ coro::task<base::result<void>> connection::open(conninfo const* target, std::siz
     }
     ::PQsetnonblocking(handle_.get(), 1);
     ::PQenterPipelineMode(handle_.get());
-    // A setting that this engine does not know is no reason to refuse it. A commit is not cut short
-    // by a statement's time; a reservation whose holder hangs ends by itself.
     batch settings;
-    settings.push_back(statement("SET statement_timeout = " + std::to_string(statement_ms)));
-    settings.push_back(statement("SET idle_in_transaction_session_timeout = 3000"));
-    settings.push_back(statement("SET default_transaction_isolation = 'read committed'"));
-    settings.push_back(statement(durable_commits));
+    settings.emplace_back("SET statement_timeout = " + std::to_string(statement_ms));
+    for (auto const* each : session_settings) settings.emplace_back(each);
     for (auto& each : settings) each.once().apart();
     auto const replies = co_await run(&settings, deadline);
     if (!is_open()) co_return base::error{replies.error->text};

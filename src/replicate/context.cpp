@@ -38,7 +38,8 @@ void context::stop_for_good(replication::failure reason, std::string text) {
     if (stopped) return;
     stopped = true;
     text.resize(std::min(text.size(), replication::text_bytes_max));
-    out.send(replication::failed{.reason = reason, .fatal = true, .text = std::move(text)});
+    stop_reason = {.reason = reason, .fatal = true, .text = std::move(text)};
+    out.send(stop_reason);
 }
 
 void context::advance(std::uint64_t row, replication::identity const& row_nonce) {

@@ -45,7 +45,7 @@ class outbox {
 struct context {
     explicit context(replication::channel& channel) : out(channel) {}
 
-    // Says so once, and ends the work of all lanes.
+    // Says so once, and ends the work of all lanes; requests are refused from now on.
     void stop_for_good(replication::failure reason, std::string text);
     // The row at `position` has that nonce, and this node has it or will get it.
     void advance(std::uint64_t position, replication::identity const& nonce);
@@ -59,6 +59,7 @@ struct context {
 
     bool configured = false;
     bool stopped = false;
+    replication::failed stop_reason;
     bool append_connected = false, follow_connected = false;
     std::optional<bool> engine_told;
     std::string engine_text;

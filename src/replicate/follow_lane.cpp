@@ -38,6 +38,7 @@ void follow_lane::take(replication::envelope request) {
         status_requests_.push_back(request.request);
     }
     if (std::holds_alternative<replication::tail>(request.content)) tail_time_ = 0;
+    if (shared_.stopped) refuse_all(shared_.stop_reason.reason, shared_.stop_reason.text);
     shared_.follow_news.set();
 }
 
@@ -55,27 +56,37 @@ void follow_lane::look_again() {
 
 coro::task<> follow_lane::run() {
     while (!shared_.stopped) {
-        if (!engine_.is_open()) {
-            bool const connected = co_await engine_.open();
-            if (!connected) {
-                shared_.report(shared_.follow_connected, false, engine_.error());
-                continue;
-            }
-            renewal_.reset();  // whether the last renewal was done is not known
-            bool const greeted = co_await greet();
-            if (!greeted) continue;
-            shared_.report(shared_.follow_connected, true, engine_.host());
+        bool const connected = co_await engine_.open();
+        if (!connected) {
+            shared_.report(shared_.follow_connected, false, engine_.error());
+            refuse_all(replication::failure::engine, engine_.error());
+            continue;
         }
+        co_await follow();
+        engine_->close();
+        if (shared_.stopped) break;
+        shared_.report(shared_.follow_connected, false, engine_.host() + ": connection lost");
+        // An engine that answers with errors is not asked again and again.
+        if (base::read_mono() - connection_time_ < base::second)
+            co_await shared_.poller.sleep(base::second / 2);
+    }
+    refuse_all(shared_.stop_reason.reason, shared_.stop_reason.text);
+}
+
+// As long as the connection lasts.
+coro::task<> follow_lane::follow() {
+    connection_time_ = base::read_mono();
+    renewal_.reset();  // whether the last renewal was done is not known
+    bool going = co_await greet();
+    if (going) shared_.report(shared_.follow_connected, true, engine_.host());
+    while (going) {
         auto const cause = co_await shared_.poller.until({.descriptor = engine_->descriptor(),
                                                           .events = POLLIN,
                                                           .news = &shared_.follow_news,
                                                           .deadline = next_step()});
         if (cause == wake_cause::news) tail_time_ = 0;
-        auto const alive = engine_->check_idle();
-        bool const going = alive && co_await take_steps();
-        if (going) continue;
-        engine_->close();
-        shared_.report(shared_.follow_connected, false, engine_.host() + ": connection lost");
+        going = engine_->check_idle().has_value();
+        if (going) going = co_await take_steps();
     }
 }
 
@@ -93,7 +104,7 @@ coro::task<bool> follow_lane::take_steps() {
     if (!shared_.cluster) {
         nodes_time_ = base::read_mono() + nodes_interval;
         bool const reached = co_await greet();
-        if (reached && !shared_.cluster) refuse_all();
+        if (reached && !shared_.cluster) refuse_all(replication::failure::no_cluster, complaint_);
         co_return reached;
     }
     auto const now = base::read_mono();
@@ -113,17 +124,18 @@ coro::task<bool> follow_lane::take_steps() {
     co_return going;
 }
 
-// Without a cluster there is nothing to say about it.
-void follow_lane::refuse_all() {
+// What asks for the cluster as it is now does not wait for an engine that is away.
+void follow_lane::refuse_all(replication::failure reason, std::string const& text) {
     for (auto const request : std::exchange(status_requests_, {}))
-        shared_.out.fail(replication::failure::no_cluster, complaint_, request);
+        shared_.out.fail(reason, text, request);
     for (auto const& each : std::exchange(departures_, {}))
-        shared_.out.fail(replication::failure::no_cluster, complaint_, each.request);
+        shared_.out.fail(reason, text, each.request);
 }
 
 // False: the connection is of no use any more. An error of the engine itself is told.
 bool follow_lane::keep(engine_error const& error) {
-    if (error.broken) return false;
+    if (error.broken || error.text == engine_error_) return false;
+    engine_error_ = error.text;
     shared_.out.fail(
         error.state == "42501" ? replication::failure::not_permitted : replication::failure::engine,
         error.text);

@@ -40,6 +40,7 @@ class follow_lane {
         bool in_progress = false;
     };
 
+    coro::task<> follow();
     base::mono_ns next_step() const;
     // False: the connection is lost, or something went wrong that ends it.
     coro::task<bool> take_steps();
@@ -54,12 +55,15 @@ class follow_lane {
     coro::task<bool> depart(departure* leaving);
     coro::task<bool> report_status(std::uint32_t request);
     void tell_confirmation();
-    void refuse_all();
+    void refuse_all(replication::failure reason, std::string const& text);
     bool keep(engine_error const& error);
 
     context& shared_;
     link engine_;
-    std::string complaint_;  // why there is no cluster, told once
+    std::string complaint_;     // why there is no cluster, told once
+    std::string engine_error_;  // what the engine answered last instead of an answer, told once
+
+    base::mono_ns connection_time_ = 0;  // when it was made
 
     bool tailing_ = false;
     bool unchecked_ = false;   // the position of the tail was set, and not yet held against the log

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/log.hpp"
+#include "replicate/confine.hpp"
 
 namespace latchkey::replicate {
 namespace {
@@ -78,7 +78,7 @@ bool helper::take(replication::envelope parcel) {
             return false;
         }
         configure(std::move(*settings));
-    } else if (shared_.configured && !shared_.stopped) {
+    } else if (shared_.configured) {
         dispatch(std::move(parcel));
     }
     return true;
@@ -93,6 +93,10 @@ void helper::configure(replication::configure settings) {
         return;
     }
     shared_.target = std::move(*target);
+    if (auto const result = confine(shared_.target.settings(0)); !result) {
+        shared_.stop_for_good(replication::failure::engine, result.error().message);
+        return;
+    }
     lanes_.spawn(run_lane<follow_lane>, &follower_);
     lanes_.spawn(run_lane<append_lane>, &appends_);
     lanes_.spawn(run_lane<state_lane>, &states_);

@@ -19,8 +19,18 @@ state_lane::state_lane(context& shared, std::function<void(std::uint64_t)> on_jo
       on_init_(std::move(on_init)) {}
 
 void state_lane::take(replication::envelope request) {
+    if (requests_.size() > replication::chunks_unanswered_max) {
+        shared_.out.fail(failure::protocol, "more requests than may wait", request.request);
+        return;
+    }
     requests_.push_back(std::move(request));
+    if (shared_.stopped) refuse_all(shared_.stop_reason.reason, shared_.stop_reason.text);
     news_.set();
+}
+
+void state_lane::refuse_all(failure reason, std::string const& text) {
+    for (auto const& each : std::exchange(requests_, {}))
+        shared_.out.fail(reason, text, each.request);
 }
 
 coro::task<> state_lane::run() {
@@ -36,8 +46,7 @@ coro::task<> state_lane::run() {
         if (!engine_.is_open()) {
             bool const connected = co_await engine_.open();
             if (!connected) {
-                for (auto const& each : std::exchange(requests_, {}))
-                    shared_.out.fail(failure::engine, engine_.error(), each.request);
+                refuse_all(failure::engine, engine_.error());
                 continue;
             }
         }
@@ -52,6 +61,7 @@ coro::task<> state_lane::run() {
         }
         idle_time_ = base::read_mono();
     }
+    refuse_all(shared_.stop_reason.reason, shared_.stop_reason.text);
 }
 
 coro::task<> state_lane::serve(replication::envelope request) {

@@ -36,6 +36,7 @@ class state_lane {
 
     coro::task<> serve(replication::envelope request);
     bool is_fold_due();
+    void refuse_all(replication::failure reason, std::string const& text);
 
     coro::task<bool> fold_all();
     coro::task<outcome> fold_some();

@@ -1,6 +1,20 @@
 // What a node (`latchkey serve` or a command) and its helper (`latchkey-replicate`) say to each
 // other: one struct per message, a variant of all of them, and their encoding. The channel
-// (channel.hpp) carries the encoded messages; docs/decisions/cluster.md has the flow.
+// (channel.hpp) carries the encoded messages.
+//
+//     helper                        node
+//     hello                     →   forgets what it had asked an earlier helper
+//                               ←   configure
+//     engine, ready             →   (again whenever the engine is reached again)
+//                               ←   tail(its position); before, with an empty store, read_state
+//     rows…                     →   applies them
+//                               ←   applied; begin_lease when it has nearly caught up
+//     lease, nodes…             →
+//                               ←   append; after `unknown` resolve, until that tells
+//     appended                  →
+//                               ←   watch, after a row that turns something off
+//     confirmed…                →
+//                               ←   leave(its name) at its end
 //
 // Encoding: type (1), request id (4), then the members in the order in which they stand here.
 // Integers are big-endian, byte strings and lists follow their length (4). Decoding checks every

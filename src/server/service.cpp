@@ -393,7 +393,9 @@ void service::answer_metrics(http::response& response) {
                           .store = *store_,
                           .log_lines_dropped = log_->dropped(),
                           .started = started_,
-                          .now = base::read_clocks()};
+                          .now = base::read_clocks(),
+                          .node = {}};
+    if (member_) totals.node = member_->node().report();
     for (auto const& each : workers_) totals.workers.push_back(&each->metrics());
     response.add("Content-Type", exposition_type);
     append_exposition(totals, response.body);

@@ -53,7 +53,8 @@ class shared_log {
     // taken by this row any more; unknown: ask later.
     virtual append_result resolve(log_row const& row) = 0;
     // Rows that arrived here after `position`, without a gap from position + 1 on: at least one if
-    // there is one, else as many as have at most `bytes_max` of effects. Never blocks.
+    // there is one, else as many as have at most `bytes_max` of effects. Never blocks. The same
+    // rows are asked for again until `applied` names a later position.
     virtual std::vector<log_row> rows_after(std::uint64_t position, std::size_t bytes_max) = 0;
     // Called after `lost`: blocks until a row after `position` has arrived. It may reserve the next
     // position, for a bounded time, so that the append that follows wins. False: no row arrived

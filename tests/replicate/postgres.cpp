@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,6 +100,8 @@ postgres& postgres::shared() {
 postgres::postgres() : port_(free_port()) {
     folder_ = (std::filesystem::temp_directory_path() / "latchkey-postgres-XXXXXX").string();
     base::check(::mkdtemp(folder_.data()) != nullptr, "cannot make a temporary folder");
+    // The helper, without root's capabilities, has to reach the socket.
+    base::check(::chmod(folder_.c_str(), 0755) == 0, "cannot chmod");
     if (::geteuid() == 0) {
         auto const* user = ::getpwnam("nobody");
         base::check(::chown(folder_.c_str(), user->pw_uid, user->pw_gid) == 0, "cannot chown");

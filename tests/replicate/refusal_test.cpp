@@ -13,12 +13,16 @@ using replication::failure;
 
 class refusal_test : public engine_test {
   protected:
-    // What a helper says that is of no use any more, and that it says nothing afterwards.
+    // What a helper says that is of no use any more, and that it refuses everything afterwards.
     replication::failed refusal(node_options options) {
         fake_node node(conninfo_, std::move(options));
         auto const answer = node.wait_for<replication::failed>();
-        node.send(replication::append{node.make_row(1)});
-        EXPECT_FALSE(node.hears<replication::appended>(100 * base::millisecond));
+        EXPECT_EQ(node.append(1).result, append_result::unavailable);
+        EXPECT_EQ(node.resolve(node.make_row(1)).result, append_result::unknown);
+        for (auto const request :
+             {node.send(replication::status{}), node.send(replication::read_state{}),
+              node.send(replication::leave{"one"})})
+            EXPECT_EQ(node.wait_for<replication::failed>({}, request).reason, answer.reason);
         return answer;
     }
 };

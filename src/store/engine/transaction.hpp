@@ -134,7 +134,7 @@ class transaction {
     }
     // Of a store that is a node. (transaction_rows.cpp)
     bool begin_in_cluster();
-    bool apply_own_row();
+    void apply_own_row();
     void apply_arrived_rows();
     bool apply(log_row const& row);
     void apply(effect const& effect);

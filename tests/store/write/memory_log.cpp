@@ -97,7 +97,7 @@ std::uint64_t memory_log::confirmed() const {
     guard const lock(engine_.mutex_);
     auto lowest = UINT64_MAX;
     for (auto const* each : engine_.logs_)
-        if (each->has_lease) lowest = std::min(lowest, each->position_);
+        if (each->has_lease_) lowest = std::min(lowest, each->position_);
     return lowest;
 }
 
@@ -141,6 +141,10 @@ void memory_log::set_answering(bool answers) {
         answers_ = answers;
     }
     wake_all();
+}
+void memory_log::set_lease(bool has_lease) {
+    guard const lock(engine_.mutex_);
+    has_lease_ = has_lease;
 }
 void memory_log::set_lease_end(base::wall_ms time) {
     guard const lock(engine_.mutex_);

@@ -60,11 +60,11 @@ class memory_log final : public shared_log {
     // What a test sets, before the writer runs or with the functions below.
     std::function<void()> before_append;  // by whoever decides, at its position
     bool arrives = true;                  // false: rows come only by `fetch`
-    bool has_lease = false;               // counts in `confirmed` of all
 
     void fail_next(append_fault fault);
     void set_away(bool away);          // the engine cannot be reached
     void set_answering(bool answers);  // false: `resolve` is unknown
+    void set_lease(bool has_lease);    // counts in `confirmed` of all; none does at the beginning
     void set_lease_end(base::wall_ms time);
     void set_schema(std::uint32_t schema);  // of the rows that arrive here, as if others were newer
     // As the node sees it.
@@ -80,7 +80,7 @@ class memory_log final : public shared_log {
     std::function<void()> wake_;
     std::recursive_mutex wake_mutex_;
     std::deque<append_fault> faults_;
-    bool away_ = false, answers_ = true;
+    bool away_ = false, answers_ = true, has_lease_ = false;
     base::wall_ms lease_end_ = 0;
     std::uint32_t schema_ = 0;
     std::uint64_t position_ = 0, fetched_ = 0;

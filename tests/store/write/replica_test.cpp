@@ -157,7 +157,7 @@ TEST_F(store_replica, stops_with_a_row_that_stays_unknown) {
 
 TEST_F(store_replica, turns_off_everywhere_before_it_answers) {
     start_both();
-    first().log.has_lease = second().log.has_lease = true;
+    for (auto const& each : nodes) each->log.set_lease(true);
     auto const key = get_key(ask(first_writer(), new_key(key_number(1))));
     auto const outcome = ask(first_writer(), {.action = deactivate_key{key.id}});
     EXPECT_EQ(outcome.problem, problem::none);
@@ -169,7 +169,7 @@ TEST_F(store_replica, turns_off_everywhere_before_it_answers) {
 TEST_F(store_replica, says_by_when_it_is_off_where_a_node_does_not_answer) {
     start(first());
     auto const key = get_key(ask(first_writer(), new_key(key_number(1))));
-    first().log.has_lease = second().log.has_lease = true;
+    for (auto const& each : nodes) each->log.set_lease(true);
     first().log.set_lease_end(wall_now + 30'000);
     pending_command switching(first_writer(), {.action = deactivate_key{key.id}});
     ASSERT_TRUE(soon([&] { return first().log.urgent_reports() == 1; }));
@@ -187,7 +187,7 @@ TEST_F(store_replica, says_by_when_it_is_off_where_a_node_does_not_answer) {
 TEST_F(store_replica, a_confirmation_ends_the_wait) {
     start(first());
     auto const key = get_key(ask(first_writer(), new_key(key_number(1))));
-    first().log.has_lease = second().log.has_lease = true;
+    for (auto const& each : nodes) each->log.set_lease(true);
     pending_command switching(first_writer(), {.action = deactivate_key{key.id}});
     ASSERT_TRUE(soon([&] { return first().log.urgent_reports() == 1; }));
     catch_up(second());

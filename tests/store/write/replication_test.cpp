@@ -87,10 +87,13 @@ TEST_F(replication, what_changes_nothing_is_no_row) {
 }
 
 TEST_F(replication, an_unknown_row_that_is_there_is_applied_once) {
+    first().log.arrives = false;
     first().log.fail_next(append_fault::unknown_won);
     auto const outcome = create(first(), "ann");
     EXPECT_EQ(get_user(outcome).id, 1);
     EXPECT_EQ(engine.head(), 1u);
+    EXPECT_EQ(apply_arrived_rows(first().store->native()), 0);
+    EXPECT_EQ(first().store->node()->position, 1u) << "its own row need not arrive";
     expect_equal();
     EXPECT_EQ(get_user(create(second(), "bob")).id, 2);
 }
@@ -100,6 +103,24 @@ TEST_F(replication, an_unknown_row_that_is_not_there_is_decided_again) {
     EXPECT_EQ(get_user(create(first(), "ann")).id, 1);
     EXPECT_EQ(engine.head(), 1u);
     EXPECT_EQ(first().log.appends(), 2u);
+    expect_equal();
+}
+
+TEST_F(replication, nothing_is_decided_while_a_row_is_unknown) {
+    auto& store = first().store->native();
+    auto const early = new_user("ann", "ann@example.org"), late = new_user("bob", "bob@x.org");
+    outcome early_outcome, late_outcome;
+    job const early_job[] = {{&early, &early_outcome}}, late_job[] = {{&late, &late_outcome}};
+    first().log.fail_next(append_fault::unknown_lost);
+    auto const result = apply_group(store, early_job, 0);
+    EXPECT_TRUE(result.unresolved);
+    EXPECT_EQ(result.job_count, 1u);
+    EXPECT_FALSE(apply_group(store, late_job, 0).committed);
+    EXPECT_EQ(late_outcome.problem, problem::behind);
+    EXPECT_EQ(first().log.appends(), 1u);
+    EXPECT_EQ(resolve_own_row(store), append_result::lost);
+    EXPECT_TRUE(apply_group(store, late_job, 0).committed);
+    EXPECT_EQ(get_user(late_outcome).id, 1);
     expect_equal();
 }
 
@@ -263,6 +284,25 @@ TEST_F(replication, rows_say_whether_a_key_loses_rights) {
     std::vector<bool> turn_offs;
     for (auto const& row : engine.rows()) turn_offs.push_back(row.turns_off);
     EXPECT_EQ(turn_offs, (std::vector{false, true, false, true, true, false}));
+}
+
+TEST_F(replication, what_turns_a_key_off_is_not_held_up_by_a_group) {
+    for (bool const turns_off : {false, true}) {
+        auto const number = turns_off ? 1u : 2u;
+        auto const key = get_key(one(*first().store, new_key(key_number(number)))).id;
+        catch_up(second());
+        if (turns_off)
+            one(*first().store, {.action = deactivate_key{key}});
+        else
+            create(first(), "ann");
+        second().log.fail_next(append_fault::away);
+        std::vector<command> commands;
+        commands.push_back(new_user("bob", "bob@example.org"));
+        EXPECT_FALSE(apply(*second().store, std::move(commands)));
+        auto const position = second().store->node()->position;
+        EXPECT_EQ(position, engine.head() - (turns_off ? 0 : 1));
+    }
+    expect_equal();
 }
 
 TEST_F(replication, every_kind_of_command_is_replicated) {
