@@ -74,6 +74,17 @@ bool link::wait(lock& mutex_lock, base::mono_ns patience, base::function_ref<boo
     }) && is_over();
 }
 
+void link::note_applied(std::uint64_t position, bool turned_off) {
+    applied = std::max(applied, position);
+    followed = std::max(followed, position);
+    unreported_turn_off |= turned_off;
+    drop_rows(position);
+    lease.reach(position);
+    publish_lease();
+    try_begin_lease();
+    report_applied();
+}
+
 void link::drop_rows(std::uint64_t position) {
     for (; !rows.empty() && rows.front().position <= position; rows.pop_front())
         row_bytes -= rows.front().effects.size();

@@ -51,7 +51,8 @@ struct link {
     void try_begin_lease();
     void report_applied();
     bool must_report() const { return reported_position != applied || unreported_turn_off; }
-    // The rows up to `position` are applied durably.
+    // The store has applied the rows up to `position`, durably.
+    void note_applied(std::uint64_t position, bool turned_off);
     void drop_rows(std::uint64_t position);
     // No more is read from the socket until the store has applied what arrived.
     bool is_full() const;

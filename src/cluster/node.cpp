@@ -172,6 +172,8 @@ store::append_result node::resolve(store::log_row const& row) {
 std::vector<store::log_row> node::rows_after(std::uint64_t position, std::size_t bytes_max) {
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
+    // A command has written to this store beside the service.
+    if (position > link.applied) link.note_applied(position, true);
     link.drop_rows(position);
     std::vector<store::log_row> result;
     std::size_t bytes = 0;
@@ -207,14 +209,7 @@ void node::release() {
 void node::applied(std::uint64_t position, bool turned_off) {
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
-    link.applied = std::max(link.applied, position);
-    link.followed = std::max(link.followed, position);
-    link.unreported_turn_off |= turned_off;
-    link.drop_rows(position);
-    link.lease.reach(position);
-    link.publish_lease();
-    link.try_begin_lease();
-    link.report_applied();
+    link.note_applied(position, turned_off);
 }
 
 std::uint64_t node::confirmed() const {
