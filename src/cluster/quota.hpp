@@ -70,7 +70,8 @@ class quota {
     // ---- any thread; no allocation for a key in use, no system call; locks only without tokens
     quota_verdict admit(model::id key, limit::policy const& policy, boot_ns now, std::uint32_t cost,
                         quota_ticket& ticket);
-    // So many tokens for a worker of its own, if there are four times as many. When they end; 0: none.
+    // So many tokens for a worker of its own, if there are four times as many. When they end; 0:
+    // there are not.
     boot_ns take(model::id key, limit::policy const& policy, boot_ns now, std::uint32_t tokens);
     limit::decision levels(model::id key, limit::policy const& policy, boot_ns now,
                            std::uint32_t own) const;

@@ -1,12 +1,12 @@
-// The cluster's clock as a node estimates it: what buckets in the engine are measured with. It is no
-// machine's time of day, and the engine's clock has no part in it.
+// The cluster's clock as a node estimates it: what buckets in the engine are measured with. It is
+// no machine's time of day, and the engine's clock has no part in it.
 //
 // Each node tells its estimate with each ask, and takes over a later one of another: what was told
 // before an answer came is past when it comes. So an estimate runs with the clock of the machine
 // (CLOCK_BOOTTIME) and is raised only to what another would have said: the latest of all estimates
-// gains nothing on real time. An estimate may lag behind the latest, but not by more than `lag_max`:
-// a node whose last confirmed one is older than `quota_validity` takes what the engine has, which is
-// earlier, before it asks again. Tokens are held for so much longer (docs/decisions/cluster-limits.md).
+// gains nothing on real time. An estimate may lag behind the latest, but by no more than `lag_max`:
+// a node whose last confirmed one is older than `quota_validity` takes what the engine has, which
+// is earlier, before it asks again. Tokens are charged for so much longer.
 //
 // Values; one thread; no errors.
 #pragma once

@@ -1,9 +1,10 @@
-// A worker's access to the tokens of its node: for a hot key it takes a few at once, and then spends
-// those without touching what the workers share. One per worker, on its thread only.
+// A worker's access to the tokens of its node: for a hot key it takes a few at once, and then
+// spends those without touching what the workers share. One per worker, on its thread only.
 //
-// As limit/leases.hpp, with the node's tokens in the place of buckets: a batch ends with the grant that
-// it was taken from, and belongs to the limits for which it was granted. It is only taken where the
-// node has four times as many, so that a key is not refused because another worker holds its tokens.
+// As limit/leases.hpp, with the node's tokens in the place of buckets: a batch ends with the grant
+// that it was taken from, and belongs to the limits for which it was granted. It is only taken
+// where the node has four times as many, so that a key is not refused because another worker holds
+// its tokens.
 #pragma once
 
 #include <array>

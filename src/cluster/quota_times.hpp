@@ -1,5 +1,5 @@
-// The times of rate limits across nodes. docs/decisions/cluster-limits.md says how they depend on each
-// other.
+// The times of rate limits across nodes; docs/decisions/cluster-limits.md says how they depend on
+// each other.
 #pragma once
 
 #include "base/time_units.hpp"

@@ -35,6 +35,7 @@ struct simulation::node {
     std::unique_ptr<class quota> quota;
     std::unique_ptr<quota_purse> purse;
     std::vector<limit::policy> policies;
+    std::vector<real_ns> patch_times;  // of the last change of each
     std::vector<waiting_request> parked;
     real_ns cut_end = 0;    // until then the engine is out of reach
     real_ns lease_end = 0;  // in real time
@@ -84,6 +85,7 @@ simulation::simulation(scenario const& settings)
     for (auto& each : nodes_) {
         for (auto const& key : keys_) each->policies.push_back(prepare(key.limits));
         at(now_ + static_cast<real_ns>(below(300)) * millisecond, [this, &each] { start(*each); });
+        each->patch_times.resize(keys_.size());
         for (std::size_t key = 0; key < keys_.size(); ++key) begin_requests(*each, key);
     }
     if (settings_.has_faults) choose_faults();
@@ -197,9 +199,11 @@ void simulation::patch(std::size_t key, real_ns time) {
         rule.burst = one_in(2) ? 0 : std::max<std::uint32_t>(1, full / 2);
         report.epochs.back().end = now_;
         report.epochs.push_back({limits, now_ + patch_spread, 0});
+        for (auto& each : nodes_) each->patch_times[key] = now_;
         for (auto& each : nodes_)
-            at(now_ + static_cast<real_ns>(below(patch_spread)),
-               [key, limits, &each] { each->policies[key] = prepare(limits); });
+            at(now_ + static_cast<real_ns>(below(patch_spread)), [key, limits, &each, time = now_] {
+                if (each->patch_times[key] == time) each->policies[key] = prepare(limits);
+            });
     });
 }
 

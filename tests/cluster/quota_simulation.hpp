@@ -1,7 +1,7 @@
 // Rate limits across nodes in virtual time: nodes with clocks of their own, whose rates differ too,
-// and an engine that answers late or twice as late, loses asks and answers, stands still and then
-// carries out what has queued up, and fails over to a server with another time of day. Nodes are cut
-// off, end, come back as another process; limits are patched. Everything follows from the seed.
+// and an engine that answers late, loses asks and answers, stands still and then carries out what
+// has queued up, and fails over to a server with another time of day. Nodes are cut off, end, come
+// back as another process; limits are patched. Everything follows from the seed.
 //
 // Each admission is recorded at its real time, and the promise is checked over all of them.
 #pragma once
