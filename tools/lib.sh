@@ -10,7 +10,7 @@ die() { printf '%serror:%s %s\n' "$red" "$plain" "$*" >&2; exit 1; }
 build_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev meson ninja-build ccache pkg-config
   liburing-dev node-llhttp android-libboringssl-dev liblmdb-dev libboost1.81-dev libboost-json1.81-dev
   libxxhash-dev libcli11-dev libtomlplusplus-dev libgtest-dev libgmock-dev libbenchmark-dev
-  libnghttp2-dev)
+  libnghttp2-dev libpq-dev)
 
 export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it caches nothing that uses a precompiled header
 
@@ -38,6 +38,14 @@ install_packages() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"; } \
     >"$log" 2>&1 || { tail -n 5 "$log" >&2; rm -f "$log"; die "apt-get could not install the packages above; the last lines say why"; }
   rm -f "$log"
+}
+
+# PostgreSQL for the tests, which start servers of their own: its package would start one too.
+install_postgresql() {
+  [ ! -e /usr/lib/postgresql/15/bin/initdb ] || return 0
+  install_packages postgresql-common
+  "${as_root[@]}" sed -i -E 's/^#? *create_main_cluster *=.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf
+  install_packages postgresql-15
 }
 
 # unpack_packages FOLDER PACKAGE...: unpacks programs that would start a service if they were installed.

@@ -104,10 +104,6 @@ next_step exchange::begin(request_services& services, http::request const& reque
         return find_key_in_body(framing, response);
     }
     state.source = credential.source;
-    if (services.behind) {
-        wipe_credentials(request);
-        return refuse(problem::behind, response);
-    }
     auto const key = services.keys.present(credential.key);
     // Prefetch: the branch pages on the way to the record come from memory while the key is looked
     // up; waiting for them is most of what a random record costs more than a hot one. The record's
@@ -147,10 +143,6 @@ next_step exchange::finish(request_services& services, http::request const& requ
             return refuse(credential.problem, response);
         }
         state.source = key_source::body;
-        if (services.behind) {
-            wipe_credential(request.body);
-            return refuse(problem::behind, response);
-        }
         auto const verdict = services.keys.authenticate(
             credential.key, state.client ? &*state.client : nullptr, services.snapshot, now);
         wipe_credential(request.body);
@@ -194,6 +186,7 @@ bool exchange::pass_checks(request_services& services, http::request const& requ
                            auth::verdict const& verdict, base::instant now,
                            http::response& response) {
     auto const& state = *state_;
+    if (services.lease_over) return reject(make_error(problem::behind), response);
     if (!accept_key(services, verdict, now, response)) return false;
     if (!admit(services, now, response)) return false;
     if (auto const record = state.path_id ? state.matched.record() : std::nullopt)

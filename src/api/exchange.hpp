@@ -63,7 +63,7 @@ class exchange {
     bool credential_in_body() const;
 
     store::command take_command();
-    // The command only waits for a position of the store (api.md §16): after its outcome `resume`
+    // The command only waits for a position of the store (api.md §15): after its outcome `resume`
     // goes on with the request, which the caller has kept; `answer` refuses it.
     bool waits() const;
     next_step resume(request_services& services, http::request const& request, base::instant now,

@@ -86,6 +86,7 @@ void exchange::add_problem_headers(api_error const& error, http::response& respo
         case problem::overloaded:
         case problem::draining:
         case problem::store_busy:
+        case problem::behind:
             response.add("Retry-After", overload_retry_seconds);
             break;
         default:

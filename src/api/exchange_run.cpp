@@ -8,6 +8,7 @@
 #include "api/exchange.hpp"
 #include "api/exchange_state.hpp"
 #include "api/handlers.hpp"
+#include "api/json/json_writer.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::api {
@@ -26,6 +27,21 @@ std::optional<std::uint64_t> parse_consistency_token(std::string_view text) {
     return position;
 }
 
+// What was turned off is durable, but a node that does not answer may accept it until then
+// (api.md §15).
+void tell_effective_time(base::wall_ms time, http::response& response) {
+    response.status = 202;
+    response.content_type = http::content::json;
+    auto& body = response.body;
+    if (body.ends_with('}'))
+        body.back() = ',';
+    else
+        body.assign(1, '{');
+    body.append("\"effective_by\":");
+    append_timestamp(body, time);
+    body.push_back('}');
+}
+
 api_error invalid_consistency_token() {
     return make_error(problem::malformed_request,
                       "Consistency-Token must be there once, as a response had it");
@@ -40,17 +56,17 @@ api_error invalid_idempotency_key() {
 
 }  // namespace
 
-// Reading one's writes on any node (api.md §16): a request that names a position waits for it, as
+// Reading one's writes on any node (api.md §15): a request that names a position waits for it, as
 // if it were a commit.
 next_step exchange::run(request_services& services, http::request const& request, base::instant now,
                         http::response& response) {
     auto const token = request.find(http::field_name::consistency_token);
-    if (!token || !services.snapshot.position()) [[likely]]
+    if (!token || !services.is_node) [[likely]]
         return run_at_position(services, request, now, response);
     auto const position = parse_consistency_token(*token);
     if (!position || request.count(http::field_name::consistency_token) > 1)
         return refuse(invalid_consistency_token(), response);
-    if (*position <= *services.snapshot.position())
+    if (*position <= services.snapshot.position())
         return run_at_position(services, request, now, response);
     state_->waits = true;
     state_->command = {};
@@ -201,6 +217,7 @@ void exchange::render(request_services& services, store::outcome const& outcome,
     // §9.3.4), but times are added to it.
     if (state.method != http::method::put && response.status != 204) add_tag(response, outcome);
     if (outcome.position != 0) response.add("Consistency-Token", outcome.position);
+    if (outcome.effective_by != 0) tell_effective_time(outcome.effective_by, response);
     add_common_headers(response);
 }
 

@@ -155,6 +155,9 @@ constexpr advice all_advice[] = {
     {problem::store_busy,
      "Another process, such as a suspended command, holds the write lock of the store. Nothing was "
      "written; reads still work. Wait as long as Retry-After says."},
+    {problem::behind,
+     "This node of the cluster cannot write, or has not caught up with the others. Nothing was "
+     "written. Wait as long as Retry-After says; another node may answer at once."},
     {problem::draining, "This instance is stopping. Send the request again; another one answers."},
     {problem::http_version_not_supported,
      "The service supports HTTP/1.1 and 1.0. Use one of them."},

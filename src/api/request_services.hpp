@@ -36,8 +36,9 @@ struct request_services {
     std::uint64_t& random;  // state of a generator for request ids, seeded by the OS; not secret
     in_progress& running;
     auth::usage_counter* uses = nullptr;  // null: uses of keys are not counted
+    bool is_node = false;                 // of a cluster: requests may name positions
     // A node of a cluster without a lease: what it knows of keys may be old. Set for each turn.
-    bool behind = false;
+    bool lease_over = false;
 };
 
 }  // namespace latchkey::api

@@ -54,6 +54,7 @@ std::array<problem_entry, static_cast<std::size_t>(problem::count_)> const probl
     {method_not_implemented, 501, "method_not_implemented", "The method is not known"},
     {overloaded, 503, "overloaded", "The service is overloaded"},
     {store_busy, 503, "store_busy", "Another process keeps the store from being written"},
+    {behind, 503, "behind", "This node is behind the cluster"},
     {draining, 503, "draining", "The service is stopping"},
     {http_version_not_supported, 505, "http_version_not_supported",
      "Only HTTP/1.1 and HTTP/1.0 are spoken"},

@@ -54,6 +54,7 @@ enum class problem : std::uint8_t {
     method_not_implemented,
     overloaded,
     store_busy,
+    behind,
     draining,
     http_version_not_supported,
     storage_full,

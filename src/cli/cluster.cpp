@@ -34,7 +34,7 @@ base::result<void> send_state(store::environment& store, cluster::node& node,
                               store::cluster_id const& cluster, progress& bar) {
     store::state_reader reader(store);
     std::uint64_t count = 0;
-    auto const sent = node.create(
+    auto const result = node.create(
         cluster, patience, [&]() -> base::result<std::vector<replication::state_record>> {
             std::vector<replication::state_record> chunk;
             std::size_t bytes = 0;
@@ -51,15 +51,15 @@ base::result<void> send_state(store::environment& store, cluster::node& node,
             return chunk;
         });
     bar.end(count, count);
-    return sent;
+    return result;
 }
 
 base::result<void> begin_cluster(server::config const& configuration, bool json) {
-    auto opened = store::environment::open({.directory = configuration.data,
-                                            .map_bytes = configuration.store_map_mib << 20,
-                                            .for_server = true});
-    if (!opened) return opened.error();
-    auto& store = **opened;
+    auto environment = store::environment::open({.directory = configuration.data,
+                                                 .map_bytes = configuration.store_map_mib << 20,
+                                                 .for_server = true});
+    if (!environment) return environment.error();
+    auto& store = **environment;
     if (auto const claim = store.claim_for_server(); !claim)
         return base::error{claim.error().message + ": stop it for this command"};
     if (store.node()) return base::error{"this store is a node of a cluster already"};
@@ -69,7 +69,7 @@ base::result<void> begin_cluster(server::config const& configuration, bool json)
     if (::getrandom(cluster.data(), cluster.size(), 0) != static_cast<ssize_t>(cluster.size()))
         return base::error{"cannot get random bytes"};
     progress bar("records", 0, progress::choose_form(json, false));
-    if (auto const sent = send_state(store, **node, cluster, bar); !sent) return sent.error();
+    if (auto const result = send_state(store, **node, cluster, bar); !result) return result.error();
     return store::join_cluster(store, cluster);
 }
 
@@ -80,10 +80,10 @@ int init(store_command const& options) {
         base::log(base::severity::failure, settings.error().message);
         return code;
     }
-    auto const begun = begin_cluster(*settings, options.json);
-    if (!begun) return report_failure(begun.error().message);
+    auto const result = begin_cluster(*settings, options.json);
+    if (!result) return report_failure(result.error().message);
     base::log(
-        "the cluster has begun with this store; start the service with the same configuration. "
+        "the cluster has result with this store; start the service with the same configuration. "
         "Another node needs a data directory with nothing but a copy of master.key");
     return done;
 }

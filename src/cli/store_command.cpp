@@ -27,7 +27,7 @@ opened_store open_store(store_command const& options, int& code, store_access ac
          .read_only = access == store_access::reads || access == store_access::copies,
          .any_time = access == store_access::copies || access == store_access::repairs});
     std::unique_ptr<cluster::node> node;
-    auto const opened = [&]() -> base::result<void> {
+    auto const status = [&]() -> base::result<void> {
         if (!environment) return environment.error();
         auto const place = (*environment)->node();
         if (access != store_access::writes || !place) return {};
@@ -37,8 +37,8 @@ opened_store open_store(store_command const& options, int& code, store_access ac
         node->follow(place->position);
         return (*environment)->attach(*node, place->cluster);
     }();
-    if (opened) return {std::move(node), std::move(*environment)};
-    code = report_failure(opened.error().message);
+    if (status) return {std::move(node), std::move(*environment)};
+    code = report_failure(status.error().message);
     return {};
 }
 

@@ -32,7 +32,7 @@ class opened_store {
     opened_store() = default;
     opened_store(std::unique_ptr<cluster::node> node, std::unique_ptr<store::environment> store)
         : node_(std::move(node)), store_(std::move(store)) {}
-    explicit operator bool() const { return store_ != nullptr; }
+    bool operator==(std::nullptr_t) const { return store_ == nullptr; }
     store::environment& operator*() const { return *store_; }
     store::environment* operator->() const { return store_.get(); }
 

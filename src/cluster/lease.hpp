@@ -1,6 +1,7 @@
 // The lease under which a node answers requests: as long as it lasts, whoever turns a key off waits
-// for this node. Clock-free between machines: a renewal counts from the time on this machine before
-// it was asked for, and others wait longer than that on their own clocks (docs/decisions/cluster.md).
+// for this node. No clocks of two machines are compared: a renewal counts from the time on this
+// machine before it was asked for, and others wait longer than that on their own clocks
+// (docs/decisions/cluster.md).
 //
 // A renewal names the head of the log after its commit: it counts once the store is there, since a
 // row before it may turn something off that nobody waited for. Values; no thread of its own.

@@ -26,8 +26,8 @@ store::log_row to_store(replication::log_row&& row) {
 
 }  // namespace
 
-link::link(base::descriptor socket, node_options given, std::atomic<boot_ns>& published_lease_end)
-    : options(std::move(given)),
+link::link(base::descriptor socket, node_options node, std::atomic<boot_ns>& published_lease_end)
+    : options(std::move(node)),
       published_lease_end(published_lease_end),
       channel(std::move(socket)),
       wakes(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -43,10 +43,10 @@ void link::log(base::severity level, std::string const& sentence) const {
 void link::send(replication::message content, std::uint32_t request) {
     if (closed) return;
     channel.queue(replication::encode({request, std::move(content)}));
-    auto const sent = channel.flush();
-    if (!sent)
-        closed = sent.error();
-    else if (!*sent) {
+    auto const progress = channel.flush();
+    if (!progress)
+        closed = progress.error();
+    else if (!*progress) {
         std::uint64_t const one = 1;
         [[maybe_unused]] auto const size = ::write(wakes.get(), &one, sizeof one);
     }
@@ -58,20 +58,25 @@ void link::begin_call(pending_call& waiting, replication::message content) {
     send(std::move(content), last_request);
 }
 
-std::optional<replication::message> link::call(lock& held, replication::message content,
+std::optional<replication::message> link::call(lock& mutex_lock, replication::message content,
                                                base::mono_ns patience) {
     pending_call waiting;
     begin_call(waiting, std::move(content));
     auto const request = last_request;
-    wait(held, patience, [&] { return waiting.is_over(); });
+    wait(mutex_lock, patience, [&] { return waiting.is_over(); });
     calls.erase(request);
     return std::move(waiting.answer);
 }
 
-bool link::wait(lock& held, base::mono_ns patience, base::function_ref<bool()> is_over) {
-    return changed.wait_for(held, std::chrono::nanoseconds(patience), [&] {
+bool link::wait(lock& mutex_lock, base::mono_ns patience, base::function_ref<bool()> is_over) {
+    return change.wait_for(mutex_lock, std::chrono::nanoseconds(patience), [&] {
         return is_over() || closed || stopping;
     }) && is_over();
+}
+
+void link::drop_rows(std::uint64_t position) {
+    for (; !rows.empty() && rows.front().position <= position; rows.pop_front())
+        row_bytes -= rows.front().effects.size();
 }
 
 bool link::is_full() const {
@@ -110,40 +115,23 @@ void link::receive_all() {
 }
 
 void link::handle(std::uint32_t request, replication::message content) {
-    using namespace replication;
-    if (request != 0 && request == parts_request) {
+    auto const waiting = calls.find(request);
+    // Rows come before the answer to the request that asked for them.
+    bool const is_answer = request != 0 && waiting != calls.end() &&
+                           !std::holds_alternative<replication::rows>(content);
+    if (request != 0 && request == parts_request)
         parts.push_back(std::move(content));
-    } else if (auto const waiting = calls.find(request); request != 0 && waiting != calls.end()) {
-        // Rows come before the answer to the request that asked for them.
-        if (auto* const list = std::get_if<replication::rows>(&content))
-            on(std::move(*list));
-        else
-            waiting->second->answer = std::move(content);
-    } else if (auto* const list = std::get_if<replication::rows>(&content)) {
-        on(std::move(*list));
-    } else if (auto const* const greeting = std::get_if<hello>(&content)) {
-        on(*greeting);
-    } else if (auto const* const state = std::get_if<replication::ready>(&content)) {
-        on(*state);
-    } else if (auto const* const refusal = std::get_if<failed>(&content)) {
-        if (request == 0) on(*refusal);
-    } else if (auto const* const connection = std::get_if<engine>(&content)) {
-        on(*connection);
-    } else if (auto const* const renewal = std::get_if<replication::lease>(&content)) {
-        on(*renewal);
-    } else if (auto const* const positions = std::get_if<replication::confirmed>(&content)) {
-        confirmed = *positions;
-        wake_store();
-    } else if (auto* const list = std::get_if<replication::nodes>(&content)) {
-        nodes = std::move(list->list);
-    }
-    changed.notify_all();
+    else if (is_answer)
+        waiting->second->answer = std::move(content);
+    else if (request == 0 || !std::holds_alternative<replication::failed>(content))
+        std::visit([this](auto& each) { on(each); }, content);
+    change.notify_all();
 }
 
 void link::drop_calls() {
-    for (auto const& [request, waiting] : calls) waiting->lost = true;
+    for (auto const& [request, waiting] : calls) waiting->is_lost = true;
     if (parts_request != 0) parts.push_back(replication::failed{.text = "the helper has ended"});
-    changed.notify_all();
+    change.notify_all();
 }
 
 // A new helper: the answers of the one before will not come.
@@ -192,7 +180,7 @@ void link::on(replication::engine const& engine) {
     wake_store();
 }
 
-void link::on(replication::rows&& arrived) {
+void link::on(replication::rows& arrived) {
     for (auto& row : arrived.list) {
         head = std::max(head, row.position);
         if (!follows || row.position <= followed) continue;
@@ -220,6 +208,15 @@ void link::try_begin_lease() {
     send(replication::begin_lease{});
 }
 
+void link::on(replication::confirmed const& positions) {
+    confirmed = positions;
+    wake_store();
+}
+
+void link::on(replication::nodes& list) {
+    nodes = std::move(list.list);
+}
+
 void link::publish_lease() {
     published_lease_end.store(lease.end_time(), std::memory_order_release);
 }
@@ -237,7 +234,7 @@ void link::report_applied() {
 }
 
 void link::wake_store() {
-    std::lock_guard const held(wake_mutex);
+    std::lock_guard const mutex_lock(wake_mutex);
     if (wake) wake();
 }
 

@@ -23,14 +23,14 @@ namespace latchkey::cluster {
 // Somebody waits for the answer to a request.
 struct pending_call {
     std::optional<replication::message> answer;
-    bool lost = false;  // the helper that had it has ended
-    bool is_over() const { return answer.has_value() || lost; }
+    bool is_lost = false;  // the helper that had it has ended
+    bool is_over() const { return answer.has_value() || is_lost; }
 };
 
 struct link {
     using lock = std::unique_lock<std::mutex>;
 
-    link(base::descriptor socket, node_options given, std::atomic<boot_ns>& published_lease_end);
+    link(base::descriptor socket, node_options node, std::atomic<boot_ns>& published_lease_end);
 
     // ---- with the lock
 
@@ -39,19 +39,21 @@ struct link {
     // Sends a message that is no request, or one whose answer comes in parts.
     void send(replication::message content, std::uint32_t request = 0);
     // Sends a request and waits for its answer; nullopt: none within the time, or the helper ended.
-    std::optional<replication::message> call(lock& held, replication::message content,
+    std::optional<replication::message> call(lock& mutex_lock, replication::message content,
                                              base::mono_ns patience);
     // The same in two steps, for several at once.
     void begin_call(pending_call& waiting, replication::message content);
     // False: the time has passed.
-    bool wait(lock& held, base::mono_ns patience, base::function_ref<bool()> is_over);
+    bool wait(lock& mutex_lock, base::mono_ns patience, base::function_ref<bool()> is_over);
 
     void receive_all();
     void publish_lease();
     void try_begin_lease();
     void report_applied();
     bool must_report() const { return reported_position != applied || unreported_turn_off; }
-    // No more is read from the socket until somebody has taken what arrived.
+    // The rows up to `position` are applied durably.
+    void drop_rows(std::uint64_t position);
+    // No more is read from the socket until the store has applied what arrived.
     bool is_full() const;
     base::error reason_of_silence() const;
 
@@ -60,8 +62,11 @@ struct link {
     void on(replication::ready const& ready);
     void on(replication::failed const& failed);
     void on(replication::engine const& engine);
-    void on(replication::rows&& rows);
+    void on(replication::rows& arrived);
     void on(replication::lease const& renewal);
+    void on(replication::confirmed const& positions);
+    void on(replication::nodes& list);
+    void on(auto const&) {}  // an answer that nobody waits for any more
     void drop_calls();
     void log(base::severity level, std::string const& sentence) const;
 
@@ -71,7 +76,7 @@ struct link {
     std::atomic<boot_ns>& published_lease_end;
 
     std::mutex mutex;
-    std::condition_variable changed;
+    std::condition_variable change;
     replication::channel channel;
     base::descriptor wakes;  // eventfd: the thread is to look at the socket again, or to end
     bool stopping = false;
@@ -95,7 +100,7 @@ struct link {
 
     bool follows = false;
     std::uint64_t followed = 0;       // position of the last row that has arrived or was applied
-    std::deque<store::log_row> rows;  // after `applied`, without a gap
+    std::deque<store::log_row> rows;  // not known to be applied, without a gap
     std::size_t row_bytes = 0;
     std::uint64_t head = 0;
     bool reserves = false;  // nobody else can append at the moment

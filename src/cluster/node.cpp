@@ -40,7 +40,7 @@ node::node(base::descriptor socket, node_options options)
 
 node::~node() {
     {
-        lock const held(link_->mutex);
+        lock const mutex_lock(link_->mutex);
         link_->stopping = true;
     }
     std::uint64_t const one = 1;
@@ -53,7 +53,7 @@ void node::run() {
     for (;;) {
         short events = 0;
         {
-            lock const held(link.mutex);
+            lock const mutex_lock(link.mutex);
             if (link.stopping || link.closed) return;
             if (!link.is_full()) events |= POLLIN;
             if (link.channel.unsent_bytes() != 0) events |= POLLOUT;
@@ -63,8 +63,8 @@ void node::run() {
         std::uint64_t calls = 0;
         [[maybe_unused]] auto const size = ::read(link.wakes.get(), &calls, sizeof calls);
 
-        lock const held(link.mutex);
-        if (auto const sent = link.channel.flush(); !sent) link.closed = sent.error();
+        lock const mutex_lock(link.mutex);
+        if (auto const progress = link.channel.flush(); !progress) link.closed = progress.error();
         link.receive_all();
         link.report_applied();
     }
@@ -72,8 +72,9 @@ void node::run() {
 
 base::result<replication::ready> node::join(base::mono_ns patience, replication::failure* failure) {
     auto& link = *link_;
-    lock held(link.mutex);
-    link.wait(held, patience, [&] { return link.is_ready || link.fatal || link.has_no_cluster(); });
+    lock mutex_lock(link.mutex);
+    link.wait(mutex_lock, patience,
+              [&] { return link.is_ready || link.fatal || link.has_no_cluster(); });
     auto const& refusal = link.fatal ? link.fatal : link.complaint;
     if (failure != nullptr && refusal && !link.is_ready) *failure = refusal->reason;
     if (!link.is_usable()) return link.reason_of_silence();
@@ -82,7 +83,7 @@ base::result<replication::ready> node::join(base::mono_ns patience, replication:
 
 void node::follow(std::uint64_t position) {
     auto& link = *link_;
-    lock const held(link.mutex);
+    lock const mutex_lock(link.mutex);
     link.follows = true;
     link.followed = link.applied = link.reported_position = position;
     link.rows.clear();
@@ -93,23 +94,23 @@ void node::follow(std::uint64_t position) {
 
 void node::begin_lease() {
     auto& link = *link_;
-    lock const held(link.mutex);
+    lock const mutex_lock(link.mutex);
     link.wants_lease = true;
     link.try_begin_lease();
 }
 
 void node::leave(base::mono_ns patience) {
     auto& link = *link_;
-    lock held(link.mutex);
+    lock mutex_lock(link.mutex);
     link.wants_lease = link.leases = false;
     link.lease.end();
     link.publish_lease();
-    if (link.is_usable()) link.call(held, replication::leave{link.options.name}, patience);
+    if (link.is_usable()) link.call(mutex_lock, replication::leave{link.options.name}, patience);
 }
 
 node_report node::report() const {
     auto& link = *link_;
-    lock const held(link.mutex);
+    lock const mutex_lock(link.mutex);
     node_report result{.connected = link.is_ready && link.is_connected,
                        .engine = link.engine_text,
                        .failure = {},
@@ -130,10 +131,11 @@ node_report node::report() const {
 store::append_result node::append(store::log_row const& row) {
     using enum store::append_result;
     auto& link = *link_;
-    lock held(link.mutex);
+    lock mutex_lock(link.mutex);
     if (!link.is_usable()) return unavailable;
     link.reserves = false;
-    auto const answer = link.call(held, replication::append{to_message(row)}, append_patience);
+    auto const answer =
+        link.call(mutex_lock, replication::append{to_message(row)}, append_patience);
     auto const* const verdict = answer ? std::get_if<replication::appended>(&*answer) : nullptr;
     auto const result =
         verdict != nullptr ? static_cast<store::append_result>(verdict->result) : unknown;
@@ -151,10 +153,10 @@ store::append_result node::append(store::log_row const& row) {
 store::append_result node::resolve(store::log_row const& row) {
     using enum store::append_result;
     auto& link = *link_;
-    lock held(link.mutex);
+    lock mutex_lock(link.mutex);
     if (!link.is_usable()) return unknown;
-    auto const answer =
-        link.call(held, replication::resolve{row.position, row.nonce, row.schema}, append_patience);
+    auto const answer = link.call(
+        mutex_lock, replication::resolve{row.position, row.nonce, row.schema}, append_patience);
     auto const* const verdict = answer ? std::get_if<replication::appended>(&*answer) : nullptr;
     // It was in the log at some time: what is certain now is that it is there, or will never be.
     if (verdict == nullptr || verdict->result == replication::append_result::unavailable)
@@ -162,20 +164,17 @@ store::append_result node::resolve(store::log_row const& row) {
     return static_cast<store::append_result>(verdict->result);
 }
 
+// Copies: a transaction that applies them may still be aborted, and the next one asks again.
 std::vector<store::log_row> node::rows_after(std::uint64_t position, std::size_t bytes_max) {
     auto& link = *link_;
-    lock const held(link.mutex);
+    lock const mutex_lock(link.mutex);
+    link.drop_rows(position);
     std::vector<store::log_row> result;
     std::size_t bytes = 0;
-    while (!link.rows.empty()) {
-        auto& row = link.rows.front();
-        if (row.position > position) {
-            if (!result.empty() && bytes + row.effects.size() > bytes_max) break;
-            bytes += row.effects.size();
-        }
-        link.row_bytes -= row.effects.size();
-        if (row.position > position) result.push_back(std::move(row));
-        link.rows.pop_front();
+    for (auto const& row : link.rows) {
+        bytes += row.effects.size();
+        if (!result.empty() && bytes > bytes_max) break;
+        result.push_back(row);
     }
     return result;
 }
@@ -184,12 +183,12 @@ std::vector<store::log_row> node::rows_after(std::uint64_t position, std::size_t
 // nodes that write at the same time would decide most of their groups in vain.
 bool node::fetch(std::uint64_t position) {
     auto& link = *link_;
-    lock held(link.mutex);
+    lock mutex_lock(link.mutex);
     auto const has_arrived = [&] {
         return !link.rows.empty() && link.rows.back().position > position;
     };
     if (!link.is_usable()) return has_arrived();
-    auto const answer = link.call(held, replication::reserve{link.followed}, fetch_patience);
+    auto const answer = link.call(mutex_lock, replication::reserve{link.followed}, fetch_patience);
     auto const* const verdict = answer ? std::get_if<replication::reserved>(&*answer) : nullptr;
     link.reserves = verdict != nullptr && verdict->granted;
     return has_arrived();
@@ -197,16 +196,17 @@ bool node::fetch(std::uint64_t position) {
 
 void node::release() {
     auto& link = *link_;
-    lock const held(link.mutex);
+    lock const mutex_lock(link.mutex);
     if (std::exchange(link.reserves, false)) link.send(replication::release{});
 }
 
 void node::applied(std::uint64_t position, bool turned_off) {
     auto& link = *link_;
-    lock const held(link.mutex);
+    lock const mutex_lock(link.mutex);
     link.applied = std::max(link.applied, position);
     link.followed = std::max(link.followed, position);
     link.unreported_turn_off |= turned_off;
+    link.drop_rows(position);
     link.lease.reach(position);
     link.publish_lease();
     link.try_begin_lease();
@@ -215,13 +215,13 @@ void node::applied(std::uint64_t position, bool turned_off) {
 
 std::uint64_t node::confirmed() const {
     auto& link = *link_;
-    lock const held(link.mutex);
+    lock const mutex_lock(link.mutex);
     return std::min(link.confirmed.position, link.applied);
 }
 
 base::wall_ms node::last_lease_end() const {
     auto& link = *link_;
-    lock const held(link.mutex);
+    lock const mutex_lock(link.mutex);
     auto const now = read_boot();
     auto const end = link.confirmed.lease_end != 0
                          ? link.confirmed.lease_end
@@ -230,7 +230,7 @@ base::wall_ms node::last_lease_end() const {
 }
 
 void node::on_news(std::function<void()> wake) {
-    std::lock_guard const held(link_->wake_mutex);
+    std::lock_guard const mutex_lock(link_->wake_mutex);
     link_->wake = std::move(wake);
 }
 

@@ -71,8 +71,8 @@ class node final : public store::shared_log {
     // ---- for commands; block for at most `patience`
     base::result<replication::status_report> status(base::mono_ns patience);
     base::result<void> remove(std::string const& name, base::mono_ns patience);
-    // Reads the state of the whole cluster, in the order of (table, key). `patience` is that of each
-    // part. The sink's error ends it.
+    // Reads the state of the whole cluster, in the order of (table, key). `patience` is that of
+    // each part. The sink's error ends it.
     using record_sink =
         base::function_ref<base::result<void>(std::vector<replication::state_record>&& records)>;
     base::result<replication::state_begin> read_state(bool fold, base::mono_ns patience,

@@ -24,16 +24,17 @@ base::result<Answer> expect(std::optional<replication::message>&& answer,
 
 base::result<replication::status_report> node::status(base::mono_ns patience) {
     auto& link = *link_;
-    lock held(link.mutex);
-    auto answer = link.call(held, replication::status{}, patience);
+    lock mutex_lock(link.mutex);
+    auto answer = link.call(mutex_lock, replication::status{}, patience);
     return expect<replication::status_report>(std::move(answer), link.reason_of_silence());
 }
 
 base::result<void> node::remove(std::string const& name, base::mono_ns patience) {
     auto& link = *link_;
-    lock held(link.mutex);
-    auto answer = link.call(held, replication::leave{name}, patience);
-    auto const result = expect<replication::done>(std::move(answer), link.reason_of_silence());
+    lock mutex_lock(link.mutex);
+    auto answer = link.call(mutex_lock, replication::leave{name}, patience);
+    auto const result =
+        expect<replication::completion>(std::move(answer), link.reason_of_silence());
     if (!result) return result.error();
     return {};
 }
@@ -41,9 +42,10 @@ base::result<void> node::remove(std::string const& name, base::mono_ns patience)
 base::result<replication::state_begin> node::read_state(bool fold, base::mono_ns patience,
                                                         record_sink sink) {
     auto& link = *link_;
-    lock held(link.mutex);
+    lock mutex_lock(link.mutex);
     auto const next_part = [&]() -> std::optional<replication::message> {
-        if (!link.wait(held, patience, [&] { return !link.parts.empty(); })) return std::nullopt;
+        if (!link.wait(mutex_lock, patience, [&] { return !link.parts.empty(); }))
+            return std::nullopt;
         auto part = std::move(link.parts.front());
         link.parts.pop_front();
         return part;
@@ -64,10 +66,10 @@ base::result<replication::state_begin> node::read_state(bool fold, base::mono_ns
                 expect<replication::state_chunk>(std::move(part), link.reason_of_silence());
             if (!chunk) return chunk.error();
             count += chunk->records.size();
-            held.unlock();
-            auto const taken = sink(std::move(chunk->records));
-            held.lock();
-            if (!taken) return taken.error();
+            mutex_lock.unlock();
+            auto const result = sink(std::move(chunk->records));
+            mutex_lock.lock();
+            if (!result) return result.error();
         }
     };
     if (++link.last_request == 0) ++link.last_request;
@@ -83,22 +85,23 @@ base::result<replication::state_begin> node::read_state(bool fold, base::mono_ns
 base::result<void> node::create(store::cluster_id const& cluster, base::mono_ns patience,
                                 record_source source) {
     auto& link = *link_;
-    lock held(link.mutex);
+    lock mutex_lock(link.mutex);
     auto const ask = [&](replication::message content) -> base::result<void> {
-        auto answer = link.call(held, std::move(content), patience);
-        auto const done = expect<replication::done>(std::move(answer), link.reason_of_silence());
-        if (!done) return done.error();
+        auto answer = link.call(mutex_lock, std::move(content), patience);
+        auto const confirmation =
+            expect<replication::completion>(std::move(answer), link.reason_of_silence());
+        if (!confirmation) return confirmation.error();
         return {};
     };
-    if (auto const begun = ask(replication::init_begin{cluster}); !begun) return begun.error();
+    if (auto const result = ask(replication::init_begin{cluster}); !result) return result.error();
     for (;;) {
-        held.unlock();
+        mutex_lock.unlock();
         auto records = source();
-        held.lock();
+        mutex_lock.lock();
         if (!records) return records.error();
         if (records->empty()) break;
-        if (auto const taken = ask(replication::state_chunk{std::move(*records)}); !taken)
-            return taken.error();
+        if (auto const result = ask(replication::state_chunk{std::move(*records)}); !result)
+            return result.error();
     }
     return ask(replication::init_end{0, link.options.schema});
 }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
@@ -56,9 +55,9 @@ void channel::drop_unsent() {
 
 base::result<bool> channel::flush() {
     while (!unsent_messages_.empty()) {
-        auto const gone = send_packet();
-        if (!gone) return gone.error();
-        if (!*gone) return false;
+        auto const progress = send_packet();
+        if (!progress) return progress.error();
+        if (!*progress) return false;
     }
     return true;
 }
@@ -67,14 +66,15 @@ base::result<bool> channel::flush() {
 base::result<bool> channel::send_packet() {
     auto& bytes = unsent_messages_.front();
     auto const size = std::min(bytes.size() - front_place_, part_bytes_max);
-    std::array<char, head_bytes> head;
-    base::put(base::put(head.data(), static_cast<std::uint32_t>(bytes.size())),
-              static_cast<std::uint32_t>(front_place_));
-    std::array<iovec, 2> parts{{{head.data(), head.size()}, {bytes.data() + front_place_, size}}};
-    msghdr packet{};
-    packet.msg_iov = parts.data();
-    packet.msg_iovlen = parts.size();
-    if (::sendmsg(socket_.get(), &packet, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+    // Copied behind its head: the service's system call filter allows sendto, and not sendmsg,
+    // which can pass descriptors.
+    outgoing_.resize(head_bytes + size);
+    char* const place =
+        base::put(base::put(outgoing_.data(), static_cast<std::uint32_t>(bytes.size())),
+                  static_cast<std::uint32_t>(front_place_));
+    bytes.copy(place, size, front_place_);
+    if (::send(socket_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL | MSG_DONTWAIT) <
+        0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return false;
         if (errno == EINTR) return true;
         return base::errno_error("cannot send a message", errno);

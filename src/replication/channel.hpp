@@ -60,11 +60,11 @@ class channel {
 
     base::descriptor socket_;
     std::deque<std::string> unsent_messages_;
-    std::size_t unsent_ = 0;        // bytes of those, without what has gone
-    std::size_t front_place_ = 0;   // of the first one: what has gone
-    std::string partial_;           // of the message that arrives
-    std::size_t partial_size_ = 0;  // its whole size; 0: none arrives
-    std::string packet_;            // buffer
+    std::size_t unsent_ = 0;         // bytes of those, without what has gone
+    std::size_t front_place_ = 0;    // of the first one: what has gone
+    std::string partial_;            // of the message that arrives
+    std::size_t partial_size_ = 0;   // its whole size; 0: none arrives
+    std::string packet_, outgoing_;  // buffers of one packet each
 };
 
 // Two connected ends, closed on exec: the first is the node's, the second the helper's.

@@ -1,6 +1,20 @@
 // What a node (`latchkey serve` or a command) and its helper (`latchkey-replicate`) say to each
 // other: one struct per message, a variant of all of them, and their encoding. The channel
-// (channel.hpp) carries the encoded messages; docs/decisions/cluster.md has the flow.
+// (channel.hpp) carries the encoded messages.
+//
+//     helper                        node
+//     hello                     →   forgets what it had asked an earlier helper
+//                               ←   configure
+//     engine, ready             →   (again whenever the engine is reached again)
+//                               ←   tail(its position); before, with an empty store, read_state
+//     rows…                     →   applies them
+//                               ←   applied; begin_lease when it has nearly caught up
+//     lease, nodes…             →
+//                               ←   append; after `unknown` resolve, until that tells
+//     appended                  →
+//                               ←   watch, after a row that turns something off
+//     confirmed…                →
+//                               ←   leave(its name) at its end
 //
 // Encoding: type (1), request id (4), then the members in the order in which they stand here.
 // Integers are big-endian, byte strings and lists follow their length (4). Decoding checks every
@@ -139,9 +153,9 @@ struct watch {
     bool operator==(watch const&) const = default;
 };
 
-// The node of this name has left: nobody waits for it. This node's own name: at once, and it takes no
-// more leases. Another's: after its last lease has ended, or failed(name_taken) if it still renews.
-// Answered by `done`.
+// The node of this name has left: nobody waits for it. This node's own name: at once, and it takes
+// no more leases. Another's: after its last lease has ended, or failed(name_taken) if it still
+// renews. Answered by `completion`.
 struct leave {
     std::string node;
     bool operator==(leave const&) const = default;
@@ -159,8 +173,8 @@ struct read_state {
 };
 
 // Makes the tables and begins a cluster whose state comes as `state_chunk`s (in any order, each
-// answered by `done`), ended by `init_end`. Until then nobody can use it, and another `init_begin`
-// begins again. Answered by `done`, or failed(exists).
+// answered by `completion`), ended by `init_end`. Until then nobody can use it, and another
+// `init_begin` begins again. Answered by `completion`, or failed(exists).
 struct init_begin {
     identity cluster{};
     bool operator==(init_begin const&) const = default;
@@ -278,8 +292,8 @@ struct lease {
     bool operator==(lease const&) const = default;
 };
 
-// Every other node that may hold a lease is at `position` (never above the one that is watched). The
-// last lease of those that are not ends at `lease_end`; 0: there are none.
+// Every other node that may hold a lease is at `position` (never above the one that is watched).
+// The last lease of those that are not ends at `lease_end`; 0: there are none.
 struct confirmed {
     std::uint64_t position = 0;
     boot_ns lease_end = 0;
@@ -299,8 +313,8 @@ struct engine {
     bool operator==(engine const&) const = default;
 };
 
-struct done {
-    bool operator==(done const&) const = default;
+struct completion {
+    bool operator==(completion const&) const = default;
 };
 
 struct status_report {
@@ -362,8 +376,8 @@ struct quota_answer {
 using message =
     std::variant<configure, append, resolve, reserve, release, tail, begin_lease, applied, watch,
                  leave, status, read_state, init_begin, init_end, hello, ready, failed, appended,
-                 reserved, rows, lease, confirmed, nodes, engine, done, status_report, state_begin,
-                 state_chunk, state_end, quota_ask, quota_answer>;
+                 reserved, rows, lease, confirmed, nodes, engine, completion, status_report,
+                 state_begin, state_chunk, state_end, quota_ask, quota_answer>;
 
 struct envelope {
     std::uint32_t request = 0;  // an answer has the id of its request; 0: no answer

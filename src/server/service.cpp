@@ -377,12 +377,13 @@ void service::answer_management(http::request const& request, http::response& re
 void service::answer_ready(http::response& response) {
     auto const locked_out = writer_->lockout();
     bool const live = heartbeat_.all_alive(workers_, base::read_clocks().mono);
-    readiness_check const checks[] = {
+    auto const unready = member_ ? member_->unreadiness() : std::string();
+    std::vector<readiness_check> checks{
         {"workers", live ? "" : "a worker does not answer"},
         {"store", locked_out},
-        {"cluster", member_ ? member_->unreadiness() : ""},
         {"accepting", common_->draining ? "draining" : ""},
     };
+    if (member_) checks.push_back({"cluster", unready});
     answer_readiness(checks, response);
 }
 
@@ -392,7 +393,9 @@ void service::answer_metrics(http::response& response) {
                           .store = *store_,
                           .log_lines_dropped = log_->dropped(),
                           .started = started_,
-                          .now = base::read_clocks()};
+                          .now = base::read_clocks(),
+                          .node = {}};
+    if (member_) totals.node = member_->node().report();
     for (auto const& each : workers_) totals.workers.push_back(&each->metrics());
     response.add("Content-Type", exposition_type);
     append_exposition(totals, response.body);

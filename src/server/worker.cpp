@@ -51,7 +51,7 @@ void worker::turn() {
     context.now = base::read_clocks();
     // Before the snapshot is renewed: under a lease it shows all that was turned off by now.
     if (auto const* const node = context.shared.node)
-        services_->behind = !node->holds_lease(cluster::read_boot());
+        services_->lease_over = !node->holds_lease(cluster::read_boot());
     context.recorder.begin_turn();
     auto* mail = mailbox.take();
     snapshot_->renew();
@@ -175,7 +175,8 @@ void worker::make_services() {
     auto& shared = context_.shared;
     services_ = std::make_unique<api::request_services>(
         api::request_services{context_.configuration.rules->interface, *snapshot_, *keys_, *leases_,
-                              shared.failures, shared.cursors, random_, shared.running, &uses_});
+                              shared.failures, shared.cursors, random_, shared.running, &uses_,
+                              shared.node != nullptr});
     context_.sessions.services = services_.get();
 }
 

@@ -52,6 +52,9 @@ std::size_t bytes_of(reactivate_key const&) {
 std::size_t bytes_of(note_key_uses const& action) {
     return action.uses.size() * sizeof(key_use);
 }
+std::size_t bytes_of(await_position const&) {
+    return 0;
+}
 std::size_t bytes_of(refuse const& action) {
     return action.detail.size();
 }

@@ -179,6 +179,12 @@ struct put_event_secret {
 struct delete_event_secret {
     std::string source;
 };
+// Waits until the store has reached a position in the log of its cluster, and writes nothing; else
+// `behind`. Only the writer waits: `apply` tells at once.
+struct await_position {
+    std::uint64_t position = 0;
+    base::mono_ns deadline = 0;  // on the store's monotonic clock
+};
 struct secret_result {
     std::string source;
     model::event_format format = model::event_format::standard;
@@ -186,10 +192,10 @@ struct secret_result {
 };
 
 struct command {
-    using any_action =
-        std::variant<create_user, change_user, delete_user, create_post, change_post, delete_post,
-                     create_key, change_key, rotate_key, deactivate_key, reactivate_key,
-                     note_key_uses, receive_event, put_event_secret, delete_event_secret, refuse>;
+    using any_action = std::variant<create_user, change_user, delete_user, create_post, change_post,
+                                    delete_post, create_key, change_key, rotate_key, deactivate_key,
+                                    reactivate_key, note_key_uses, receive_event, put_event_secret,
+                                    delete_event_secret, refuse, await_position>;
     any_action action;
     model::id caller = 0;  // the key of the request, which must still be active; 0: the operator
     // The scope that the caller must still have; nullopt: none.
@@ -213,6 +219,10 @@ struct outcome {
     base::wall_ms time = 0;          // the transaction's time
     base::wall_ms last_used_at = 0;  // of the key in `record`
     bool replayed = false;           // an earlier outcome under the same Idempotency-Key
+    // In a cluster: the position by which it holds, and, where what was turned off may still be
+    // accepted by a node that does not answer, the end of the last lease by which it may; else 0.
+    std::uint64_t position = 0;
+    base::wall_ms effective_by = 0;
 };
 
 }  // namespace latchkey::store

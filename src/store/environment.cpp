@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "store/engine/claim.hpp"
 #include "store/engine/environment_state.hpp"
@@ -169,6 +170,41 @@ environment::clock_offset environment::offset_of_clock() const {
 
 base::result<void> environment::claim_for_server() {
     return state_->claim_for_server();
+}
+
+std::optional<cluster_position> environment::node() const {
+    return read_cluster(*state_).position;
+}
+
+bool environment::has_unfinished_load() const {
+    return read_cluster(*state_).is_unfinished;
+}
+
+base::result<void> environment::attach(shared_log& log, cluster_id const& cluster) {
+    auto const place = "the store in " + state_->directory;
+    auto const record = read_cluster(*state_);
+    if (record.is_unfinished)
+        return base::error{place + " was not completely loaded from its cluster: load it again"};
+    if (!record.is_node) return base::error{place + " is no node of a cluster"};
+    if (!record.position)
+        return base::error{place +
+                           " does not tell its position in the cluster: its record is "
+                           "damaged"};
+    if (record.position->cluster != cluster) {
+        auto const text = [](cluster_id const& id) { return base::to_hex({id.data(), id.size()}); };
+        return base::error{place + " belongs to another cluster, " +
+                           text(record.position->cluster) + " instead of " + text(cluster) +
+                           ": restore a backup of a node of this one, or begin with an empty "
+                           "directory"};
+    }
+    state_->cluster = cluster;
+    state_->position = record.position->position;
+    state_->log = &log;
+    return {};
+}
+
+void environment::detach() {
+    state_->log = nullptr;
 }
 
 std::uint64_t environment::damaged_reads() const {

@@ -34,6 +34,8 @@ struct cluster_position {
     cluster_id cluster{};
     std::uint64_t position = 0;
 };
+// The schema of the rows that this program appends, and the highest that it applies.
+std::uint32_t row_schema();
 inline constexpr std::size_t row_bytes_max = 16u << 20;
 
 enum class append_result : std::uint8_t {
@@ -51,11 +53,15 @@ class shared_log {
     // taken by this row any more; unknown: ask later.
     virtual append_result resolve(log_row const& row) = 0;
     // Rows that arrived here after `position`, without a gap from position + 1 on: at least one if
-    // there is one, else as many as have at most `bytes_max` of effects. Never blocks.
+    // there is one, else as many as have at most `bytes_max` of effects. Never blocks. The same
+    // rows are asked for again until `applied` names a later position.
     virtual std::vector<log_row> rows_after(std::uint64_t position, std::size_t bytes_max) = 0;
-    // Blocks until a row after `position` has arrived. False: none did within the time, or the
-    // engine is away.
+    // Called after `lost`: blocks until a row after `position` has arrived. It may reserve the next
+    // position, for a bounded time, so that the append that follows wins. False: no row arrived
+    // within the time, or the engine is away.
     virtual bool fetch(std::uint64_t position) = 0;
+    // After `fetch` nothing will be appended: gives up the position that `fetch` may have reserved.
+    virtual void release() {}
     // This store is at `position` now, durably. `turned_off`: a row that turns something off is
     // among those since the last call, so others wait for it.
     virtual void applied(std::uint64_t position, bool turned_off) = 0;

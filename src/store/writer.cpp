@@ -14,7 +14,9 @@
 #include "base/log.hpp"
 #include "base/time_units.hpp"
 #include "store/engine/lmdb_value.hpp"
+#include "store/write/confirmation.hpp"
 #include "store/write/group.hpp"
+#include "store/write/replica.hpp"
 #include "store/write/ticket_queue.hpp"
 
 namespace latchkey::store {
@@ -29,6 +31,17 @@ bool has_more_to_remove(group_result const& result) {
     return (result.more_to_purge || result.more_expired) && result.failure == 0;
 }
 
+// Does a failure last until something outside changes? A log that is away does not count: each
+// group asks again.
+bool is_lasting(int failure) {
+    return failure == EBUSY || failure == rows_blocked || failure == row_newer ||
+           failure == log_missing;
+}
+
+base::problem refusal_for(int lockout_code) {
+    return lockout_code == EBUSY ? base::problem::store_busy : base::problem::behind;
+}
+
 }  // namespace
 
 struct writer::state {
@@ -38,18 +51,23 @@ struct writer::state {
     }
 
     void run();
+    bool follow();
+    bool await_own_row();
+    void keep_group(std::size_t count);
+    bool is_writable();
     void enqueue(ticket_queue::batch more);
     void commit_group();
     void collect_jobs();
     void complete(std::size_t count);
-    void begin_lockout();
+    void begin_lockout(int code);
     void wait_for_lock();
-    void reject_all();
+    void reject_all(base::problem problem);
 
     environment_state& store;
     ticket_queue queue;
     std::atomic<bool> stopping{false};
     std::atomic<base::mono_ns> locked_out_since{0};  // start of the lockout; 0: none
+    std::atomic<int> lockout_code{0};                // EBUSY, or why a node is behind
     std::atomic<std::uint64_t> commits{0}, commands{0}, refused{0};
     std::array<std::atomic<std::uint64_t>, group_sizes> groups{};
     std::mutex stop_mutex;
@@ -61,15 +79,18 @@ struct writer::state {
     bool closed = false;
     bool purging = true;  // another process may have left posts, so the first turn checks
     std::vector<job> jobs;
+    std::optional<replica> node;  // of a cluster
 };
 
 void writer::state::run() {
     for (;;) {
         if (locked_out_since != 0 && !closed) wait_for_lock();
         if (!closed) enqueue(queue.take());
+        if (node && !follow()) continue;
         if (waiting != nullptr) {
             commit_group();
         } else if (closed) {
+            node.reset();
             return record_time(store);  // store time continues from here at the next start
         } else if (stopping) {
             // Nothing is accepted any more; what was accepted is still answered.
@@ -79,14 +100,67 @@ void writer::state::run() {
             auto const result = apply_group(store, {}, purge_posts_max);
             purging = has_more_to_remove(result);
             if (result.committed) ++commits;
-            if (result.failure == EBUSY) begin_lockout();
+            if (is_lasting(result.failure)) begin_lockout(result.failure);
+            if (result.unresolved) keep_group(0);
         } else {
-            purging = queue.sleep(stopping);  // something may have expired within that minute
+            // Something may have expired within that minute.
+            purging = node ? node->sleep(stopping) : queue.sleep(stopping);
         }
     }
 }
 
+// A node's part of a turn: rows of others, tickets that wait. False: nothing may be decided now,
+// and it has waited for that.
+bool writer::state::follow() {
+    node->answer(closed);
+    if (node->has_kept() && !await_own_row()) return false;
+    // A group's transaction begins with the rows.
+    if (waiting != nullptr || closed) return true;
+    if (int const code = apply_arrived_rows(store); code != 0) begin_lockout(code);
+    node->answer(closed);
+    return true;
+}
+
+// Of the row of the kept group. False: not known yet.
+bool writer::state::await_own_row() {
+    auto const group = node->settle(closed);
+    if (group.result == append_result::unknown) {
+        if (node->is_overdue()) reject_all(base::problem::behind);
+        if (stopping && !closed) {
+            enqueue(queue.close());
+            closed = true;
+        }
+        if (closed)
+            std::this_thread::sleep_for(lock_retry_interval);
+        else
+            node->sleep(stopping);
+        return false;
+    }
+    if (group.tickets.oldest != nullptr) {
+        group.tickets.newest->next = waiting;
+        if (waiting == nullptr) last = group.tickets.newest;
+        waiting = group.tickets.oldest;
+    }
+    // What has won is applied before it is answered, so that this node shows it.
+    if (group.result == append_result::won)
+        if (int const code = apply_arrived_rows(store); code != 0) begin_lockout(code);
+    if (group.result != append_result::lost) complete(group.count);
+    return true;
+}
+
+void writer::state::keep_group(std::size_t count) {
+    ticket_queue::batch group;
+    for (std::size_t i = 0; i < count; ++i) {
+        group.newest = waiting;
+        if (i == 0) group.oldest = waiting;
+        waiting = waiting->next;
+    }
+    if (group.newest != nullptr) group.newest->next = nullptr;
+    node->keep(group, count);
+}
+
 void writer::state::enqueue(ticket_queue::batch more) {
+    if (node) more = node->without_waits(more);
     if (more.oldest == nullptr) return;
     (waiting == nullptr ? waiting : last->next) = more.oldest;
     last = more.newest;
@@ -98,28 +172,42 @@ void writer::state::commit_group() {
     purging = has_more_to_remove(result);
     if (result.committed) ++commits;
     if (result.committed && result.job_count != 0) ++groups[std::bit_width(result.job_count - 1)];
+    if (result.unresolved) return keep_group(result.job_count);
     complete(result.job_count);
-    if (result.failure == EBUSY) begin_lockout();
+    if (is_lasting(result.failure)) begin_lockout(result.failure);
 }
 
-void writer::state::begin_lockout() {
+void writer::state::begin_lockout(int code) {
     if (locked_out_since != 0) return;
-    locked_out_since = base::read_mono() - store.lock_patience;
+    lockout_code = code;
+    locked_out_since = base::read_mono() - (code == EBUSY ? store.lock_patience.load() : 0);
+    if (code != EBUSY)
+        return base::log(
+            base::severity::warning,
+            lmdb_error("this node is behind its cluster, and refuses writes", code).message);
     base::log(base::severity::warning,
               store.lock.holder() +
                   " has been writing to the store for seconds: writes are refused until it is "
                   "done; if it was stopped, continue or end it");
 }
 
-// Returns when the lock is free or the writer stops.
+bool writer::state::is_writable() {
+    if (lockout_code != EBUSY) return apply_arrived_rows(store) == 0;
+    if (!store.lock.acquire(0)) return false;
+    store.lock.release();
+    return true;
+}
+
+// Returns when the lock is free, the missing rows are applied, or the writer stops.
 void writer::state::wait_for_lock() {
+    auto const problem = refusal_for(lockout_code);
     while (!stopping) {
-        reject_all();
-        if (!store.lock.acquire(0)) {
+        reject_all(problem);
+        if (node) node->answer(false);
+        if (!is_writable()) {
             std::this_thread::sleep_for(lock_retry_interval);
             continue;
         }
-        store.lock.release();
         locked_out_since = 0;
         purging = true;
         base::log("the store can be written again");
@@ -127,14 +215,14 @@ void writer::state::wait_for_lock() {
     }
     enqueue(queue.close());
     closed = true;
-    reject_all();
+    reject_all(problem);
 }
 
-void writer::state::reject_all() {
+void writer::state::reject_all(base::problem problem) {
     if (!closed) enqueue(queue.take());
     std::size_t count = 0;
     for (auto* each = waiting; each != nullptr; each = each->next, ++count)
-        each->outcome = {.problem = base::problem::store_busy};
+        each->outcome = {.problem = problem};
     complete(count);
 }
 
@@ -165,6 +253,7 @@ void writer::state::complete(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         auto& finished = *waiting;
         waiting = finished.next;
+        if (node && node->hold_unconfirmed(finished)) continue;
         finished.executor->post(finished);  // its frame may be destroyed before this returns
     }
 }
@@ -173,6 +262,7 @@ writer::writer(environment& store) : state_(std::make_unique<state>(store.native
     // Signals are handled by the main thread.
     sigset_t all, saved;
     ::sigfillset(&all);
+    if (state_->store.log != nullptr) state_->node.emplace(state_->store, state_->queue);
     ::pthread_sigmask(SIG_SETMASK, &all, &saved);
     state_->thread = std::thread([state = state_.get()] { state->run(); });
     ::pthread_setname_np(state_->thread.native_handle(), "latchkey-writer");
@@ -189,12 +279,15 @@ bool writer::submit(ticket& ticket) {
 }
 
 base::problem writer::refusal() const {
-    return state_->locked_out_since != 0 ? base::problem::store_busy : base::problem::overloaded;
+    return state_->locked_out_since != 0 ? refusal_for(state_->lockout_code)
+                                         : base::problem::overloaded;
 }
 
 std::string writer::lockout() const {
     base::mono_ns const start = state_->locked_out_since;
     if (start == 0) return {};
+    if (int const code = state_->lockout_code; code != EBUSY)
+        return lmdb_error("this node is behind its cluster", code).message;
     auto const seconds = (base::read_mono() - start) / base::second;
     return state_->store.lock.holder() + " has held the write lock for " + std::to_string(seconds) +
            " s";
@@ -224,18 +317,26 @@ base::result<std::vector<outcome>> apply(environment& store, std::vector<command
     std::vector<job> jobs;
     jobs.reserve(commands.size());
     for (std::size_t i = 0; i < commands.size(); ++i) jobs.push_back({&commands[i], &outcomes[i]});
+    auto& state = store.native();
+    if (state.unapplied_row) await_own_row(state);  // of an earlier call
     bool more_to_purge = false;
     for (std::span<job const> rest = jobs; !rest.empty();) {
-        auto const result = apply_group(store.native(), rest, 0);
+        auto result = apply_group(state, rest, 0);
+        if (result.unresolved) {
+            auto const fate = await_own_row(state);
+            if (fate == append_result::won) result.failure = 0;
+            if (fate == append_result::lost || fate == append_result::unavailable) continue;
+        }
         if (result.failure != 0) return lmdb_error("cannot write the store", result.failure);
         rest = rest.subspan(result.job_count);
         more_to_purge = result.more_to_purge;
     }
     // A running server would do the same with its next groups; this does not wait for that.
     while (more_to_purge) {
-        auto const result = apply_group(store.native(), {}, purge_posts_max);
+        auto const result = apply_group(state, {}, purge_posts_max);
         more_to_purge = result.more_to_purge && result.failure == 0;
     }
+    await_confirmation(state, commands, outcomes);
     return outcomes;
 }
 

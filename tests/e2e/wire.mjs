@@ -38,7 +38,7 @@ const codes = {
   431: ['headers_too_large'],
   500: ['internal_error'],
   501: ['method_not_implemented'],
-  503: ['overloaded', 'store_busy', 'draining'],
+  503: ['overloaded', 'store_busy', 'behind', 'draining'],
   505: ['http_version_not_supported'],
   507: ['storage_full'],
 };

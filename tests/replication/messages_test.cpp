@@ -44,17 +44,17 @@ TEST(messages, an_unknown_type_is_refused) {
     EXPECT_FALSE(decode(bytes));
 }
 
-// Whatever a bent message still decodes to is encoded to the same bytes: nothing is guessed.
+// Whatever a damaged message still decodes to is encoded to the same bytes: nothing is guessed.
 TEST(messages, bent_ones_are_refused_or_mean_what_they_say) {
     std::mt19937 random(1);  // NOLINT: repeatable
     for (auto const& each : sample_messages()) {
         auto const bytes = encode(each);
         for (int round = 0; round < 2000; ++round) {
-            auto bent = bytes;
+            auto damaged = bytes;
             for (auto i = random() % 3 + 1; i > 0; --i)
-                bent[random() % bent.size()] = static_cast<char>(random());
-            auto const decoded = decode(bent);
-            if (decoded) EXPECT_EQ(encode(*decoded), bent);
+                damaged[random() % damaged.size()] = static_cast<char>(random());
+            auto const decoded = decode(damaged);
+            if (decoded) EXPECT_EQ(encode(*decoded), damaged);
         }
     }
 }

@@ -53,7 +53,7 @@ inline std::vector<envelope> sample_messages() {
             {0, confirmed{9, 456}},
             {0, nodes{{node, node}}},
             {0, engine{true, "db1"}},
-            {24, done{}},
+            {24, completion{}},
             {25, status_report{"PostgreSQL 15", "db1", true, identity_of('c'), 9, 5, 4, 1, {node}}},
             {26, state_begin{5, 9, 3}},
             {27, state_chunk{{{1, "key", "value"}, {2, "", ""}}}},

@@ -288,7 +288,8 @@ class document {
             return all;
         }
         all.insert({duplicate_credentials, key_missing, key_invalid, key_deactivated, key_expired,
-                    key_not_yet_active, ip_not_allowed, rate_limited, too_many_auth_failures});
+                    key_not_yet_active, ip_not_allowed, rate_limited, too_many_auth_failures,
+                    behind});
         if (route.scope || is_gateway) all.insert(insufficient_scope);
         if (is_gateway) return all;
         all.insert({not_acceptable, expectation_failed});

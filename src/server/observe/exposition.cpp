@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "api/route.hpp"
+#include "base/time_units.hpp"
 #include "store/engine/space.hpp"
 
 namespace latchkey::server {
@@ -227,6 +228,39 @@ void append_store(process_totals const& totals, page& output) {
         .sample(static_cast<double>(totals.store.offset_of_clock().ahead) / 1000);
 }
 
+void append_cluster(cluster::node_report const& node, page& output) {
+    output
+        .family("latchkey_cluster_position", "gauge", "Position of this node in the cluster's log.")
+        .sample(node.applied);
+    output
+        .family("latchkey_cluster_lag", "gauge",
+                "Rows of the cluster's log that this node has heard of and not applied.")
+        .sample(node.head - std::min(node.head, node.applied));
+    output
+        .family("latchkey_cluster_engine_connected", "gauge",
+                "Whether the cluster's PostgreSQL is reached.")
+        .sample(std::uint64_t{node.connected});
+    auto const rest = std::max<cluster::boot_ns>(node.lease_end - cluster::read_boot(), 0);
+    output
+        .family("latchkey_cluster_lease_seconds", "gauge",
+                "How long this node answers requests without hearing from PostgreSQL.")
+        .sample(static_cast<double>(rest / base::millisecond) / 1000);
+    output.family("latchkey_cluster_nodes", "gauge", "Nodes of the cluster that may hold a lease.")
+        .sample(static_cast<std::uint64_t>(
+            std::ranges::count_if(node.nodes, [](auto const& each) { return each.alive; })));
+    output
+        .family("latchkey_cluster_appends_total", "counter", "Rows appended to the cluster's log.")
+        .sample(node.appends);
+    output
+        .family("latchkey_cluster_appends_lost_total", "counter",
+                "Rows whose position another node had taken first.")
+        .sample(node.lost);
+    output
+        .family("latchkey_cluster_appends_unknown_total", "counter",
+                "Rows whose fate had to be asked for, since the answer was lost.")
+        .sample(node.unknown);
+}
+
 void append_workings(process_totals const& totals, page& output) {
     output.family("latchkey_turns_total", "counter", "Event loop turns of the workers.")
         .sample(sum(totals, &worker_metrics::turns));
@@ -269,6 +303,7 @@ void append_exposition(process_totals const& totals, std::string& output) {
     append_refusals(totals, families);
     append_connections(totals, families);
     append_store(totals, families);
+    if (totals.node) append_cluster(*totals.node, families);
     append_workings(totals, families);
 }
 

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "base/clock.hpp"
+#include "cluster/node.hpp"
 #include "server/observe/access_log.hpp"
 #include "server/observe/metrics.hpp"
 #include "store/environment.hpp"
@@ -23,6 +25,7 @@ struct process_totals {
     store::environment& store;
     std::uint64_t log_lines_dropped = 0;
     base::instant started, now;
+    std::optional<cluster::node_report> node;  // nullopt: no node of a cluster
 };
 
 inline constexpr std::string_view exposition_type = "text/plain; version=0.0.4; charset=utf-8";

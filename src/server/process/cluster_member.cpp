@@ -115,7 +115,7 @@ base::result<void> cluster_member::join(store::environment& store) {
     if (!joined && failure != replication::failure::count_) return joined.error();
     if (!store.node()) {
         if (!joined) return joined.error();
-        if (auto const taken = take_state_over(store); !taken) return taken.error();
+        if (auto const result = take_state_over(store); !result) return result.error();
     }
     auto const place = store.node();
     if (!place) return base::error{"the store is no node of a cluster"};

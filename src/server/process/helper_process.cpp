@@ -60,7 +60,7 @@ void pause_for(base::mono_ns time) {
     else
         ::dup2(socket, helper_descriptor);
     ::close_range(helper_descriptor + 1, ~0U, 0);
-    [[maybe_unused]] auto const dropped = give_up_privileges();
+    [[maybe_unused]] auto const ignored = give_up_privileges();
     auto pause = first_pause;
     for (;;) {
         auto const start = base::read_mono();

@@ -7,6 +7,7 @@
 #include "base/limits.hpp"
 #include "base/time_units.hpp"
 #include "store/admin/bulk_write.hpp"
+#include "store/write/replication.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -20,6 +21,12 @@ constexpr std::size_t batch_bytes_max = 16 * base::limits::mib;
 // above them are shared.
 constexpr std::uint64_t pages_per_user = 2, pages_per_post = 3;
 constexpr std::size_t removed_ids_per_step = 10'000;
+// Of a cluster's node: a batch is a row of the log, whose effects have a text twice and some 200
+// bytes for the entries of each record.
+constexpr std::size_t row_text_bytes_max = 4 * base::limits::mib;
+constexpr std::size_t row_records_max = 10'000;
+static_assert(2 * row_text_bytes_max + 2 * base::limits::body_bytes_max + 400 * row_records_max <
+              row_bytes_max);
 
 void put_state(transaction& transaction, std::uint64_t identity, load_state const& state) {
     encode(state, transaction.scratch);
@@ -83,57 +90,77 @@ void advance(load_progress& progress, load_step const& step) {
 
 base::result<bulk_load> bulk_load::begin(environment& store, options const& options) {
     bulk_load load(store, options.identity);
-    for (;;) {
-        transaction transaction(store.native());
+    bool more = false;
+    auto const write = [&](transaction& transaction) {
         auto const earlier = get_state(transaction, options.identity);
-        if (earlier && !options.again) {
+        load.begun_before_ = earlier && !options.again;
+        if (load.begun_before_) {
             load.state_ = *earlier;
-            load.begun_before_ = true;
-            if (transaction.failure() != 0) return write_error(transaction.failure());
-            return load;
+            more = false;
+            return false;
         }
-        bool const more = earlier && remove_moved_ids(transaction, options.identity);
+        more = earlier && remove_moved_ids(transaction, options.identity);
         if (!more) {
-            auto& counters = transaction.counters();
-            auto& state = load.state_;
-            state.begun_at = transaction.now();
-            state.user_floor = counters.last_user;
-            state.user_kept =
-                reserve_ids(counters.last_user, options.highest_user, options.new_users);
-            state.post_floor = counters.last_post;
-            state.post_kept =
-                reserve_ids(counters.last_post, options.highest_post, options.new_posts);
-            put_state(transaction, options.identity, state);
+            load.state_ = first_state(transaction, options);
+            put_state(transaction, options.identity, load.state_);
         }
-        if (int const code = transaction.commit(); code != 0) return write_error(code);
-        if (!more) return load;
-    }
+        return true;
+    };
+    do {
+        if (int const code = commit_in_order(store.native(), write); code != 0)
+            return write_error(code);
+    } while (more);
+    return load;
+}
+
+load_state bulk_load::first_state(transaction& transaction, options const& options) {
+    auto& counters = transaction.counters();
+    load_state state;
+    state.begun_at = transaction.now();
+    state.user_floor = counters.last_user;
+    state.user_kept = reserve_ids(counters.last_user, options.highest_user, options.new_users);
+    state.post_floor = counters.last_post;
+    state.post_kept = reserve_ids(counters.last_post, options.highest_post, options.new_posts);
+    return state;
 }
 
 bool bulk_load::is_full(std::size_t records, std::size_t bytes) const {
     // A store with a small map is filled in small steps, since room for a whole step is kept free.
     auto const records_by_map = store_->native().map_bytes / (128 * base::limits::kib);
-    auto const limit = std::clamp<std::size_t>(records_by_map, records_min, records_max);
-    return records >= std::min(batch_records_, limit) || bytes >= batch_bytes_max;
+    bool const is_node = store_->native().cluster.has_value();
+    auto const limit = std::clamp<std::size_t>(records_by_map, records_min,
+                                               is_node ? row_records_max : records_max);
+    return records >= std::min(batch_records_, limit) ||
+           bytes >= (is_node ? row_text_bytes_max : batch_bytes_max);
 }
 
 base::result<std::vector<load_refusal>> bulk_load::commit_step(
     std::uint64_t growth_bytes, base::function_ref<void(load_context const&)> write_batch) {
     pause_beside_server();
-    transaction transaction(store_->native());
-    auto const locked_at = base::read_clocks().mono;
-    auto const current = get_state(transaction, identity_);
-    if (transaction.failure() != 0) return write_error(transaction.failure());
-    if (!current || current->users.offset != state_.users.offset ||
-        current->posts.offset != state_.posts.offset || current->finished_at != 0)
-        return base::error{"another process loads the same files at this moment; this one ends"};
-    if (!transaction.capacity(growth_bytes).grow) return full_error();
-    transaction.allow_growth();
     std::vector<load_refusal> refusals;
-    auto state = state_;
-    write_batch(load_context{transaction, identity_, state, refusals});
-    put_state(transaction, identity_, state);
-    int const code = transaction.commit();
+    load_state state;
+    std::optional<base::error> error;
+    base::mono_ns locked_at = 0;
+    auto const write = [&](transaction& transaction) {
+        locked_at = base::read_clocks().mono;
+        auto const current = get_state(transaction, identity_);
+        if (transaction.failure() != 0) return false;
+        if (!current || current->users.offset != state_.users.offset ||
+            current->posts.offset != state_.posts.offset || current->finished_at != 0)
+            error =
+                base::error{"another process loads the same files at this moment; this one ends"};
+        else if (!transaction.capacity(growth_bytes).grow)
+            error = full_error();
+        if (error) return false;
+        transaction.allow_growth();
+        refusals.clear();
+        state = state_;
+        write_batch(load_context{transaction, identity_, state, refusals});
+        put_state(transaction, identity_, state);
+        return true;
+    };
+    int const code = commit_in_order(store_->native(), write);
+    if (error) return *error;
     if (code == MDB_MAP_FULL) return full_error();
     if (code != 0) return write_error(code);
     state_ = state;
@@ -172,12 +199,15 @@ base::result<std::vector<load_refusal>> bulk_load::add(std::span<model::post> ba
 base::result<void> bulk_load::finish() {
     for (bool more = true; more && state_.finished_at == 0;) {
         pause_beside_server();
-        transaction transaction(store_->native());
-        more = remove_moved_ids(transaction, identity_);
         auto state = state_;
-        if (!more) state.finished_at = transaction.now();
-        put_state(transaction, identity_, state);
-        if (int const code = transaction.commit(); code != 0) return write_error(code);
+        auto const write = [&](transaction& transaction) {
+            more = remove_moved_ids(transaction, identity_);
+            state.finished_at = more ? 0 : transaction.now();
+            put_state(transaction, identity_, state);
+            return true;
+        };
+        if (int const code = commit_in_order(store_->native(), write); code != 0)
+            return write_error(code);
         state_ = state;
     }
     return {};
@@ -186,7 +216,8 @@ base::result<void> bulk_load::finish() {
 // The write lock is not fair: a process that asks again at once gets it again. So beside a server
 // the load pauses, which lets the writer's next group through.
 void bulk_load::pause_beside_server() {
-    beside_server_ = store_->has_server();
+    // In a cluster there are other nodes, for which a row that took long comes late.
+    beside_server_ = store_->has_server() || store_->native().cluster;
     if (!beside_server_) return;
     auto const elapsed = base::read_clocks().mono - released_at_;
     auto const pause = std::clamp(hold_time_ / 4, base::millisecond, hold_beside_server);

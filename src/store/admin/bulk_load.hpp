@@ -37,6 +37,7 @@
 namespace latchkey::store {
 
 struct load_context;
+class transaction;
 
 // What accompanies a batch: the position of the source after it, and the lines that were refused
 // before they came here, with the ids of their users where those could be read.
@@ -80,6 +81,7 @@ class bulk_load {
     base::result<void> finish();
 
   private:
+    static load_state first_state(transaction& transaction, options const& options);
     bulk_load(environment& store, std::uint64_t identity) : store_(&store), identity_(identity) {}
 
     base::result<std::vector<load_refusal>> commit_step(

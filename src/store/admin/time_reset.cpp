@@ -346,6 +346,10 @@ base::result<time_reset> reset::run() {
 }  // namespace
 
 base::result<time_reset> reset_time(environment& store, bool dry_run) {
+    if (store.native().cluster)
+        return base::error{
+            "the store is a node of a cluster, whose other nodes have the same time: stop all of "
+            "them, take this one out of the cluster, mend it, and begin the cluster with it again"};
     return reset(store.native(), dry_run).run();
 }
 

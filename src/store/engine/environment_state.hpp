@@ -69,6 +69,7 @@ struct environment_state {
     // Id of the last transaction that was committed only to make freed pages reusable.
     std::uint64_t pages_usable_since = 0;
     std::optional<own_row> unapplied_row;
+    std::uint64_t position = 0;  // in the cluster's log, as of its last transaction
     // Reads LMDB's list of free pages; reset between uses, so that it keeps its reader slot.
     MDB_txn* free_list_txn = nullptr;
 

@@ -5,9 +5,9 @@
 // A record without its checksum is such a failure too: a command must not take it for a missing
 // one. Code that can do without the record uses `find`.
 //
-// In a store with a log (shared_log.hpp) it begins with the rows of others that have arrived, records
-// what it changes, and commits only if its own row has won its position. Then `commit` returns
-// row_lost (decide again), row_unknown, log_away or row_unapplied (lmdb_value.hpp) instead.
+// In a store with a log (shared_log.hpp) it begins with the rows of others that have arrived,
+// records what it changes, and commits only if its own row has won its position. Else `commit`
+// returns row_lost (decide again), row_unknown, log_away or row_unapplied (lmdb_value.hpp).
 //
 // A view returned by `get` is invalidated by the next put or erase: decode and decide first, then
 // write.
@@ -134,7 +134,7 @@ class transaction {
     }
     // Of a store that is a node. (transaction_rows.cpp)
     bool begin_in_cluster();
-    bool apply_own_row();
+    void apply_own_row();
     void apply_arrived_rows();
     bool apply(log_row const& row);
     void apply(effect const& effect);

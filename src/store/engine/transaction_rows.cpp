@@ -25,18 +25,21 @@ bool transaction::begin_in_cluster() {
     auto const position = bytes ? decode_position(*bytes) : std::nullopt;
     if (!position) fail(MDB_CORRUPTED);  // no effect after an earlier failure
     if (failure_ != 0) return false;
-    position_ = position->position;
-    if (apply_own_row()) apply_arrived_rows();
+    store_.position = position_ = position->position;
+    apply_arrived_rows();
+    apply_own_row();
+    capacity_.reset();  // what follows grows by other amounts
     return failure_ == 0;
 }
 
-// False: it has failed, since nothing may happen before the row is settled.
-bool transaction::apply_own_row() {
+// Nothing may happen before the row is settled. It came after rows that were applied in its own
+// transaction, so these are applied again first; one that is still missing is fetched after the
+// next row has lost.
+void transaction::apply_own_row() {
     auto const& own = store_.unapplied_row;
-    if (!own || own->row.position <= position_) return true;
-    if (own->won) return apply(own->row);
-    fail(row_unknown);
-    return false;
+    if (failure_ != 0 || !own || own->row.position <= position_) return;
+    if (!own->won) return fail(row_unknown);
+    if (own->row.position == position_ + 1) apply(own->row);
 }
 
 void transaction::apply_arrived_rows() {
@@ -120,6 +123,7 @@ void transaction::write_position() {
 void transaction::note_applied() {
     auto& own = store_.unapplied_row;
     if (own && own->row.position <= position_) own.reset();
+    store_.position = position_;
     store_.log->applied(position_, turns_off_ || rows_turn_off_);
 }
 

@@ -28,5 +28,6 @@ outcome run(transaction& txn, receive_event const& action, command const& comman
 outcome run(transaction& txn, put_event_secret const& action, command const& command);
 outcome run(transaction& txn, delete_event_secret const& action, command const& command);
 outcome run(transaction& txn, refuse const& action, command const& command);
+outcome run(transaction& txn, await_position const& action, command const& command);
 
 }  // namespace latchkey::store

@@ -48,6 +48,12 @@ outcome decide(transaction& txn, command const& command) {
     return result;
 }
 
+// Of a position that is not reached yet, for those who do not wait.
+outcome run(transaction& txn, await_position const& action, command const&) {
+    if (txn.position() >= action.position) return {};
+    return reject(base::problem::behind);
+}
+
 outcome run(transaction&, refuse const& action, command const& command) {
     auto result = reject(action.problem, action.detail);
     result.faults = command.faults;

@@ -12,6 +12,7 @@
 #include "store/write/decide.hpp"
 #include "store/write/idempotency.hpp"
 #include "store/write/purge.hpp"
+#include "store/write/replication.hpp"
 #include "store/write/usage.hpp"
 
 namespace latchkey::store {
@@ -33,6 +34,7 @@ struct attempt {
     bool more_to_purge = false;
     bool more_expired = false;
     bool freed_when_full = false;
+    std::uint64_t position = 0;  // that was decided at
     int failure = 0;
 };
 
@@ -70,6 +72,7 @@ void clean_up(transaction& txn, std::size_t purge_max, attempt& result) {
 outcome failure_outcome(int code) {
     if (code == MDB_MAP_FULL) return reject(base::problem::storage_full);
     if (code == EBUSY) return reject(base::problem::store_busy);
+    if (is_of_cluster(code)) return reject(base::problem::behind);
     if (code == record_damaged)
         return reject(base::problem::internal_error);  // logged where it was read
     base::log(base::severity::failure, lmdb_error("a command failed in the store", code).message);
@@ -83,6 +86,12 @@ attempt try_group(environment_state& store, std::span<job const> jobs,
     attempt result;
     result.failure = txn.failure();
     result.has_transaction = result.failure == 0;
+    result.position = txn.position();
+    if (txn.has_urgent_rows() && result.failure == 0) {
+        int const code = txn.commit();
+        result.failure = code == 0 ? rows_committed : code;
+        return result;
+    }
     while (result.failure == 0 && result.applied < jobs.size() && txn.weight() < weight_max(txn)) {
         auto const index = result.applied++;
         auto const& each = jobs[index];
@@ -103,6 +112,8 @@ attempt try_group(environment_state& store, std::span<job const> jobs,
     result.committed = txn.is_dirty();
     result.freed_when_full = txn.is_dirty() && !txn.capacity().grow;
     result.failure = txn.commit();
+    if (store.cluster)
+        for (auto const& each : jobs.first(result.applied)) each.outcome->position = txn.position();
     return result;
 }
 
@@ -113,14 +124,33 @@ bool make_freed_pages_usable(environment_state& store) {
     transaction txn(store);
     if (txn.failure() != 0 || store.pages_usable_since + 1 == txn.id()) return false;
     auto const number = txn.id();
-    txn.force_commit();
-    if (txn.commit() != 0) return false;
+    if (txn.commit_pages() != 0) return false;
     store.pages_usable_since = number;
     return true;
 }
 
+// What became of a group whose row did not simply win. nullopt: decide again.
+std::optional<group_result> follow_log(environment_state& store, std::span<job const> batch,
+                                       attempt const& result, int& rounds) {
+    int code = result.failure;
+    if (code == rows_committed) return std::nullopt;
+    if (code == row_lost) {
+        if (++rounds <= rounds_max && fetch_missing_rows(store, result.position))
+            return std::nullopt;
+        code = log_away;
+    }
+    if (code == row_unapplied) return group_result{.job_count = result.applied, .committed = true};
+    if (code == row_unknown && result.decided)
+        return group_result{.job_count = result.applied, .unresolved = true, .failure = code};
+    // Nothing was appended. A transaction that could not even begin has no outcome of any job.
+    auto const count = result.has_transaction ? result.applied : batch.size();
+    for (auto const& each : batch.first(count)) *each.outcome = failure_outcome(code);
+    return group_result{.job_count = count, .failure = code};
+}
+
 }  // namespace
 
+// A node whose row loses leaves it at that: others have recorded the time then.
 void record_time(environment_state& store) {
     constexpr base::wall_ms interval_min = 1000;
     transaction txn(store);
@@ -134,8 +164,15 @@ group_result apply_group(environment_state& store, std::span<job const> jobs,
                          std::size_t purge_max) {
     std::vector<std::size_t> skipped;
     bool waited_for_pages = false;
+    int rounds = 0;  // that were lost
     for (auto batch = jobs;;) {
         auto const result = try_group(store, batch, skipped, purge_max);
+        if (is_of_cluster(result.failure)) {
+            if (auto const followed = follow_log(store, batch, result, rounds)) return *followed;
+            skipped.clear();  // found at another state of the store
+            continue;
+        }
+        if (rounds != 0 && !result.committed) store.log->release();
         if (result.failure == 0) {
             if (result.freed_when_full) make_freed_pages_usable(store);
             return {result.applied, result.committed, result.more_to_purge, result.more_expired, 0};

@@ -17,7 +17,8 @@ struct group_result {
     bool committed = false;      // false: nothing had to be written
     bool more_to_purge = false;  // posts of deleted users, and there is capacity to remove them
     bool more_expired = false;   // events, usage, outcomes
-    int failure = 0;             // of the store as a whole: no transaction could begin
+    bool unresolved = false;     // it is not known whether those jobs were committed
+    int failure = 0;             // of the store as a whole: no transaction could begin, or end
 };
 
 // Applies as many jobs from the front as one transaction may hold (at least one), commits, and sets

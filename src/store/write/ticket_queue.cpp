@@ -57,15 +57,21 @@ void ticket_queue::release(std::size_t commands, std::size_t bytes) {
     bytes_.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-bool ticket_queue::sleep(std::atomic<bool> const& stopping) {
-    constexpr timespec patience{.tv_sec = 60, .tv_nsec = 0};
+bool ticket_queue::sleep(std::atomic<bool> const& stopping, base::mono_ns patience) {
+    timespec const duration{.tv_sec = patience / base::second, .tv_nsec = patience % base::second};
     bool late = false;
     asleep_.store(1);
-    if (newest_.load() == nullptr && !stopping.load())
-        late = ::syscall(SYS_futex, &asleep_, FUTEX_WAIT_PRIVATE, 1, &patience, nullptr, 0) != 0 &&
+    if (newest_.load() == nullptr && !stopping.load() && !notified_.load())
+        late = ::syscall(SYS_futex, &asleep_, FUTEX_WAIT_PRIVATE, 1, &duration, nullptr, 0) != 0 &&
                errno == ETIMEDOUT;
     asleep_.store(0);
+    notified_.store(false);
     return late;
+}
+
+void ticket_queue::notify() {
+    notified_.store(true);
+    wake();
 }
 
 void ticket_queue::wake() {

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/clock.hpp"
+#include "base/time_units.hpp"
 #include "store/write/ticket.hpp"
 
 namespace latchkey::store {
@@ -29,12 +31,14 @@ class ticket_queue {
     batch close();
     // Returns the capacity that tickets took; once for each ticket, before it is posted.
     void release(std::size_t commands, std::size_t bytes);
-    // Sleeps until a ticket is pushed, or until `stopping` is set and `wake` called; may return
-    // early. True: neither happened for a minute.
-    bool sleep(std::atomic<bool> const& stopping);
+    // Sleeps until a ticket is pushed, until `notify`, or until `stopping` is set and `wake`
+    // called; may return early. True: nothing of that happened for `patience`.
+    bool sleep(std::atomic<bool> const& stopping, base::mono_ns patience = 60 * base::second);
 
     // Any thread.
     void wake();
+    // Ends the present or the next sleep.
+    void notify();
 
   private:
     ticket* closed_mark() { return &closed_; }
@@ -43,9 +47,10 @@ class ticket_queue {
     std::atomic<std::size_t> commands_{0};
     std::atomic<std::size_t> bytes_{0};
     // A futex: 1 while the writer sleeps or is about to. The sleeper sets it and then checks for
-    // tickets (and `stopping`); a producer pushes and then checks it. Both are sequentially
-    // consistent, so at least one of them sees the other (Dekker's pattern).
+    // tickets (`stopping`, `notified_`); a producer pushes and then checks it. Both are
+    // sequentially consistent, so at least one of them sees the other (Dekker's pattern).
     std::atomic<std::uint32_t> asleep_{0};
+    std::atomic<bool> notified_{false};
     ticket closed_;  // only its address is used
 };
 

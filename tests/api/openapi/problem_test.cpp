@@ -124,6 +124,7 @@ std::vector<problem_case> const cases{
      [](auto& service) { return with_outcome(service, problem::overloaded); }},
     {problem::store_busy, 503,
      [](auto& service) { return with_outcome(service, problem::store_busy); }},
+    {problem::behind, 503, [](auto& service) { return with_outcome(service, problem::behind); }},
     {problem::storage_full, 507,
      [](auto& service) { return with_outcome(service, problem::storage_full); }},
     // The codes of the parser, without a request.
@@ -226,7 +227,7 @@ TEST_F(api_test, a_refusal_by_the_caller_is_a_document_of_this_request) {
         EXPECT_EQ(response.at("/instance"), "\"urn:request:from-the-client\"");
         EXPECT_GT(response.at("/detail").size(), 2u) << "no advice for " << entry.name;
         bool const waits = entry.code == problem::overloaded || entry.code == problem::draining ||
-                           entry.code == problem::store_busy ||
+                           entry.code == problem::store_busy || entry.code == problem::behind ||
                            entry.code == problem::rate_limited ||
                            entry.code == problem::too_many_auth_failures;
         EXPECT_EQ(!response.field("Retry-After").empty(), waits) << entry.name;

@@ -1,0 +1,205 @@
+#include "replicate/append_lane.hpp"
+
+#include <poll.h>
+
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/time_units.hpp"
+#include "replicate/queries.hpp"
+
+namespace latchkey::replicate {
+namespace {
+
+using replication::append_result;
+
+// The engine ends a statement before the helper gives up on it, so that most ends are known.
+constexpr std::uint32_t statement_ms = 4000;
+constexpr base::mono_ns answer_time = 5 * base::second;
+constexpr base::mono_ns reservation_time = base::second;
+constexpr int tries_max = 5;
+// A node further behind has to catch up first: nobody else appends meanwhile.
+constexpr std::uint64_t reserved_rows_max = 1000;
+
+base::mono_ns answer_deadline() {
+    return base::read_mono() + answer_time;
+}
+
+}  // namespace
+
+append_lane::append_lane(context& shared) : shared_(shared), engine_(shared, statement_ms) {}
+
+void append_lane::take(replication::envelope request) {
+    requests_.push_back(std::move(request));
+    if (engine_.is_away() || shared_.stopped) refuse_all();
+    news_.set();
+}
+
+coro::task<> append_lane::run() {
+    while (!shared_.stopped) {
+        if (!engine_.is_open()) {
+            reserved_ = false;
+            bool const connected = co_await engine_.open();
+            if (!connected) {
+                shared_.report(shared_.append_connected, false, engine_.error());
+                refuse_all();
+                continue;
+            }
+            shared_.report(shared_.append_connected, true, engine_.host());
+        }
+        co_await wait_for_work();
+        // A connection that has ended meanwhile is noticed before an append is sent into it: its
+        // outcome would not be known.
+        while (!requests_.empty() && engine_->check_idle()) {
+            auto request = std::move(requests_.front());
+            requests_.pop_front();
+            co_await serve(std::move(request));
+        }
+        if (!engine_.is_open())
+            shared_.report(shared_.append_connected, false, engine_.host() + ": connection lost");
+    }
+    refuse_all();
+}
+
+coro::task<> append_lane::wait_for_work() {
+    if (!requests_.empty()) co_return;
+    auto const cause =
+        co_await shared_.poller.until({.descriptor = engine_->descriptor(),
+                                       .events = POLLIN,
+                                       .news = &news_,
+                                       .deadline = reserved_ ? reservation_end_ : never});
+    if (cause == wake_cause::ready) (void)engine_->check_idle();
+    if (cause == wake_cause::late) co_await release();
+}
+
+// While the engine is away: nothing of these was sent to it.
+void append_lane::refuse_all() {
+    for (auto const& each : std::exchange(requests_, {})) {
+        if (auto const* append = std::get_if<replication::append>(&each.content))
+            answer_append(each.request, append_result::unavailable, append->row);
+        else if (auto const* question = std::get_if<replication::resolve>(&each.content))
+            shared_.out.send(replication::appended{append_result::unknown, question->position},
+                             each.request);
+        else if (std::holds_alternative<replication::reserve>(each.content))
+            shared_.out.send(replication::reserved{}, each.request);
+    }
+}
+
+coro::task<> append_lane::serve(replication::envelope request) {
+    if (auto const* append = std::get_if<replication::append>(&request.content))
+        co_await this->append(request.request, &append->row);
+    else if (auto const* question = std::get_if<replication::resolve>(&request.content))
+        co_await resolve(request.request, *question);
+    else if (auto const* reserve = std::get_if<replication::reserve>(&request.content))
+        co_await this->reserve(request.request, reserve->position);
+    else
+        co_await release();
+}
+
+void append_lane::answer_append(std::uint32_t request, append_result result,
+                                replication::log_row const& row) {
+    if (result == append_result::won) shared_.advance(row.position, row.nonce);
+    if (result == append_result::lost) shared_.follow_news.set();
+    shared_.out.send(replication::appended{result, row.position}, request);
+}
+
+append_place append_lane::place_of(std::uint64_t position) const {
+    append_place place{.cluster = *shared_.cluster, .node = shared_.settings.node};
+    if (shared_.position + 1 == position) place.previous = shared_.nonce;
+    return place;
+}
+
+coro::task<> append_lane::append(std::uint32_t request, replication::log_row const* row) {
+    auto result = append_result::unavailable;
+    if (shared_.cluster) result = co_await try_append(row);
+    answer_append(request, result, *row);
+}
+
+coro::task<append_result> append_lane::try_append(replication::log_row const* row) {
+    for (int tries = 1;; ++tries) {
+        batch statements;
+        statements.push_back(append_row(*row, place_of(row->position)));
+        if (reserved_) statements.emplace_back("COMMIT");
+        auto const replies = co_await engine_->run(&statements, answer_deadline());
+        if (!replies.error) {
+            reserved_ = false;
+            if (replies.warned) co_return append_result::unknown;
+            co_return replies.list[0].changes() == 1 ? append_result::won : append_result::lost;
+        }
+        base::log(base::severity::warning, "an append failed: " + replies.error->text);
+        bool const again = is_transient(*replies.error) && !reserved_ && tries < tries_max;
+        if (again) continue;
+        if (!is_certain(*replies.error)) {
+            engine_->close();
+            co_return append_result::unknown;
+        }
+        co_await release();
+        co_return append_result::unavailable;
+    }
+}
+
+coro::task<> append_lane::resolve(std::uint32_t request, replication::resolve question) {
+    auto result = append_result::unknown;
+    if (shared_.cluster) {
+        co_await release();
+        batch statements;
+        replication::log_row const empty{.position = question.position, .schema = question.schema};
+        statements.push_back(append_row(empty, place_of(question.position)));
+        statements.back().apart();
+        statements.push_back(read_nonce(question.position));
+        auto const replies = co_await engine_->run(&statements, answer_deadline());
+        if (replies.error && !is_certain(*replies.error)) engine_->close();
+        if (!replies.error && !replies.warned && replies.list[1].rows() == 1) {
+            bool const there = replies.list[1].bytes(0, 0) == view(question.nonce);
+            result = there ? append_result::won : append_result::lost;
+        }
+    }
+    answer_append(request, result, {.position = question.position, .nonce = question.nonce});
+}
+
+coro::task<> append_lane::reserve(std::uint32_t request, std::uint64_t position) {
+    replication::reserved answer;
+    if (shared_.cluster) {
+        co_await release();
+        batch statements;
+        statements.emplace_back("BEGIN");
+        statements.push_back(std::move(
+            statement("SELECT id FROM latchkey_cluster WHERE id = 1 AND cluster = $1 FOR UPDATE")
+                .bytes(view(*shared_.cluster))));
+        statements.push_back(read_bounds());
+        auto const replies = co_await engine_->run(&statements, answer_deadline());
+        if (!replies.error) {
+            reserved_ = true;
+            answer.head = replies.list[2].number(0, 1);
+            answer.granted = replies.list[1].rows() == 1 && answer.head >= position &&
+                             answer.head - position <= reserved_rows_max;
+            if (answer.granted) answer.granted = co_await send_rows(position, answer.head);
+        } else if (!replies.error->broken) {
+            reserved_ = true;  // a transaction that failed has to be ended too
+        }
+        if (!answer.granted) co_await release();
+        reservation_end_ = base::read_mono() + reservation_time;
+    }
+    shared_.out.send(answer, request);
+}
+
+// False: not all of them could be read.
+coro::task<bool> append_lane::send_rows(std::uint64_t position, std::uint64_t head) {
+    while (position < head) {
+        auto rows = co_await read_rows(&engine_.connection(), position, answer_deadline());
+        if (!rows || rows->empty() || rows->front().position != position + 1) co_return false;
+        position = rows->back().position;
+        if (shared_.position < position) shared_.advance(position, rows->back().nonce);
+        shared_.out.send(replication::rows{std::move(*rows)});
+    }
+    co_return true;
+}
+
+// Ends a reservation; without one nothing.
+coro::task<> append_lane::release() {
+    if (!std::exchange(reserved_, false) || !engine_.is_open()) co_return;
+    auto const replies = co_await engine_->run_one(statement("ROLLBACK"), answer_deadline());
+    if (replies.error) engine_->close();
+}
+
+}  // namespace latchkey::replicate

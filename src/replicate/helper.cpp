@@ -1,0 +1,123 @@
+#include "replicate/helper.hpp"
+
+#include <poll.h>
+
+#include <utility>
+
+#include "replicate/confine.hpp"
+
+namespace latchkey::replicate {
+namespace {
+
+template <class Lane>
+coro::task<> run_lane(Lane* lane) {
+    co_await lane->run();
+}
+
+}  // namespace
+
+helper::helper(base::descriptor socket, std::uint64_t session)
+    : channel_(std::move(socket)),
+      session_(session),
+      shared_(channel_),
+      appends_(shared_),
+      follower_(shared_),
+      states_(
+          shared_, [this](std::uint64_t position) { follower_.join(position); },
+          [this] { follower_.look_again(); }) {}
+
+base::result<void> helper::run() {
+    shared_.out.send(
+        replication::hello{.version = replication::protocol_version, .session = session_});
+    lanes_.spawn(run_channel, this);
+    while (running_) shared_.poller.turn();
+    if (!error_.empty()) return base::error{error_};
+    return {};
+}
+
+coro::task<> helper::run_channel(helper* self) {
+    co_await self->serve_channel();
+}
+
+coro::task<> helper::serve_channel() {
+    while (running_) {
+        auto const flushed = channel_.flush();
+        if (!flushed || !take_messages()) {
+            running_ = false;
+            break;
+        }
+        shared_.out.news().clear();
+        short const events = channel_.unsent_bytes() != 0 ? POLLIN | POLLOUT : POLLIN;
+        if (channel_.unsent_bytes() != 0 && *flushed) continue;
+        co_await shared_.poller.until(
+            {.descriptor = channel_.descriptor(), .events = events, .news = &shared_.out.news()});
+    }
+}
+
+// False: the channel has ended.
+bool helper::take_messages() {
+    for (;;) {
+        auto bytes = channel_.receive();
+        if (!bytes) return false;
+        if (!*bytes) return true;
+        auto parcel = replication::decode(**bytes);
+        if (!parcel) {
+            error_ = parcel.error().message;
+            return false;
+        }
+        if (!take(std::move(*parcel))) return false;
+    }
+}
+
+// What was sent to an earlier helper is dropped: it ends with the configure of this session.
+bool helper::take(replication::envelope parcel) {
+    if (auto* settings = std::get_if<replication::configure>(&parcel.content)) {
+        if (settings->session != session_) return true;
+        if (shared_.configured) {
+            error_ = "configured twice";
+            return false;
+        }
+        configure(std::move(*settings));
+    } else if (shared_.configured) {
+        dispatch(std::move(parcel));
+    }
+    return true;
+}
+
+void helper::configure(replication::configure settings) {
+    shared_.configured = true;
+    auto target = conninfo::parse(settings.conninfo);
+    shared_.settings = std::move(settings);
+    if (!target) {
+        shared_.stop_for_good(replication::failure::engine, target.error().message);
+        return;
+    }
+    shared_.target = std::move(*target);
+    if (auto const result = confine(shared_.target.settings(0)); !result) {
+        shared_.stop_for_good(replication::failure::engine, result.error().message);
+        return;
+    }
+    lanes_.spawn(run_lane<follow_lane>, &follower_);
+    lanes_.spawn(run_lane<append_lane>, &appends_);
+    lanes_.spawn(run_lane<state_lane>, &states_);
+}
+
+void helper::dispatch(replication::envelope parcel) {
+    auto const& content = parcel.content;
+    auto const is = [&]<class... Types>(std::variant<Types...> const* /*of these*/) {
+        return (std::holds_alternative<Types>(content) || ...);
+    };
+    using namespace replication;
+    if (is(static_cast<std::variant<append, resolve, reserve, release> const*>(nullptr)))
+        appends_.take(std::move(parcel));
+    else if (is(static_cast<std::variant<tail, begin_lease, applied, watch, leave, status> const*>(
+                 nullptr)))
+        follower_.take(std::move(parcel));
+    else if (is(static_cast<std::variant<read_state, init_begin, state_chunk, init_end> const*>(
+                 nullptr)))
+        states_.take(std::move(parcel));
+    else
+        shared_.out.fail(failure::protocol, "a message that a node does not send", parcel.request);
+}
+
+}  // namespace latchkey::replicate

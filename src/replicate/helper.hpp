@@ -1,0 +1,45 @@
+// The helper: the lanes, and the channel to the node between them. Everything runs on the thread of
+// `run`, which returns when the node has closed the channel or its messages make no sense.
+#pragma once
+
+#include <cstdint>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+#include "coro/scope.hpp"
+#include "replicate/append_lane.hpp"
+#include "replicate/context.hpp"
+#include "replicate/follow_lane.hpp"
+#include "replicate/state_lane.hpp"
+#include "replication/channel.hpp"
+
+namespace latchkey::replicate {
+
+class helper {
+  public:
+    // `session`: random.
+    helper(base::descriptor socket, std::uint64_t session);
+
+    // The error says why it ended; a node that ends closes the channel, which is none.
+    base::result<void> run();
+
+  private:
+    static coro::task<> run_channel(helper* self);
+    coro::task<> serve_channel();
+    bool take_messages();
+    bool take(replication::envelope parcel);
+    void configure(replication::configure settings);
+    void dispatch(replication::envelope parcel);
+
+    replication::channel channel_;
+    std::uint64_t session_;
+    context shared_;
+    append_lane appends_;
+    follow_lane follower_;
+    state_lane states_;
+    coro::scope lanes_;
+    bool running_ = true;
+    std::string error_;
+};
+
+}  // namespace latchkey::replicate

@@ -1,0 +1,140 @@
+#include "replicate/queries.hpp"
+
+#include <algorithm>
+
+namespace latchkey::replicate {
+namespace {
+
+constexpr std::uint32_t turns_off_flag = 1;
+
+// Rows of a page of the log: small ones come with their effects, larger ones alone.
+constexpr char const* log_page =
+    "SELECT position, nonce, schema, flags, "
+    "CASE WHEN octet_length(effects) <= 262144 THEN effects END "
+    "FROM latchkey_log WHERE shard = 0 AND position > $1 ORDER BY position LIMIT 64";
+static_assert(64 * 262'144 <= replication::rows_bytes_max);
+
+constexpr char const* tables[] = {
+    "CREATE TABLE IF NOT EXISTS latchkey_cluster (id int PRIMARY KEY, cluster bytea NOT NULL, "
+    "version int NOT NULL, key_check bytea NOT NULL, created_at timestamptz NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS latchkey_log (shard int NOT NULL, position bigint NOT NULL, "
+    "node text NOT NULL, nonce bytea NOT NULL, schema int NOT NULL, flags int NOT NULL, "
+    "effects bytea NOT NULL, PRIMARY KEY (shard, position))",
+    "CREATE TABLE IF NOT EXISTS latchkey_record (part int NOT NULL, key bytea NOT NULL, "
+    "value bytea NOT NULL, PRIMARY KEY (part, key))",
+    "CREATE TABLE IF NOT EXISTS latchkey_fold (id int PRIMARY KEY, folded bigint NOT NULL, "
+    "schema int NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS latchkey_node (name text PRIMARY KEY, instance bytea NOT NULL, "
+    "position bigint NOT NULL, renewal bigint NOT NULL, lease_ms int NOT NULL, "
+    "version text NOT NULL, schema int NOT NULL, joined_at timestamptz NOT NULL, "
+    "left_at timestamptz)",
+};
+
+constexpr char const* append_sql =
+    "WITH gate AS (SELECT id FROM latchkey_cluster WHERE id = 1 AND cluster = $1 FOR UPDATE) "
+    "INSERT INTO latchkey_log (shard, position, node, nonce, schema, flags, effects) "
+    "SELECT 0, $2, $3, $4, $5, $6, $7 FROM gate WHERE EXISTS (SELECT 1 FROM latchkey_log "
+    "WHERE shard = 0 AND position = $8) ON CONFLICT (shard, position) DO NOTHING";
+// The same, but the row before must be the one that this node has.
+constexpr char const* append_after_sql =
+    "WITH gate AS (SELECT id FROM latchkey_cluster WHERE id = 1 AND cluster = $1 FOR UPDATE) "
+    "INSERT INTO latchkey_log (shard, position, node, nonce, schema, flags, effects) "
+    "SELECT 0, $2, $3, $4, $5, $6, $7 FROM gate WHERE EXISTS (SELECT 1 FROM latchkey_log "
+    "WHERE shard = 0 AND position = $8 AND nonce = $9) ON CONFLICT (shard, position) DO NOTHING";
+
+}  // namespace
+
+batch make_tables() {
+    batch statements;
+    for (auto const* each : tables) statements.push_back(std::move(statement(each).once()));
+    return statements;
+}
+
+statement append_row(replication::log_row const& row, append_place const& place) {
+    statement query(place.previous ? append_after_sql : append_sql);
+    query.bytes(view(place.cluster)).number(row.position).text(place.node).bytes(view(row.nonce));
+    query.small(row.schema).small(row.turns_off ? turns_off_flag : 0).bytes(row.effects);
+    query.number(row.position - 1);
+    if (place.previous) query.bytes(view(*place.previous));
+    return query;
+}
+
+statement read_nonce(std::uint64_t position) {
+    return std::move(statement("SELECT nonce FROM latchkey_log WHERE shard = 0 AND position = $1")
+                         .number(position));
+}
+
+statement read_bounds() {
+    return statement(
+        "SELECT (SELECT position FROM latchkey_log WHERE shard = 0 ORDER BY position LIMIT 1), "
+        "(SELECT position FROM latchkey_log WHERE shard = 0 ORDER BY position DESC LIMIT 1)");
+}
+
+statement read_fold() {
+    return statement("SELECT folded, schema FROM latchkey_fold WHERE id = 1");
+}
+
+statement read_nodes() {
+    return statement(
+        "SELECT name, instance, position, renewal, lease_ms, schema, version, "
+        "CASE WHEN left_at IS NULL THEN 0 ELSE 1 END FROM latchkey_node");
+}
+
+std::vector<node_row> parse_nodes(answer const& lines) {
+    std::vector<node_row> nodes;
+    auto const count = std::min(lines.rows(), replication::nodes_max);
+    for (std::size_t i = 0; i < count; ++i) {
+        auto& node = nodes.emplace_back();
+        node.name = lines.bytes(i, 0).substr(0, replication::name_bytes_max);
+        node.instance = identity_of(lines.bytes(i, 1));
+        node.position = lines.number(i, 2);
+        node.renewal = lines.number(i, 3);
+        node.lease_ms = static_cast<std::uint32_t>(lines.number(i, 4));
+        node.schema = static_cast<std::uint32_t>(lines.number(i, 5));
+        node.version = lines.bytes(i, 6).substr(0, replication::name_bytes_max);
+        node.departed = lines.number(i, 7) != 0;
+    }
+    return nodes;
+}
+
+coro::task<rows_result> read_rows(connection* engine, std::uint64_t position,
+                                  base::mono_ns deadline) {
+    auto const page =
+        co_await engine->run_one(std::move(statement(log_page).number(position)), deadline);
+    if (page.error) co_return rows_result();
+    auto const& lines = page.list[0];
+    std::vector<replication::log_row> rows;
+    for (std::size_t i = 0; i < lines.rows(); ++i) {
+        replication::log_row row;
+        row.position = lines.number(i, 0);
+        row.nonce = identity_of(lines.bytes(i, 1));
+        row.schema = static_cast<std::uint32_t>(lines.number(i, 2));
+        row.turns_off = (lines.number(i, 3) & turns_off_flag) != 0;
+        bool const large = lines.is_null(i, 4);
+        bool const gap = !rows.empty() && row.position != rows.back().position + 1;
+        if (gap || (large && !rows.empty())) break;
+        if (!large) {
+            row.effects = lines.bytes(i, 4);
+            rows.push_back(std::move(row));
+            continue;
+        }
+        statement alone("SELECT effects FROM latchkey_log WHERE shard = 0 AND position = $1");
+        alone.number(row.position);
+        auto const content = co_await engine->run_one(std::move(alone), deadline);
+        if (content.error) co_return rows_result();
+        if (content.list[0].rows() == 1) {
+            row.effects = content.list[0].bytes(0, 0);
+            rows.push_back(std::move(row));
+        }
+        break;
+    }
+    co_return rows_result(std::move(rows));
+}
+
+replication::identity identity_of(std::string_view bytes) {
+    replication::identity value{};
+    bytes.copy(value.data(), value.size());
+    return value;
+}
+
+}  // namespace latchkey::replicate

@@ -1,0 +1,33 @@
+// Times and sizes of the state_lane. Private to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/clock.hpp"
+#include "base/time_units.hpp"
+
+namespace latchkey::replicate {
+
+inline constexpr std::uint32_t long_statement_ms = 120'000;
+inline base::mono_ns long_deadline() {
+    return base::read_mono() + 150 * base::second;
+}
+inline constexpr base::mono_ns idle_time_max = 10 * base::second;
+
+// The log is folded when so many rows or so much time have gathered; another node does it when the
+// one whose turn it is has not for a while.
+inline constexpr std::uint64_t unfolded_rows_max = 2000;
+inline constexpr base::mono_ns fold_interval = 60 * base::second;
+inline constexpr base::mono_ns fold_patience = 180 * base::second;
+// Of one transaction of a fold, and of one statement of it.
+inline constexpr std::size_t fold_bytes_max = 8u << 20;
+inline constexpr std::size_t records_per_statement = 500;
+// So many folded rows stay for nodes that were away for a moment.
+inline constexpr std::uint64_t spare_rows = 10'000;
+inline constexpr std::uint64_t rows_per_removal = 1000;
+
+inline constexpr std::uint8_t tables_max = 32;            // of a store
+inline constexpr std::size_t record_overhead_bytes = 16;  // of one record in a chunk
+
+}  // namespace latchkey::replicate

@@ -1,0 +1,92 @@
+#include "store/write/replication.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include "base/time_units.hpp"
+
+namespace latchkey::store {
+namespace {
+
+constexpr base::mono_ns own_row_patience = 30 * base::second;
+constexpr auto own_row_interval = std::chrono::milliseconds(20);
+
+struct step_result {
+    int code = 0;
+    std::uint64_t position = 0;  // that was decided at
+};
+
+// A function of its own, so that its transaction has ended before anything is waited for.
+step_result try_in_order(environment_state& store, base::function_ref<bool(transaction&)> write) {
+    transaction txn(store);
+    if (txn.failure() != 0) return {txn.failure()};
+    auto const position = txn.position();
+    if (txn.has_urgent_rows()) {
+        int const code = txn.commit();
+        return {code == 0 ? rows_committed : code, position};
+    }
+    if (!write(txn)) return {txn.failure(), position};
+    return {txn.commit(), position};
+}
+
+}  // namespace
+
+int apply_arrived_rows(environment_state& store) {
+    for (std::uint64_t previous = UINT64_MAX;;) {
+        transaction txn(store);
+        if (txn.failure() != 0) return txn.failure();
+        if (txn.position() == previous) return 0;
+        previous = txn.position();
+        if (int const code = txn.commit(); code != 0) return code;
+        if (!txn.has_urgent_rows()) return 0;
+    }
+}
+
+bool is_of_cluster(int code) {
+    return code <= row_lost && code >= rows_committed;
+}
+
+bool fetch_missing_rows(environment_state& store, std::uint64_t position) {
+    return store.log != nullptr && store.log->fetch(position);
+}
+
+append_result resolve_own_row(environment_state& store) {
+    auto& own = store.unapplied_row;
+    if (!own) return append_result::lost;
+    if (own->won) return append_result::won;
+    auto const result = store.log->resolve(own->row);
+    if (result == append_result::won)
+        own->won = true;
+    else if (result != append_result::unknown)
+        own.reset();
+    return result;
+}
+
+append_result await_own_row(environment_state& store) {
+    auto const end = base::read_mono() + own_row_patience;
+    for (;;) {
+        auto const result = resolve_own_row(store);
+        if (result != append_result::unknown || base::read_mono() >= end) return result;
+        std::this_thread::sleep_for(own_row_interval);
+    }
+}
+
+int commit_in_order(environment_state& store, base::function_ref<bool(transaction&)> write) {
+    if (store.unapplied_row && await_own_row(store) == append_result::unknown) return row_unknown;
+    for (int round = 0;; ++round) {
+        auto const [code, position] = try_in_order(store, write);
+        if (code == rows_committed) continue;
+        if (code == row_unapplied) return 0;  // it is in the log, and comes with the next rows
+        if (code == row_unknown) {
+            auto const result = await_own_row(store);
+            if (result == append_result::won) return 0;
+            if (result == append_result::unknown) return code;
+        } else if (code != row_lost) {
+            return code;
+        } else if (round == rounds_max || !fetch_missing_rows(store, position)) {
+            return round == rounds_max ? code : log_away;
+        }
+    }
+}
+
+}  // namespace latchkey::store

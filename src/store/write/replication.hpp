@@ -1,0 +1,32 @@
+// What the paths that write do in a cluster, around transaction::commit: apply rows of others while
+// nothing is decided, fetch the rows that were missing when one's own row lost, and find out what
+// became of a row. Called by the owner of the write lock's thread; private to the store.
+#pragma once
+
+#include "base/function_ref.hpp"
+#include "store/engine/transaction.hpp"
+
+namespace latchkey::store {
+
+// Applies all rows that have arrived, in as many transactions as they take. 0, or the code of a
+// failure: rows_blocked, row_newer, EBUSY, row_unknown …
+inline constexpr int rounds_max = 64;  // that a group may lose before it is refused
+int apply_arrived_rows(environment_state& store);
+
+// Is `code` one of those that only a transaction of a cluster's node returns?
+bool is_of_cluster(int code);
+
+// After row_lost: has a row after `position` arrived? Blocks for a bounded time.
+bool fetch_missing_rows(environment_state& store, std::uint64_t position);
+
+// After row_unknown. `won`: the row is applied with the next transaction. `unknown`: ask again.
+append_result resolve_own_row(environment_state& store);
+// The same, repeated for at most half a minute; for commands, which have nothing else to do.
+append_result await_own_row(environment_state& store);
+
+// Runs `write` in a transaction and commits it; in a cluster again, from the beginning, as long as
+// other rows win. Returns 0 or the code of the failure. `write` returns false to write nothing; it
+// is to set all that it sets at each run.
+int commit_in_order(environment_state& store, base::function_ref<bool(transaction&)> write);
+
+}  // namespace latchkey::store

@@ -1,0 +1,331 @@
+#include "cluster/node.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "tests/cluster/fake_helper.hpp"
+
+namespace latchkey::cluster {
+namespace {
+
+using base::millisecond;
+using base::second;
+using store::append_result;
+
+node_options options_of_a_node() {
+    return {
+        .conninfo = "host=/nowhere", .name = "n1", .version = "1", .schema = 2, .lease_ms = 30'000};
+}
+
+// A node whose helper is there and has reached an engine.
+class nodes : public testing::Test {
+  protected:
+    nodes() : node_(helper_.take_node_socket(), options_of_a_node()) {
+        helper_.greet();
+        helper_.be_ready(0);
+        EXPECT_TRUE(node_.join(second).has_value());
+        node_.follow(0);
+        helper_.expect<replication::tail>();
+    }
+
+    static replication::log_row row_at(std::uint64_t position, char content = 'x') {
+        return {.position = position, .schema = 2, .effects = std::string(3, content)};
+    }
+    // Runs a blocking call of the node beside the test, which plays the helper meanwhile.
+    template <class Call>
+    auto begin(Call call) {
+        return std::async(std::launch::async, std::move(call));
+    }
+    // Until `holds`, for at most two seconds.
+    bool eventually(auto holds) {
+        for (int i = 0; i < 400; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(5)))
+            if (holds()) return true;
+        return holds();
+    }
+
+    fake_helper helper_;
+    node node_;
+};
+
+TEST(joining_nodes, say_who_they_are) {
+    fake_helper helper;
+    auto options = options_of_a_node();
+    options.instance = {'i'};
+    options.key_check = {'k'};
+    node node(helper.take_node_socket(), options);
+    helper.say(replication::hello{replication::protocol_version, 77});
+    auto const introduction = helper.expect<replication::configure>();
+    EXPECT_EQ(introduction.session, 77u);
+    EXPECT_EQ(introduction.conninfo, "host=/nowhere");
+    EXPECT_EQ(introduction.node, "n1");
+    EXPECT_EQ(introduction.instance, options.instance);
+    EXPECT_EQ(introduction.key_check, options.key_check);
+    EXPECT_EQ(introduction.lease_ms, 30'000u);
+}
+
+TEST(joining_nodes, get_the_reason_why_they_may_not) {
+    fake_helper helper;
+    node node(helper.take_node_socket(), options_of_a_node());
+    helper.greet();
+    helper.say(replication::failed{replication::failure::other_key, true, "another master.key"});
+    auto failure = replication::failure::count_;
+    auto const joined = node.join(second, &failure);
+    ASSERT_FALSE(joined.has_value());
+    EXPECT_EQ(joined.error().message, "another master.key");
+    EXPECT_EQ(failure, replication::failure::other_key);
+}
+
+TEST(joining_nodes, are_told_that_there_is_no_cluster_without_waiting) {
+    fake_helper helper;
+    node node(helper.take_node_socket(), options_of_a_node());
+    helper.greet();
+    helper.say(replication::failed{replication::failure::no_cluster, false, "none yet"});
+    auto const start = base::read_mono();
+    auto const joined = node.join(30 * second);
+    ASSERT_FALSE(joined.has_value());
+    EXPECT_EQ(joined.error().message, "none yet");
+    EXPECT_LT(base::read_mono() - start, 10 * second);
+}
+
+TEST(joining_nodes, refuse_a_helper_of_another_version) {
+    fake_helper helper;
+    node node(helper.take_node_socket(), options_of_a_node());
+    helper.say(replication::hello{replication::protocol_version + 1, 1});
+    auto const joined = node.join(second);
+    ASSERT_FALSE(joined.has_value());
+    EXPECT_NE(joined.error().message.find("another version"), std::string::npos);
+}
+
+TEST_F(nodes, append_rows_and_get_the_verdict) {
+    for (auto const& [answer, verdict] :
+         {std::pair(replication::append_result::won, append_result::won),
+          std::pair(replication::append_result::lost, append_result::lost),
+          std::pair(replication::append_result::unavailable, append_result::unavailable)}) {
+        auto result = begin([&] { return node_.append({.position = 1, .effects = "e"}); });
+        std::uint32_t request = 0;
+        auto const question = helper_.expect<replication::append>(&request);
+        EXPECT_EQ(question.row.position, 1u);
+        EXPECT_EQ(question.row.effects, "e");
+        helper_.say(replication::appended{answer, 1}, request);
+        EXPECT_EQ(result.get(), verdict);
+    }
+}
+
+TEST_F(nodes, do_not_know_what_became_of_a_row_when_the_helper_ends) {
+    auto result = begin([&] { return node_.append({.position = 1}); });
+    helper_.expect<replication::append>();
+    helper_.say(replication::hello{replication::protocol_version, 2});
+    EXPECT_EQ(result.get(), append_result::unknown);
+    helper_.expect<replication::configure>();
+    EXPECT_EQ(node_.append({.position = 1}), append_result::unavailable);  // no engine yet
+    helper_.be_ready(1);
+    EXPECT_EQ(helper_.expect<replication::tail>().position, 0u);
+    auto fate = begin([&] { return node_.resolve({.position = 1}); });
+    std::uint32_t request = 0;
+    helper_.expect<replication::resolve>(&request);
+    helper_.say(replication::appended{replication::append_result::won, 1}, request);
+    EXPECT_EQ(fate.get(), append_result::won);
+}
+
+TEST_F(nodes, never_take_an_unknown_row_for_one_that_was_not_sent) {
+    auto fate = begin([&] { return node_.resolve({.position = 1}); });
+    std::uint32_t request = 0;
+    helper_.expect<replication::resolve>(&request);
+    helper_.say(replication::appended{replication::append_result::unavailable, 1}, request);
+    EXPECT_EQ(fate.get(), append_result::unknown);
+}
+
+TEST_F(nodes, append_nothing_while_the_engine_is_away) {
+    helper_.say(replication::engine{false, "refused"});
+    ASSERT_TRUE(eventually([&] { return !node_.report().connected; }));
+    EXPECT_EQ(node_.append({.position = 1}), append_result::unavailable);
+    EXPECT_EQ(node_.resolve({.position = 1}), append_result::unknown);
+    EXPECT_FALSE(node_.fetch(0));
+    EXPECT_EQ(node_.report().engine, "refused");
+}
+
+TEST_F(nodes, keep_rows_in_order_and_without_a_gap) {
+    helper_.say(replication::rows{{row_at(1), row_at(2)}});
+    helper_.say(replication::rows{{row_at(2), row_at(3)}});  // one of them again
+    ASSERT_TRUE(eventually([&] { return node_.report().head == 3; }));
+    helper_.say(replication::rows{{row_at(5)}});
+    EXPECT_EQ(helper_.expect<replication::tail>().position, 3u);  // 4 is asked for
+    auto const rows = node_.rows_after(0, 100);
+    ASSERT_EQ(rows.size(), 3u);
+    EXPECT_EQ(rows[0].position, 1u);
+    EXPECT_EQ(rows[2].position, 3u);
+    EXPECT_TRUE(node_.rows_after(0, 100).empty());
+}
+
+TEST_F(nodes, give_out_as_many_rows_as_fit_and_one_at_least) {
+    helper_.say(replication::rows{{row_at(1), row_at(2), row_at(3)}});
+    ASSERT_TRUE(eventually([&] { return node_.report().head == 3; }));
+    EXPECT_EQ(node_.rows_after(0, 1).size(), 1u);
+    EXPECT_EQ(node_.rows_after(1, 6).size(), 2u);
+}
+
+TEST_F(nodes, pass_over_rows_that_the_store_has) {
+    helper_.say(replication::rows{{row_at(1), row_at(2)}});
+    ASSERT_TRUE(eventually([&] { return node_.report().head == 2; }));
+    node_.applied(1, false);
+    auto const rows = node_.rows_after(1, 100);
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0].position, 2u);
+}
+
+TEST_F(nodes, reserve_the_next_position_when_they_fetch_what_they_lost_to) {
+    auto result = begin([&] { return node_.fetch(0); });
+    std::uint32_t request = 0;
+    EXPECT_EQ(helper_.expect<replication::reserve>(&request).position, 0u);
+    helper_.say(replication::rows{{row_at(1)}}, request);
+    helper_.say(replication::reserved{true, 1}, request);
+    EXPECT_TRUE(result.get());
+    node_.release();
+    helper_.expect<replication::release>();
+    node_.release();
+    EXPECT_TRUE(helper_.is_silent());
+}
+
+TEST_F(nodes, wake_the_store_when_rows_come) {
+    std::atomic<int> calls = 0;
+    node_.on_news([&] { ++calls; });
+    helper_.say(replication::rows{{row_at(1)}});
+    EXPECT_TRUE(eventually([&] { return calls > 0; }));
+    node_.on_news({});
+    auto const count = calls.load();
+    helper_.say(replication::rows{{row_at(2)}});
+    ASSERT_TRUE(eventually([&] { return node_.report().head == 2; }));
+    EXPECT_EQ(calls, count);
+}
+
+TEST_F(nodes, hold_no_lease_before_they_have_applied_its_head) {
+    node_.begin_lease();
+    helper_.expect<replication::begin_lease>();
+    auto const now = read_boot();
+    helper_.say(replication::lease{now, 2});
+    helper_.say(replication::rows{{row_at(1), row_at(2)}});
+    ASSERT_TRUE(eventually([&] { return node_.report().head == 2; }));
+    EXPECT_FALSE(node_.holds_lease(now));
+    node_.applied(2, false);
+    EXPECT_TRUE(node_.holds_lease(now));
+    EXPECT_TRUE(node_.holds_lease(now + 30 * second - 1));
+    EXPECT_FALSE(node_.holds_lease(now + 30 * second));
+}
+
+TEST(joining_nodes, take_no_lease_before_they_have_caught_up) {
+    fake_helper helper;
+    node node(helper.take_node_socket(), options_of_a_node());
+    helper.greet();
+    helper.be_ready(5);
+    ASSERT_TRUE(node.join(second).has_value());
+    node.follow(3);
+    helper.expect<replication::tail>();
+    node.begin_lease();
+    EXPECT_TRUE(helper.is_silent());
+    node.applied(5, false);
+    EXPECT_EQ(helper.expect<replication::applied>().position, 5u);
+    helper.expect<replication::begin_lease>();
+}
+
+TEST_F(nodes, take_leases_again_from_a_new_helper) {
+    node_.begin_lease();
+    helper_.expect<replication::begin_lease>();
+    helper_.greet(2);
+    helper_.be_ready(0);
+    helper_.expect<replication::tail>();
+    helper_.expect<replication::begin_lease>();
+}
+
+TEST_F(nodes, tell_at_once_that_something_was_turned_off) {
+    node_.applied(1, true);
+    auto const report = helper_.expect<replication::applied>();
+    EXPECT_EQ(report.position, 1u);
+    EXPECT_TRUE(report.turned_off);
+}
+
+TEST_F(nodes, watch_the_others_after_they_turned_something_off) {
+    auto result = begin([&] { return node_.append({.position = 1, .turns_off = true}); });
+    std::uint32_t request = 0;
+    helper_.expect<replication::append>(&request);
+    helper_.say(replication::appended{replication::append_result::won, 1}, request);
+    EXPECT_EQ(result.get(), append_result::won);
+    EXPECT_EQ(helper_.expect<replication::watch>().position, 1u);
+    helper_.say(replication::confirmed{1, 0});
+    EXPECT_EQ(node_.confirmed(), 0u);  // not while this store itself is not there
+    node_.applied(1, true);
+    EXPECT_TRUE(eventually([&] { return node_.confirmed() == 1; }));
+}
+
+TEST_F(nodes, know_until_when_a_silent_one_may_hold_a_lease) {
+    auto const end = read_boot() + 12 * second;
+    helper_.say(replication::confirmed{0, end});
+    helper_.say(replication::nodes{{{.name = "n2"}}});
+    ASSERT_TRUE(eventually([&] { return node_.report().nodes.size() == 1; }));
+    auto const rest = node_.last_lease_end() - base::read_clocks().clock;
+    EXPECT_GT(rest, 10'000);
+    EXPECT_LE(rest, 12'001);
+}
+
+TEST_F(nodes, assume_a_whole_lease_where_nothing_is_known_of_the_others) {
+    auto const rest = node_.last_lease_end() - base::read_clocks().clock;
+    EXPECT_GT(rest, 30'000);
+    EXPECT_LE(rest, 31'001);
+}
+
+TEST_F(nodes, have_no_lease_once_they_have_left) {
+    node_.begin_lease();
+    helper_.say(replication::lease{read_boot(), 0});
+    ASSERT_TRUE(eventually([&] { return node_.holds_lease(read_boot()); }));
+    auto departure = begin([&] { node_.leave(2 * second); });
+    std::uint32_t request = 0;
+    EXPECT_EQ(helper_.expect<replication::leave>(&request).node, "n1");
+    EXPECT_FALSE(node_.holds_lease(read_boot()));
+    helper_.say(replication::completion{}, request);
+    departure.get();
+}
+
+TEST_F(nodes, say_so_when_the_helper_is_gone_for_good) {
+    helper_.hang_up();
+    ASSERT_TRUE(eventually([&] { return !node_.report().failure.empty(); }));
+    EXPECT_EQ(node_.append({.position = 1}), append_result::unavailable);
+}
+
+TEST_F(nodes, read_the_state_of_the_cluster_in_parts) {
+    std::vector<std::string> keys;
+    auto result = begin([&] {
+        return node_.read_state(false, second, [&](auto&& records) -> base::result<void> {
+            for (auto const& each : records) keys.push_back(each.key);
+            return {};
+        });
+    });
+    std::uint32_t request = 0;
+    helper_.expect<replication::read_state>(&request);
+    helper_.say(replication::state_begin{.position = 9, .head = 9, .schema = 2}, request);
+    helper_.say(replication::state_chunk{{{0, "a", "1"}, {0, "b", "2"}}}, request);
+    helper_.say(replication::state_chunk{{{1, "c", "3"}}}, request);
+    helper_.say(replication::state_end{3}, request);
+    auto const begin_of_state = result.get();
+    ASSERT_TRUE(begin_of_state.has_value());
+    EXPECT_EQ(begin_of_state->position, 9u);
+    EXPECT_EQ(keys, (std::vector<std::string>{"a", "b", "c"}));
+}
+
+TEST_F(nodes, refuse_a_state_that_lacks_records) {
+    auto result = begin([&] {
+        return node_.read_state(false, second, [](auto&&) { return base::result<void>(); });
+    });
+    std::uint32_t request = 0;
+    helper_.expect<replication::read_state>(&request);
+    helper_.say(replication::state_begin{.position = 9}, request);
+    helper_.say(replication::state_chunk{{{0, "a", "1"}}}, request);
+    helper_.say(replication::state_end{2}, request);
+    auto const outcome = result.get();
+    ASSERT_FALSE(outcome.has_value());
+    EXPECT_EQ(outcome.error().message, "the engine sent 1 of 2 records");
+}
+
+}  // namespace
+}  // namespace latchkey::cluster

@@ -1,0 +1,267 @@
+// Three nodes over one PostgreSQL are one service (docs/api.md §15): what one node has answered holds on the others, whoever
+// asks first wins once, and a key that was turned off is refused everywhere from the answer on. And how nodes come and go.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Cluster, Node, consistent, postsOf, tokenOf, until } from './cluster_harness.mjs';
+import { Load } from './cluster_load.mjs';
+import { Postgres } from './cluster_postgres.mjs';
+import { assertStatus, command, newUser, sleep, temporaryFolder } from './harness.mjs';
+
+const rounds = Number(process.env.E2E_ROUNDS ?? 40);
+const postgres = await Postgres.begin();
+const cluster = await Cluster.begin(postgres);
+const [one, two, three] = cluster.nodes;
+after(async () => {
+  await cluster.stop();
+  await postgres.stop();
+});
+
+const others = (node) => [one, two, three].filter((each) => each !== node);
+const nodeOf = (round) => [one, two, three][round % 3];
+const count = (answers, status) => answers.filter((each) => each.status === status).length;
+
+describe('what one node has answered', () => {
+  test('is read on the others at once with its Consistency-Token', async () => {
+    const clients = new Map([one, two, three].map((node) => [node, node.client()]));
+    let last = 0;
+    for (let round = 0; round < rounds; round += 1) {
+      const node = nodeOf(round);
+      const answer = await clients.get(node).post('/users', newUser());
+      assertStatus(answer, 201);
+      const token = tokenOf(answer);
+      assert.ok(Number(token) > last, 'tokens ascend');
+      last = Number(token);
+      for (const each of others(node)) {
+        const read = await clients.get(each).get(`/users/${answer.json.id}`, consistent(token));
+        assertStatus(read, 200);
+        assert.deepEqual(read.json, answer.json);
+      }
+    }
+  });
+
+  test('is read on the others soon without one', async (t) => {
+    const [writer, reader] = [one.client(), two.client()];
+    const times = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const user = await writer.create('/users', newUser());
+      times.push(await until(async () => (await reader.get(`/users/${user.id}`)).status === 200, 'it is there', 1000));
+    }
+    t.diagnostic(`seen after ${times.sort((a, b) => a - b)[times.length >> 1]} ms, at most ${times.at(-1)} ms`);
+  });
+
+  test('is told from what was not yet written: a token of the future is 503 behind after a second, a malformed one 400', async () => {
+    const client = two.client();
+    const begin = performance.now();
+    assertStatus(await client.get('/users?limit=1', consistent('1000000000')), 503, 'behind');
+    const took = performance.now() - begin;
+    assert.ok(took > 900 && took < 2000, `${took} ms`);
+    for (const token of ['', '-1', '1.5', 'x', '99999999999999999999']) {
+      assertStatus(await client.get('/users?limit=1', consistent(token)), 400, 'malformed_request');
+    }
+    assertStatus(await client.get('/users?limit=1', { headers: { 'Consistency-Token': ['1', '1'] } }), 400, 'malformed_request');
+  });
+});
+
+describe('a race of three nodes', () => {
+  const clients = [];
+  before(() => clients.push(...[one, two, three].map((node) => node.client())));
+
+  test('for an e-mail address has one winner', async () => {
+    for (let round = 0; round < rounds; round += 1) {
+      const user = newUser();
+      const answers = await Promise.all(clients.map((each) => each.post('/users', user)));
+      assert.equal(count(answers, 201), 1, answers.map((each) => each.status).join());
+      for (const each of answers) if (each.status !== 201) assertStatus(each, 409, 'email_taken');
+    }
+  });
+
+  test('with If-Match has one winner, whose change is what is kept', async () => {
+    const created = await clients[0].post('/users', newUser());
+    assertStatus(created, 201);
+    let [tag, token] = [created.headers.get('etag'), tokenOf(created)];
+    for (let round = 0; round < rounds; round += 1) {
+      const answers = await Promise.all(clients.map((each, i) => each.patch(`/users/${created.json.id}`, { name: `${round} by ${i}` },
+        { headers: { 'If-Match': tag, 'Consistency-Token': token } })));
+      const winners = answers.filter((each) => each.status === 200);
+      assert.equal(winners.length, 1, answers.map((each) => each.status).join());
+      for (const each of answers) if (each.status !== 200) assertStatus(each, 412, 'precondition_failed');
+      [tag, token] = [winners[0].headers.get('etag'), tokenOf(winners[0])];
+      for (const each of clients) {
+        assert.deepEqual((await each.get(`/users/${created.json.id}`, consistent(token))).json, winners[0].json);
+      }
+    }
+  });
+
+  test('with one Idempotency-Key is carried out once, and all get its answer', async () => {
+    const author = await clients[0].post('/users', newUser());
+    const headers = (round) => ({ 'Idempotency-Key': `race-${round}`, 'Consistency-Token': tokenOf(author) });
+    for (let round = 0; round < rounds; round += 1) {
+      const body = { user_id: author.json.id, title: `race ${round}`, body: '' };
+      const send = (client) => client.post('/posts', body, { headers: headers(round) });
+      const answers = await Promise.all([...clients, ...clients].map(send)); // the second of a node waits for the first
+      for (const each of answers) assertStatus(each, 201);
+      assert.equal(new Set(answers.map((each) => each.json.id)).size, 1, 'one record');
+      const fresh = answers.filter((each) => !each.headers.has('idempotency-replayed'));
+      assert.equal(fresh.length, 1, 'the others are repeats');
+    }
+    const { data, pagination } = await clients[1].read(`/posts?author=${author.json.id}&limit=100`);
+    assert.equal(pagination.total, rounds);
+    assert.equal(new Set(data.map((each) => each.title)).size, rounds);
+  });
+});
+
+test('mixed writes on all three at the same time leave the same store everywhere', async (t) => {
+  const load = new Load(cluster, { writersPerNode: 4 });
+  await load.prepare();
+  load.begin();
+  await sleep(3000);
+  await load.end();
+  const exported = await cluster.assertEqual();
+  load.check(postsOf(exported));
+  const trails = await Promise.all(cluster.nodes.map((each) => each.done('audit', '--verify', '--json')));
+  for (const each of trails) assert.equal(each, trails[0], 'one audit chain');
+  t.diagnostic(load.summary());
+});
+
+describe('a key', () => {
+  const makeKey = async (node, more = {}) => {
+    const answer = await node.ask('POST', '/keys', { body: { name: 'short-lived', scopes: ['users:read'], rate_limits: [], ...more } });
+    assertStatus(answer, 201);
+    await Promise.all(others(node).map((each) => until(
+      async () => (await each.ask('GET', '/users?limit=1', consistent(tokenOf(answer)))).status === 200, 'the key is known')));
+    return answer.json;
+  };
+
+  // Uses the key on a node all the time, until it was refused often enough. What was sent after the answer must be refused.
+  const hammer = async (node, key, state, code) => {
+    const client = node.client(key);
+    for (let refusals = 0; refusals < 3;) {
+      const { answered } = state;
+      const { status, json } = await client.get('/users?limit=1');
+      if (status === 403) assert.equal(json.code, code);
+      else assert.equal(status, 200);
+      if (answered) assert.equal(status, 403, `${node.name} accepted the key after the answer`);
+      if (answered) refusals += 1;
+      state.requests += 1;
+    }
+    client.close();
+  };
+
+  const ways = [
+    ['is deactivated', 'key_deactivated', (client, id) => client.post(`/keys/${id}/deactivate`, {}), 200],
+    ['is deleted', 'key_deactivated', (client, id) => client.delete(`/keys/${id}`), 204],
+    ['loses a scope', 'insufficient_scope', (client, id) => client.patch(`/keys/${id}`, { scopes: ['posts:read'] }), 200],
+    ['is rotated without an overlap', 'key_deactivated', (client, id) => client.post(`/keys/${id}/rotate`, { overlap_seconds: 0 }), 201],
+    ['may be used elsewhere only', 'ip_not_allowed', (client, id) => client.patch(`/keys/${id}`, { ip_allowlist: ['192.0.2.0/24'] }), 200],
+  ];
+  for (const [deed, code, turnOff, status] of ways) {
+    test(`that ${deed} is refused by every node from the answer on`, async (t) => {
+      const state = { requests: 0, answered: false };
+      const times = [];
+      for (let round = 0; round < Math.ceil(rounds / 4); round += 1) {
+        const node = nodeOf(round);
+        const { id, key } = await makeKey(node);
+        state.answered = false;
+        const hammers = [...others(node), ...others(node), node].map((each) => hammer(each, key, state, code));
+        await sleep(20);
+        const begin = performance.now();
+        const answer = await turnOff(node.client(), id);
+        state.answered = true;
+        times.push(performance.now() - begin);
+        assertStatus(answer, status);
+        await Promise.all(hammers);
+        node.closeClients();
+      }
+      times.sort((a, b) => a - b);
+      t.diagnostic(`answered after ${times[times.length >> 1].toFixed(1)} ms, at most ${times.at(-1).toFixed(1)} ms, under ${state.requests} requests`);
+    });
+  }
+
+  test('of the command line of one node works on the others, and is refused by all once the command has turned it off', async () => {
+    for (const node of [one, two, three]) {
+      const { id, key } = JSON.parse(await node.done('keys', 'create', '--name', 'cli', '--scope', 'users:read', '--unlimited', '--json'));
+      for (const each of cluster.nodes) {
+        await until(async () => (await each.ask('GET', '/users?limit=1', { key })).status === 200, `${each.name} knows the key`, 2000);
+      }
+      await node.done('keys', 'deactivate', String(id));
+      for (const each of cluster.nodes) assertStatus(await each.ask('GET', '/users?limit=1', { key }), 403, 'key_deactivated');
+    }
+  });
+});
+
+describe('a node', () => {
+  const alone = (name, { from = one } = {}) => {
+    const node = new Node(cluster, name);
+    if (from !== null) node.takeMasterKey(from);
+    return node;
+  };
+  // What the start of a node that has to be refused says.
+  const refusal = async (node) => {
+    try {
+      await node.start({ ready: false });
+    } catch (error) {
+      return error.message;
+    }
+    await node.stop();
+    throw new Error(`${node.name} was not refused`);
+  };
+  const stateOf = async (name) => (await one.status()).nodes.find((each) => each.name === name)?.state;
+
+  test('is shown by cluster status, with its position', async () => {
+    const status = await two.status();
+    assert.deepEqual(status.nodes.map((each) => each.name), ['one', 'three', 'two']);
+    for (const each of status.nodes) {
+      assert.deepEqual(Object.keys(each), ['name', 'state', 'position', 'lag', 'version']);
+      assert.equal(each.state, 'serving');
+      assert.ok(each.lag <= 10, `lag ${each.lag}`);
+    }
+    assert.match(status.engine.server, /PostgreSQL/);
+    assert.equal(status.engine.synchronous_standby, false);
+    const text = await three.done('cluster', 'status');
+    assert.match(text, /^engine +PostgreSQL .*without a synchronous standby$/m);
+    assert.match(text, /^two +serving +[0-9,]+ +[0-9]+ +\S+$/m);
+  });
+
+  test('joins with an empty directory and master.key, and leaves at its end', async (t) => {
+    const four = alone('four');
+    const begin = performance.now();
+    await four.start();
+    t.diagnostic(`served after ${Math.round(performance.now() - begin)} ms`);
+    const answer = await four.ask('POST', '/users', { body: newUser() });
+    assertStatus(answer, 201);
+    assertStatus(await one.ask('GET', `/users/${answer.json.id}`, consistent(tokenOf(answer))), 200);
+    await cluster.assertEqual([one, four]);
+    assert.equal(await stateOf('four'), 'serving');
+    await four.stop();
+    assert.equal(await stateOf('four'), 'left');
+    await four.start();
+    assert.equal(await stateOf('four'), 'serving');
+    await cluster.assertEqual([one, four]);
+    await four.stop();
+  });
+
+  test('that runs cannot be let go', async () => {
+    const refused = await one.command('cluster', 'leave', 'two');
+    assert.equal(refused.code, 1, refused.stderr);
+    assert.match(refused.stderr, /two is running: stop it first/);
+    assert.match((await one.command('cluster', 'leave', 'nobody')).stderr, /no node is called nobody/);
+    assert.equal(await stateOf('two'), 'serving');
+  });
+
+  test('is refused without master.key, with another one, and with a store that has data', async () => {
+    assert.match(await refusal(alone('six', { from: null })), /a node needs the master key of its cluster: copy master\.key/);
+
+    const strange = alone('six', { from: null });
+    const elsewhere = path.join(temporaryFolder(), 'data');
+    await command('keys', 'create', '--data', elsewhere, '--name', 'x');
+    fs.copyFileSync(path.join(elsewhere, 'master.key'), path.join(strange.data, 'master.key'));
+    assert.match(await refusal(strange), /master\.key is not the one of the cluster/);
+
+    const full = alone('seven');
+    assert.equal((await command('seed', '--data', full.data, '--users', '10', '--posts', '0')).code, 0);
+    assert.match(await refusal(full), /is not empty: a node that joins a cluster begins with an empty data directory/);
+  });
+});

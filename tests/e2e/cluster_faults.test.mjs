@@ -1,0 +1,285 @@
+// Nodes that are killed or stand still, helpers that are killed, and PostgreSQL that is killed, frozen or away, under writes:
+// what was acknowledged is there once on every node, what was refused is nowhere, and no node answers with a key that was
+// turned off once that was answered (docs/api.md §15).
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Cluster, Node, consistent, postsOf, tokenOf, until } from './cluster_harness.mjs';
+import { Load } from './cluster_load.mjs';
+import { Postgres, signal } from './cluster_postgres.mjs';
+import { assertStatus, newUser, sleep } from './harness.mjs';
+
+const postgres = await Postgres.begin();
+after(() => postgres.stop());
+
+// Under load: `disturb` does what it does, after a second; then the load goes on for as long again.
+async function underLoad(cluster, disturb) {
+  const load = new Load(cluster);
+  await load.prepare();
+  load.begin();
+  await sleep(1000);
+  await disturb(load);
+  await sleep(1000);
+  await load.end();
+  await Promise.all(cluster.nodes.map((each) => each.ready()));
+  load.check(postsOf(await cluster.assertEqual()));
+  return load;
+}
+
+async function makeKey(cluster, more = {}) {
+  const answer = await cluster.nodes[0].ask('POST', '/keys', { body: { name: 'short-lived', scopes: ['users:read'], rate_limits: [], ...more } });
+  assertStatus(answer, 201);
+  for (const each of cluster.nodes) assertStatus(await each.ask('GET', '/users?limit=1', consistent(tokenOf(answer))), 200);
+  return answer.json;
+}
+
+// Reads on a node until it is told to stop: the answers, with the times when they were asked for.
+function readAll(node, key) {
+  const reading = { answers: [], stopping: false };
+  const client = node.client(key);
+  reading.end = (async () => {
+    while (!reading.stopping) {
+      const begin = Date.now();
+      const { status, json } = await client.get('/users?limit=1');
+      reading.answers.push({ begin, status, code: json?.code });
+      await sleep(5);
+    }
+    client.close();
+  })();
+  reading.stop = async () => {
+    reading.stopping = true;
+    await reading.end;
+    return reading.answers;
+  };
+  return reading;
+}
+
+describe('three nodes with leases of 3 s', () => {
+  let cluster, one, two, three;
+  before(async () => {
+    cluster = await Cluster.begin(postgres, { leaseSeconds: 3 });
+    [one, two, three] = cluster.nodes;
+  });
+  after(() => cluster.stop());
+
+  test('lose no acknowledged write when a node is killed, which comes back by itself', async (t) => {
+    const load = await underLoad(cluster, async () => {
+      await two.kill();
+      await sleep(500);
+      await two.start();
+      await sleep(200);
+      await one.kill();
+      await one.start();
+    });
+    t.diagnostic(load.summary());
+  });
+
+  test('lose nothing when the helper of a node is killed, and writes go on within seconds', async (t) => {
+    const load = await underLoad(cluster, async () => {
+      for (const each of cluster.nodes) {
+        const { helper } = each.processes();
+        signal(helper, 'SIGKILL');
+        const begin = performance.now();
+        await until(async () => (await each.ask('POST', '/users', { body: newUser() })).status === 201, 'writes go on', 5000);
+        t.diagnostic(`writes on ${each.name} after ${Math.round(performance.now() - begin)} ms`);
+        assert.notEqual(each.processes().helper, helper);
+      }
+    });
+    t.diagnostic(load.summary());
+  });
+
+  test('lose nothing when they are restarted one by one', async (t) => {
+    const load = await underLoad(cluster, async () => {
+      for (const each of cluster.nodes) {
+        const { server } = each;
+        each.server = null; // no more is sent to it
+        each.closeClients();
+        await server.stop();
+        await each.start();
+      }
+    });
+    t.diagnostic(load.summary());
+  });
+
+  test('lose nothing when their connections to PostgreSQL are cut again and again', async (t) => {
+    const load = await underLoad(cluster, async () => {
+      const end = Date.now() + 2000;
+      while (Date.now() < end) {
+        await postgres.ask(cluster.database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'latchkey'");
+        await sleep(100);
+      }
+    });
+    t.diagnostic(load.summary());
+  });
+
+  test('take what the command line of one of them loads, under writes on all', async (t) => {
+    const load = await underLoad(cluster, async () => {
+      await Promise.all([one.done('seed', '--users', '3000', '--posts', '3000'), two.done('seed', '--users', '1000', '--posts', '1000')]);
+    });
+    t.diagnostic(load.summary());
+  });
+
+  test('refuse another node under the name of one of them', async () => {
+    const twin = new Node(cluster, 'two', 'twin');
+    twin.takeMasterKey(one);
+    await twin.start({ ready: false });
+    await until(async () => /another node runs under the name two/.test((await twin.look('/readyz')).body), 'it says so', 5000);
+    assertStatus(await twin.ask('GET', '/users?limit=1'), 503, 'behind');
+    assertStatus(await two.ask('GET', '/users?limit=1'), 200);
+    assert.equal((await one.status()).nodes.find((each) => each.name === 'two').state, 'serving');
+    await twin.stop();
+    await two.ready();
+  });
+
+  test('end without a node that was killed, once it was let go', async () => {
+    const four = cluster.addNode('four');
+    four.takeMasterKey(one);
+    await four.start();
+    await four.kill();
+    cluster.nodes.pop();
+    await one.done('cluster', 'leave', 'four');
+    const { nodes } = await one.status();
+    assert.equal(nodes.find((each) => each.name === 'four').state, 'left');
+  });
+
+  test('answer a deactivation once the lease of a node that stands still has ended, and that node refuses when it goes on', async (t) => {
+    const { id, key } = await makeKey(cluster);
+    const client = three.client(key);
+    assertStatus(await client.get('/users?limit=1'), 200);
+    three.pause();
+    const begin = performance.now();
+    const early = client.get('/users?limit=1');
+    const answer = await one.ask('POST', `/keys/${id}/deactivate`);
+    const took = performance.now() - begin;
+    assertStatus(answer, 200);
+    assert.ok(took > 2000 && took < 4800, `answered after ${took} ms`);
+    t.diagnostic(`answered after ${Math.round(took)} ms`);
+    assertStatus(await two.ask('GET', '/users?limit=1', { key }), 403, 'key_deactivated');
+    const reading = readAll(three, key);
+    three.resume();
+    assertStatus(await early, 503, 'behind');
+    await three.ready();
+    assertStatus(await three.ask('GET', '/users?limit=1', { key }), 403, 'key_deactivated');
+    for (const each of await reading.stop()) assert.ok(each.code === 'behind' || each.code === 'key_deactivated', `${each.status} ${each.code}`);
+    await cluster.assertEqual();
+  });
+
+  test('are not ready without PostgreSQL while they still answer, and refuse once their leases have ended', async (t) => {
+    const user = await one.ask('POST', '/users', { body: newUser() });
+    for (const each of cluster.nodes) assertStatus(await each.ask('GET', `/users/${user.json.id}`, consistent(tokenOf(user))), 200);
+    await postgres.kill();
+    const begin = performance.now();
+    const since = () => Math.round(performance.now() - begin);
+    assertStatus(await one.ask('POST', '/users', { body: newUser() }), 503, 'behind');
+    const unready = await until(async () => (await one.look('/readyz')).status === 503, 'it is not ready', 3000);
+    assert.match((await one.look('/readyz')).body, /"cluster":/);
+    assertStatus(await one.ask('GET', '/users?limit=1'), 200);
+    const refused = await until(async () => (await one.ask('GET', '/users?limit=1')).status === 503, 'it refuses', 4000);
+    t.diagnostic(`not ready after ${unready} ms, refused after ${unready + refused} ms`);
+    assert.ok(since() > 2000 && since() < 3500, `refused after ${since()} ms`);
+    await sleep(500);
+    for (const each of cluster.nodes) {
+      const answer = await each.ask('GET', '/users?limit=1');
+      assertStatus(answer, 503, 'behind');
+      assert.match(answer.headers.get('retry-after'), /^[1-9][0-9]*$/);
+      assert.equal((await each.look('/livez')).status, 200);
+      assertStatus(await each.server.ask('GET', '/healthz', { scheme: 'http' }), 200);
+    }
+    // A node may start without it, and a command says what is wrong.
+    await three.stop();
+    const [{ code, stderr }] = await Promise.all([one.command('keys', 'create', '--name', 'x'), three.start({ ready: false })]);
+    assert.equal(code, 1);
+    assert.match(stderr, /engine/);
+    assertStatus(await three.ask('GET', '/users?limit=1'), 503, 'behind');
+    await postgres.start();
+    await Promise.all(cluster.nodes.map((each) => each.ready()));
+    t.diagnostic(`ready again after ${since()} ms`);
+    assertStatus(await three.ask('POST', '/users', { body: newUser() }), 201);
+    await cluster.assertEqual();
+  });
+});
+
+describe('three nodes with leases of 8 s', () => {
+  let cluster, one, two, three;
+  before(async () => {
+    cluster = await Cluster.begin(postgres, { leaseSeconds: 8 });
+    [one, two, three] = cluster.nodes;
+  });
+  after(() => cluster.stop());
+
+  // A deactivation while `three` stands still. It is resumed as soon as that was answered.
+  const deactivateWhile = async (pause, resume) => {
+    const { id, key } = await makeKey(cluster);
+    const client = three.client(key);
+    assertStatus(await client.get('/users?limit=1'), 200);
+    await sleep(100);
+    pause();
+    const begin = performance.now();
+    const target = `/keys/${id}/deactivate`;
+    const once = { headers: { 'Idempotency-Key': `off-${id}` } };
+    const first = one.ask('POST', target, once);
+    await sleep(300);
+    // The same again, on both other nodes: what they answer must hold everywhere too.
+    const repeats = [one, two].map(async (each) => {
+      const answer = await each.ask('POST', target);
+      return { name: each.name, answer, time: Date.now() };
+    });
+    const answer = await first;
+    const took = performance.now() - begin;
+    const replay = await one.ask('POST', target, once);
+    const replayTime = Date.now();
+    assertStatus(answer, 202);
+    assert.equal(answer.json.state, 'deactivated');
+    assert.ok(took > 4900 && took < 6000, `answered after ${took} ms`);
+    const end = Date.parse(answer.json.effective_by);
+    const left = end - Date.now();
+    assert.ok(left > 0 && left < 10_000, `${left} ms are left`);
+    const reading = readAll(three, key);
+    resume();
+    await until(async () => (await three.ask('GET', '/users?limit=1', { key })).status === 403, 'it is refused', left + 1000);
+    await sleep(Math.max(0, Math.min(end - Date.now(), 100)));
+    const accepted = (await reading.stop()).filter((each) => each.status === 200);
+    const lastAccepted = accepted.at(-1)?.begin ?? 0;
+    assert.ok(lastAccepted < end, 'accepted only before effective_by');
+    const all = [...await Promise.all(repeats), { name: 'replay', answer: replay, time: replayTime }];
+    for (const { name, answer: { status, json }, time } of all) {
+      assert.ok(status === 202 ? Date.parse(json.effective_by) > lastAccepted : status === 200 && time > lastAccepted,
+        `${name} answered ${status} ${lastAccepted - time} ms before the last acceptance`);
+    }
+    await cluster.assertEqual();
+    return `answered after ${Math.round(took)} ms, ${left} ms before effective_by`;
+  };
+
+  test('answer a deactivation with 202 and effective_by where a node stands still', async (t) => {
+    t.diagnostic(await deactivateWhile(() => three.pause(), () => three.resume()));
+  });
+
+  test('answer it so where the service of a node stands still beside its helper', async (t) => {
+    const { service } = three.processes();
+    t.diagnostic(await deactivateWhile(() => signal(service, 'SIGSTOP'), () => signal(service, 'SIGCONT')));
+  });
+
+  for (const [deed, disturb] of [
+    ['is killed and started again', async () => {
+      await postgres.kill();
+      await sleep(1500);
+      await postgres.start();
+    }],
+    ['freezes for longer than an append may take', async () => {
+      postgres.pause();
+      await sleep(6000);
+      postgres.resume();
+    }],
+  ]) {
+    test(`read on while PostgreSQL ${deed}, and lose no acknowledged write`, async (t) => {
+      const readings = cluster.nodes.map((each) => readAll(each, cluster.key));
+      const load = await underLoad(cluster, disturb);
+      for (const each of readings) {
+        const answers = await each.stop();
+        assert.deepEqual(answers.filter(({ status }) => status !== 200), [], 'every read was answered');
+        assert.ok(answers.length > 100);
+      }
+      t.diagnostic(load.summary());
+    });
+  }
+});

@@ -1,0 +1,145 @@
+#include "fake_node.hpp"
+#include "postgres.hpp"
+
+namespace latchkey::replicate {
+namespace {
+
+using replication::append_result;
+
+class tail_test : public engine_test {};
+
+TEST_F(tail_test, rows_of_others_come_in_their_order) {
+    fake_node one(conninfo_), two(conninfo_, {.name = "two"});
+    one.init();
+    two.wait_for<replication::ready>();
+    two.send(replication::tail{0});
+    for (std::uint64_t position = 1; position <= 100; ++position) {
+        auto row = one.make_row(position, "effects " + std::to_string(position));
+        row.turns_off = position % 2 == 0;
+        ASSERT_EQ(one.append(row).result, append_result::won);
+    }
+    auto const rows = two.rows_until(100);
+    ASSERT_EQ(rows.size(), 100u);
+    for (std::uint64_t position = 1; position <= 100; ++position) {
+        auto expected = one.make_row(position, "effects " + std::to_string(position));
+        expected.turns_off = position % 2 == 0;
+        EXPECT_TRUE(rows[position - 1] == expected) << position;
+    }
+}
+
+TEST_F(tail_test, a_tail_begins_where_it_is_told_to) {
+    fake_node one(conninfo_), two(conninfo_, {.name = "two"});
+    one.init(7);
+    for (std::uint64_t position = 8; position <= 20; ++position) one.append(position);
+    two.wait_for<replication::ready>();
+    two.send(replication::tail{15});
+    EXPECT_EQ(two.rows_until(20).front().position, 16u);
+    two.send(replication::tail{18});
+    EXPECT_EQ(two.rows_until(20).front().position, 19u);
+}
+
+TEST_F(tail_test, what_a_node_appended_does_not_come_back_to_it) {
+    fake_node one(conninfo_), two(conninfo_, {.name = "two"});
+    one.init();
+    two.wait_for<replication::ready>();
+    one.send(replication::tail{0});
+    EXPECT_EQ(one.append(1).result, append_result::won);
+    EXPECT_EQ(one.append(2).result, append_result::won);
+    EXPECT_EQ(two.append(3).result, append_result::won);
+    auto const rows = one.rows_until(3);
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0].nonce, two.make_row(3).nonce);
+}
+
+TEST_F(tail_test, the_row_that_won_comes_to_the_one_that_lost) {
+    fake_node one(conninfo_), two(conninfo_, {.name = "two"});
+    one.init();
+    two.wait_for<replication::ready>();
+    two.send(replication::tail{0});
+    EXPECT_EQ(one.append(1, "first").result, append_result::won);
+    EXPECT_EQ(two.append(1, "second").result, append_result::lost);
+    EXPECT_EQ(two.rows_until(1)[0].effects, "first");
+    EXPECT_EQ(two.append(2).result, append_result::won);
+}
+
+TEST_F(tail_test, rows_of_all_sizes_come_whole) {
+    fake_node one(conninfo_), two(conninfo_, {.name = "two"});
+    one.init();
+    std::vector<std::size_t> const sizes{0,        1,        262'144, 262'145,   5,
+                                         3u << 20, 9u << 20, 262'144, 12u << 20, 7};
+    std::uint64_t position = 0;
+    for (auto const size : sizes)
+        ASSERT_EQ(one.append(++position, std::string(size, 'e')).result, append_result::won);
+    two.wait_for<replication::ready>();
+    two.send(replication::tail{0});
+    auto const rows = two.rows_until(position);
+    ASSERT_EQ(rows.size(), sizes.size());
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        EXPECT_EQ(rows[i].position, i + 1);
+        EXPECT_EQ(rows[i].effects.size(), sizes[i]);
+    }
+}
+
+TEST_F(tail_test, a_node_beyond_the_log_is_told_that_rows_are_lost) {
+    fake_node one(conninfo_), two(conninfo_, {.name = "two"});
+    one.init();
+    one.append(1);
+    two.wait_for<replication::ready>();
+    two.send(replication::tail{2});
+    auto const failure = two.wait_for<replication::failed>();
+    EXPECT_EQ(failure.reason, replication::failure::rows_lost);
+    EXPECT_TRUE(failure.fatal);
+}
+
+TEST_F(tail_test, a_node_behind_the_log_is_told_that_its_rows_are_gone) {
+    fake_node one(conninfo_), two(conninfo_, {.name = "two"});
+    one.init();
+    for (std::uint64_t position = 1; position <= 10; ++position) one.append(position);
+    sql_session(conninfo_).run("DELETE FROM latchkey_log WHERE position < 6");
+    two.wait_for<replication::ready>();
+    two.send(replication::tail{6});
+    EXPECT_EQ(two.rows_until(10).size(), 4u);
+    fake_node three(conninfo_, {.name = "three"});
+    EXPECT_EQ(three.wait_for<replication::ready>().first, 6u);
+    three.send(replication::tail{5});
+    auto const failure = three.wait_for<replication::failed>();
+    EXPECT_EQ(failure.reason, replication::failure::rows_gone);
+    EXPECT_TRUE(failure.fatal);
+}
+
+// An engine that failed over to a server without the last rows, and took others since.
+TEST_F(tail_test, rows_that_became_others_are_noticed) {
+    fake_node one(conninfo_), two(conninfo_, {.name = "two"});
+    one.init();
+    two.wait_for<replication::ready>();
+    two.send(replication::tail{0});
+    one.append(1);
+    one.append(2);
+    two.rows_until(2);
+    sql_session sql(conninfo_);
+    sql.run("UPDATE latchkey_log SET nonce = 'another' WHERE position = 2");
+    EXPECT_EQ(two.append(3).result, append_result::lost);
+    sql.run(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
+        "current_database() AND pid <> pg_backend_pid()");
+    EXPECT_EQ(two.wait_for<replication::failed>().reason, replication::failure::rows_lost);
+    EXPECT_EQ(one.wait_for<replication::failed>().reason, replication::failure::rows_lost);
+}
+
+TEST_F(tail_test, a_new_helper_goes_on_with_the_node) {
+    fake_node one(conninfo_), two(conninfo_, {.name = "two"});
+    one.init();
+    one.append(1);
+    two.wait_for<replication::ready>();
+    two.send(replication::tail{0});
+    two.rows_until(1);
+    two.restart_helper();
+    two.wait_for<replication::ready>();
+    two.send(replication::tail{1});
+    one.append(2);
+    EXPECT_EQ(two.rows_until(2).size(), 1u);
+    EXPECT_EQ(two.append(3).result, append_result::won);
+}
+
+}  // namespace
+}  // namespace latchkey::replicate
