@@ -161,6 +161,10 @@ store::append_result node::resolve(store::log_row const& row) {
     // It was in the log at some time: what is certain now is that it is there, or will never be.
     if (verdict == nullptr || verdict->result == replication::append_result::unavailable)
         return unknown;
+    // The helper goes on after it, while the store may have decided it beside rows of its own that
+    // it has given up meanwhile: they come from the log then.
+    if (verdict->result == replication::append_result::won)
+        link.send(replication::tail{link.followed});
     return static_cast<store::append_result>(verdict->result);
 }
 
