@@ -51,7 +51,7 @@ export class Node {
   }
 
   configure() {
-    this.settings = `[cluster]\npostgres = "${this.cluster.postgres}"\nname = "${this.name}"\nlease_seconds = ${this.leaseSeconds}\n`;
+    this.settings = `[cluster]\npostgres = "${this.cluster.postgres}"\nname = "${this.name}"\nlease_seconds = ${this.leaseSeconds}\n[stop]\ngrace_seconds = 3\n`;
     fs.writeFileSync(this.configuration, this.settings);
   }
 

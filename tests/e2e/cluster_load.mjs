@@ -8,8 +8,8 @@
 
 import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
-import { tokenOf } from './cluster_harness.mjs';
-import { assertStatus, newUser, sleep } from './harness.mjs';
+import { tokenOf, until } from './cluster_harness.mjs';
+import { newUser, sleep } from './harness.mjs';
 
 const broken = /the connection ended|ECONNREFUSED|ECONNRESET|EPIPE/;
 const retryPatience = 20_000;
@@ -28,8 +28,10 @@ export class Load {
   }
 
   async prepare() {
-    const answer = await this.cluster.nodes[0].ask('POST', '/users', { body: newUser({ name: `author ${this.mark}` }) });
-    assertStatus(answer, 201);
+    const body = newUser({ name: `author ${this.mark}` });
+    let answer;
+    // A node that PostgreSQL has just come back to may take a second until it writes again.
+    await until(async () => (answer = await this.cluster.nodes[0].ask('POST', '/users', { body })).status === 201, 'a write', 3000);
     this.author = answer.json.id;
     this.token = tokenOf(answer);
   }
@@ -37,19 +39,22 @@ export class Load {
   begin() {
     this.acknowledgement = performance.now();
     this.cluster.nodes.forEach((node, number) => {
-      for (let i = 0; i < this.writersPerNode; i += 1) this.writers.push(this.write(number, i % 2 === 1));
+      for (let i = 0; i < this.writersPerNode; i += 1) {
+        this.writers.push(this.write(number, i % 2 === 1).catch((error) => { this.failure ??= error; this.stopping = true; }));
+      }
     });
   }
 
   async end() {
     this.stopping = true;
     await Promise.all(this.writers);
+    if (this.failure) throw this.failure;
   }
 
   // A writer of one node. One that is `patient` sends a write again, to the next node, until it is acknowledged.
   async write(number, patient) {
     const { nodes } = this.cluster;
-    const writer = { clients: new Map(), records: [] };
+    const writer = { clients: new Map(), records: [], token: this.token };
     while (!this.stopping) {
       const write = this.next(writer, patient);
       const end = performance.now() + retryPatience;
@@ -69,7 +74,7 @@ export class Load {
 
   next(writer, patient) {
     const tag = `${this.mark}-${this.last += 1}`;
-    const headers = { 'Consistency-Token': this.token };
+    const headers = { 'Consistency-Token': writer.token };
     const dice = this.mixed ? Math.random() : 1;
     if (dice < 0.15) return { method: 'POST', target: '/users', body: { name: tag, email: `${tag}@example.org` }, headers, done: (user) => writer.records.push(user.id) };
     if (dice < 0.25 && writer.records.length > 0) return { method: 'PATCH', target: `/users/${writer.records.at(-1)}`, body: { name: `again ${tag}` }, headers };
@@ -109,6 +114,7 @@ export class Load {
     assert.ok(answer.status < 300, `${write.method} ${write.target}: ${answer.status} ${answer.body}`);
     if (answer.headers.has('idempotency-replayed')) this.counts.replayed += 1;
     write.id = answer.json?.id;
+    writer.token = answer.headers.get('consistency-token') ?? writer.token;
     write.done?.(answer.json);
     return 'acknowledged';
   }

@@ -18,10 +18,10 @@ const testFolder = path.dirname(fileURLToPath(import.meta.url));
 let fileLimit = Number(process.env.E2E_FILE_SECONDS ?? 300) * 1000;
 
 // These mostly wait for deadlines and minutes to pass.
-const waiting = ['config', 'hostile', 'limits', 'slowhttptest', 'usage'].map((name) => `${name}.test.mjs`);
+const waiting = ['cluster_faults', 'config', 'hostile', 'limits', 'slowhttptest', 'usage'].map((name) => `${name}.test.mjs`);
 
 // What these test holds over each version of HTTP.
-const overBoth = ['bulk', 'credentials', 'cursors', 'errors', 'etags', 'events', 'hostile', 'idempotency', 'keys', 'limits', 'lists',
+const overBoth = ['bulk', 'cluster', 'credentials', 'cursors', 'errors', 'etags', 'events', 'hostile', 'idempotency', 'keys', 'limits', 'lists',
   'overload', 'posts', 'reload', 'usage', 'users', 'walk'].map((name) => `${name}.test.mjs`);
 
 // A signal ends the running files, which end their servers.
