@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/check.hpp"
+#include "base/hash.hpp"
 #include "base/text.hpp"
 #include "base/time_units.hpp"
 
@@ -32,6 +33,12 @@ rule prepare_one(model::rate_limit const& limit, std::uint8_t slot, std::uint64_
     return result;
 }
 
+std::uint64_t mix_rule(std::uint64_t hash, rule const& rule) {
+    hash = base::mix(hash, static_cast<std::uint64_t>(rule.interval_ns));
+    hash = base::mix(hash, std::uint64_t{rule.burst} << 8 | rule.slot);
+    return base::mix(hash, rule.generation) | 1;
+}
+
 // The size of an item, `"name";q=600;w=60` or `"name";r=599;t=1`, with the comma before it. Names
 // are [a-z][a-z0-9_-]*, so a quoted string needs no escapes (RFC 9651 §3.3.3).
 constexpr std::size_t item_bytes_max(std::string_view name) {
@@ -55,6 +62,7 @@ policy prepare(std::span<model::rate_limit const> limits, std::span<std::uint8_t
         policy.rules.push_back(
             prepare_one(limits[i], slots[i], generations.empty() ? 0 : generations[i]));
         policy.wide = policy.wide || slots[i] >= line_slots;
+        policy.content = mix_rule(policy.content, policy.rules.back());
         base::check((used_slots >> slots[i] & 1u) == 0, "two rate limits in one slot");
         used_slots |= 1u << slots[i];
         base::string_writer output(policy.header, item_bytes_max(limits[i].name));

@@ -42,6 +42,7 @@ struct policy {
     std::array<std::uint8_t, model::rate_limits_max> by_slot{};
     bool wide = false;          // uses a slot of the second line
     std::uint64_t version = 0;  // of this preparation; unique in the process
+    std::uint64_t content = 0;  // hash of what the buckets depend on, never 0: equal in all workers
 };
 // The limits must be within the bounds of the model and have one slot each, no slot twice.
 // `generations` may be empty: all 0.

@@ -125,11 +125,17 @@ engine_error connection::break_off(std::string text) {
 
 base::result<void> connection::check_idle() {
     if (!is_open()) return base::error{"not connected"};
-    if (::PQconsumeInput(handle_.get()) == 1 && ::PQstatus(handle_.get()) == CONNECTION_OK)
-        return {};
-    auto const text = error_text();
-    close();
-    return base::error{text};
+    // A server says why it ends a connection, and then ends it: both are read.
+    for (pollfd polled{descriptor(), POLLIN, 0}; ::poll(&polled, 1, 0) > 0;) {
+        if (::PQconsumeInput(handle_.get()) == 1 && ::PQstatus(handle_.get()) == CONNECTION_OK) {
+            (void)::PQisBusy(handle_.get());  // takes notices out of the buffer
+            continue;
+        }
+        auto const text = error_text();
+        close();
+        return base::error{text};
+    }
+    return {};
 }
 
 std::string connection::server() const {

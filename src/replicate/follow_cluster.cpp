@@ -123,7 +123,9 @@ coro::task<bool> follow_lane::renew() {
     statements.push_back(read_bounds());
     statements.push_back(read_fold());
     auto const replies = co_await engine_->run(&statements, step_deadline());
-    lease_time_ = base::read_mono() + interval;
+    // At once again if the lease was to begin meanwhile.
+    bool const current = holding == (lease_ == lease_state::holding);
+    lease_time_ = current ? base::read_mono() + interval : 0;
     if (replies.error) {
         lease_time_ = 0;
         co_return keep(*replies.error);

@@ -172,10 +172,13 @@ coro::task<bool> follow_lane::poll_rows() {
 }
 
 coro::task<bool> follow_lane::poll_nodes() {
+    // Lines that were read before a position was watched say nothing of it: a lease may have begun
+    // in between.
+    auto const watched = watched_;
     auto const lines = co_await engine_->run_one(read_nodes(), step_deadline());
     if (lines.error) co_return keep(*lines.error);
     shared_.nodes.observe(parse_nodes(lines.list[0]), read_boot_clock());
-    if (watched_ != 0) tell_confirmation();
+    if (watched != 0 && watched == watched_) tell_confirmation();
     auto const now = base::read_mono();
     if (now >= nodes_told_ + nodes_interval) {
         nodes_told_ = now;

@@ -42,6 +42,11 @@ class writer {
         base::append(output_, static_cast<std::uint32_t>(elements.size()));
         for (auto const& each : elements) walk(*this, each);
     }
+    template <class Integer>
+    void numbers(std::vector<Integer> const& values, std::size_t /*count_max*/) {
+        base::append(output_, static_cast<std::uint32_t>(values.size()));
+        for (auto const each : values) number(each);
+    }
 
   private:
     std::string& output_;
@@ -83,6 +88,13 @@ class parser {
         if (count > count_max) valid_ = false;
         for (std::uint32_t i = 0; valid_ && input_.ok() && i < count; ++i)
             walk(*this, elements.emplace_back());
+    }
+    template <class Integer>
+    void numbers(std::vector<Integer>& values, std::size_t count_max) {
+        auto const count = input_.integer<std::uint32_t>();
+        if (count > count_max) valid_ = false;
+        for (std::uint32_t i = 0; valid_ && input_.ok() && i < count; ++i)
+            number(values.emplace_back());
     }
 
     bool done() const { return valid_ && input_.done(); }
@@ -226,6 +238,48 @@ void walk(auto& archive, is<state_chunk> auto& message) {
 }
 void walk(auto& archive, is<state_end> auto& message) {
     archive.number(message.records);
+}
+void walk(auto& archive, is<quota_rule> auto& rule) {
+    archive.number(rule.slot);
+    archive.number(rule.generation);
+    archive.number(rule.interval_ns);
+    archive.number(rule.burst);
+}
+void walk(auto& archive, is<quota_want> auto& want) {
+    archive.number(want.key);
+    archive.number(want.policy);
+    archive.number(want.tokens);
+    archive.number(want.hold_ns);
+    archive.list(want.rules, quota_rules_max);
+}
+void walk(auto& archive, is<quota_ask> auto& message) {
+    archive.number(message.process);
+    archive.number(message.presence);
+    archive.number(message.clock);
+    archive.number(message.share);
+    archive.number(message.reserve);
+    archive.list(message.wants, quota_wants_max);
+}
+void walk(auto& archive, is<quota_grant> auto& grant) {
+    archive.number(grant.key);
+    archive.number(grant.policy);
+    archive.number(grant.tokens);
+    archive.number(grant.wait_ns);
+    archive.numbers(grant.arrivals, quota_rules_max);
+}
+void walk(auto& archive, is<quota_member> auto& member) {
+    archive.text(member.name, name_bytes_max);
+    archive.number(member.process);
+    archive.number(member.presence);
+    archive.number(member.share);
+    archive.number(member.clock);
+}
+void walk(auto& archive, is<quota_answer> auto& message) {
+    archive.number(message.is_member);
+    archive.number(message.share);
+    archive.number(message.clock);
+    archive.list(message.members, nodes_max);
+    archive.list(message.grants, quota_wants_max);
 }
 template <class Message>
     requires std::is_empty_v<Message>

@@ -185,6 +185,43 @@ struct init_end {
     bool operator==(init_end const&) const = default;
 };
 
+// ---- node → helper, rate limits across the nodes (quota_grant.hpp) ----
+
+inline constexpr std::size_t quota_wants_max = 1000;
+inline constexpr std::size_t quota_rules_max = 8;
+inline constexpr std::uint32_t quota_whole = 1'000'000;  // shares are counted in millionths
+
+// Nanoseconds of the cluster's own clock: kept by the nodes, and by no machine's time of day.
+using cluster_ns = std::int64_t;
+
+struct quota_rule {
+    std::uint8_t slot = 0;
+    std::uint64_t generation = 0;
+    std::int64_t interval_ns = 0;  // T: the time in which one token refills
+    std::uint32_t burst = 0;
+    bool operator==(quota_rule const&) const = default;
+};
+// Of all limits of a key, so many tokens, to be spent within `hold_ns` after the ask's clock.
+struct quota_want {
+    std::int64_t key = 0;
+    std::uint64_t policy = 0;  // comes back with the answer
+    std::uint32_t tokens = 0;
+    std::int64_t hold_ns = 0;
+    std::vector<quota_rule> rules;
+    bool operator==(quota_want const&) const = default;
+};
+// Answered by `quota_answer`, or by failed(engine) if certainly nothing was done.
+struct quota_ask {
+    std::uint64_t process = 0;  // higher for each start of a node
+    // 0: only reads, and makes this process a member. Else one more than the last one answered.
+    std::uint64_t presence = 0;
+    cluster_ns clock = 0;       // estimate at the time of sending
+    std::uint32_t share = 0;    // wanted for times without the engine
+    std::uint32_t reserve = 0;  // of members that may be using theirs
+    std::vector<quota_want> wants;
+    bool operator==(quota_ask const&) const = default;
+};
+
 // ---- helper → node ----
 
 // The helper is there and knows nothing; a second one: the first has ended, and what it had not
@@ -309,12 +346,38 @@ struct state_end {
     bool operator==(state_end const&) const = default;
 };
 
+// So many tokens of every limit of the key, perhaps fewer than were wanted.
+struct quota_grant {
+    std::int64_t key = 0;
+    std::uint64_t policy = 0;
+    std::uint32_t tokens = 0;
+    std::int64_t wait_ns = 0;  // from the ask's clock until one more token fits; 0: all were given
+    std::vector<cluster_ns> arrivals;  // of each rule: when its bucket is full again
+    bool operator==(quota_grant const&) const = default;
+};
+struct quota_member {
+    std::string name;
+    std::uint64_t process = 0;
+    std::uint64_t presence = 0;
+    std::uint32_t share = 0;
+    cluster_ns clock = 0;
+    bool operator==(quota_member const&) const = default;
+};
+struct quota_answer {
+    bool is_member = false;             // false: nothing was done; join (again)
+    std::uint32_t share = 0;            // that this process has now
+    cluster_ns clock = 0;               // the latest one that any member has told
+    std::vector<quota_member> members;  // that live, this one too
+    std::vector<quota_grant> grants;
+    bool operator==(quota_answer const&) const = default;
+};
+
 // The index is the type in the encoding: append only.
 using message =
     std::variant<configure, append, resolve, reserve, release, tail, begin_lease, applied, watch,
                  leave, status, read_state, init_begin, init_end, hello, ready, failed, appended,
                  reserved, rows, lease, confirmed, nodes, engine, completion, status_report,
-                 state_begin, state_chunk, state_end>;
+                 state_begin, state_chunk, state_end, quota_ask, quota_answer>;
 
 struct envelope {
     std::uint32_t request = 0;  // an answer has the id of its request; 0: no answer

@@ -173,10 +173,12 @@ void worker::use(worker_config next, std::function<void()> callback) {
 
 void worker::make_services() {
     auto& shared = context_.shared;
-    services_ = std::make_unique<api::request_services>(
-        api::request_services{context_.configuration.rules->interface, *snapshot_, *keys_, *leases_,
-                              shared.failures, shared.cursors, random_, shared.running, &uses_,
-                              shared.node != nullptr});
+    // A reload comes in the middle of a turn, and must not give a lease.
+    bool const is_node = shared.node != nullptr;
+    bool const lease_over = services_ != nullptr ? services_->lease_over : is_node;
+    services_ = std::make_unique<api::request_services>(api::request_services{
+        context_.configuration.rules->interface, *snapshot_, *keys_, *leases_, shared.failures,
+        shared.cursors, random_, shared.running, &uses_, is_node, lease_over});
     context_.sessions.services = services_.get();
 }
 

@@ -16,6 +16,7 @@ TEST(request, finds_known_fields_in_any_case) {
         {"Accept", field_name::accept},
         {"Authorization", field_name::authorization},
         {"Connection", field_name::connection},
+        {"Consistency-Token", field_name::consistency_token},
         {"Content-Length", field_name::content_length},
         {"Content-Type", field_name::content_type},
         {"Expect", field_name::expect},

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <thread>
 
 #include "fake_node.hpp"
 #include "postgres.hpp"
+#include "proxy.hpp"
 
 namespace latchkey::replicate {
 namespace {
@@ -59,6 +61,28 @@ TEST_F(lease_test, every_node_with_a_lease_confirms) {
     auto const start = base::read_mono();
     await_confirmation(one, 1);
     EXPECT_LT(base::read_mono() - start, 500 * base::millisecond);
+}
+
+// The lines of the nodes are on their way while a lease begins and a row is appended: they say
+// nothing of that row.
+TEST_F(lease_test, lines_that_were_read_before_the_watch_confirm_nothing) {
+    proxy proxy(postgres::shared().port());
+    fake_node maker(conninfo_), one(postgres::shared().over_tcp(conninfo_, proxy.port()),
+                                    {.name = "one", .lease_ms = 30'000});
+    maker.init();
+    // Of its questions only that for the lines comes in this time: no tail, a long lease.
+    one.wait_for<replication::ready>();
+    one.send(replication::begin_lease{});
+    one.wait_for<replication::lease>();
+    proxy.hold_answers();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    fake_node two(conninfo_, options("two"));
+    begin(two, 0);
+    EXPECT_EQ(maker.append(1).result, append_result::won);
+    one.send(replication::watch{1});
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    proxy.pass_answers();
+    EXPECT_EQ(one.wait_for<replication::confirmed>().position, 0u);
 }
 
 TEST_F(lease_test, a_node_that_is_alone_is_confirmed_at_once) {

@@ -47,7 +47,7 @@ void proxy::run() {
         for (auto const& each : pairs_) {
             short const events = holding_ ? 0 : POLLIN;
             polled.push_back({each.client.get(), events, 0});
-            polled.push_back({each.server.get(), events, 0});
+            polled.push_back({each.server.get(), holding_answers_ ? short{0} : events, 0});
         }
         ::poll(polled.data(), polled.size(), 5);
         std::vector<pair> rest;

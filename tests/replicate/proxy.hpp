@@ -22,6 +22,9 @@ class proxy {
     void drop_answers() { dropping_ = true; }
     // From now on nothing goes either way, but the connections stay.
     void hold() { holding_ = true; }
+    // The same of what the server sends, until `pass_answers`.
+    void hold_answers() { holding_answers_ = true; }
+    void pass_answers() { holding_answers_ = false; }
     // Ends all connections; later ones pass again.
     void cut() { cutting_ = true; }
     // No connection is accepted until `admit`: each is closed at once.
@@ -41,7 +44,8 @@ class proxy {
     int port_ = 0;
     base::descriptor listener_;
     std::vector<pair> pairs_;
-    std::atomic<bool> dropping_ = false, holding_ = false, cutting_ = false, refusing_ = false;
+    std::atomic<bool> dropping_ = false, holding_ = false, holding_answers_ = false,
+                      cutting_ = false, refusing_ = false;
     std::atomic<bool> ending_ = false;
     std::thread thread_;
 };

@@ -14,6 +14,15 @@ inline identity identity_of(char byte) {
     return value;
 }
 
+inline quota_ask sample_quota_ask() {
+    quota_want const want{5, 6, 10, 1000, {{1, 2, 100, 60}, {2, 3, 200, 70}}};
+    return {7, 3, 99, 333'333, 500'000, {want}};
+}
+
+inline quota_answer sample_quota_answer() {
+    return {true, 333'333, 98, {{"one", 7, 3, 333'333, 97}}, {{5, 6, 4, 55, {11, 12}}}};
+}
+
 inline std::vector<envelope> sample_messages() {
     log_row const row{5, identity_of('n'), 3, true, std::string("eff\0ects", 8)};
     key_digest digest;
@@ -48,7 +57,9 @@ inline std::vector<envelope> sample_messages() {
             {25, status_report{"PostgreSQL 15", "db1", true, identity_of('c'), 9, 5, 4, 1, {node}}},
             {26, state_begin{5, 9, 3}},
             {27, state_chunk{{{1, "key", "value"}, {2, "", ""}}}},
-            {28, state_end{2}}};
+            {28, state_end{2}},
+            {29, sample_quota_ask()},
+            {30, sample_quota_answer()}};
 }
 
 }  // namespace latchkey::replication

@@ -147,6 +147,23 @@ base::result<void> validate_number(config const& configuration, setting const& e
                        " to " + std::to_string(entry.most)};
 }
 
+// Flags are visible to all users, and `config show` prints settings.
+base::result<void> validate_postgres(std::string const& text) {
+    auto const authority = text.find("://") == text.npos ? text.npos : text.find("://") + 3;
+    auto const end = authority == text.npos ? text.npos : text.find('@', authority);
+    bool const in_authority =
+        end != text.npos && text.find(':', authority) < std::min(end, text.find('/', authority));
+    auto const name = text.find("password");
+    bool const as_keyword =
+        name != text.npos &&
+        text.find_first_not_of(" ", name + std::string_view("password").size()) ==
+            text.find('=', name);
+    if (!in_authority && !as_keyword) return {};
+    return base::error{
+        "cluster.postgres must not contain a password: name a file with passfile=FILE, or set "
+        "PGPASSWORD in the environment"};
+}
+
 base::result<void> validate_listeners(config const& configuration) {
     if (configuration.listen.empty()) return base::error{"listen names no address"};
     for (auto const& text : configuration.listen) {
@@ -221,6 +238,8 @@ base::result<void> validate(config const& configuration) {
             "base_url must be an origin without a slash at its end, such as "
             "https://api.example.com"};
     if (auto const management = validate_management(configuration); !management) return management;
+    if (auto const valid = validate_postgres(configuration.cluster_postgres); !valid)
+        return valid.error();
     return validate_listeners(configuration);
 }
 

@@ -92,6 +92,26 @@ TEST(config, puts_the_access_log_beside_the_data_unless_it_is_told) {
     EXPECT_EQ(access_log_path(configuration), "");
 }
 
+TEST(config, takes_no_password_of_postgresql) {
+    config configuration;
+    configuration.data = "d";
+    for (auto const* const text :
+         {"host=db user=latchkey password=hidden", "password = 'hidden' host=db",
+          "postgresql://latchkey:hidden@db/latchkey", "postgres://db/latchkey?password=hidden"}) {
+        configuration.cluster_postgres = text;
+        auto const outcome = validate(configuration);
+        ASSERT_FALSE(outcome.has_value()) << text;
+        EXPECT_TRUE(outcome.error().message.starts_with("cluster.postgres must not contain"));
+        EXPECT_EQ(outcome.error().message.find("hidden"), std::string::npos);
+    }
+    for (auto const* const text :
+         {"host=db user=latchkey passfile=/etc/latchkey/pgpass",
+          "postgresql://latchkey@db1:5432,db2:5432/latchkey?sslmode=verify-full"}) {
+        configuration.cluster_postgres = text;
+        EXPECT_TRUE(validate(configuration).has_value()) << text;
+    }
+}
+
 TEST(config, bounds_every_number_on_both_sides) {
     struct bounds {
         std::uint64_t least, most;
@@ -116,6 +136,7 @@ TEST(config, bounds_every_number_on_both_sides) {
         {"overload.requests_in_flight", {1, 1'000'000}},
         {"overload.queued_mib", {1, 1024 * 1024}},
         {"store.map_mib", {16, 16 * 1024 * 1024}},
+        {"cluster.lease_seconds", {3, 600}},
         {"stop.drain_delay_seconds", {0, 3600}},
         {"stop.grace_seconds", {1, 3600}},
     };
