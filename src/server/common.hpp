@@ -21,8 +21,8 @@ struct common {
     address_counts& open_by_address;
     log_thread& log;
     tls::signing_thread& signer;
-    api::in_progress running;           // requests under an Idempotency-Key
-    std::atomic<bool> draining{false};  // responses carry `Connection: close`
+    api::in_progress running;             // requests under an Idempotency-Key
+    std::atomic<bool> draining{false};    // responses carry `Connection: close`
     cluster::node const* node = nullptr;  // null: this process is no node of a cluster
 };
 
