@@ -4,6 +4,7 @@
 //     append_lane    appends, which wait behind nothing else
 //     follow_lane    tail, leases, positions of the others
 //     state_lane     the folded state: long work, its connection open only when it is needed
+//     quota_lane     tokens of limits
 //
 // One thread; lives as long as the process.
 #pragma once

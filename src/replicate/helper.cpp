@@ -24,7 +24,8 @@ helper::helper(base::descriptor socket, std::uint64_t session)
       follower_(shared_),
       states_(
           shared_, [this](std::uint64_t position) { follower_.join(position); },
-          [this] { follower_.look_again(); }) {}
+          [this] { follower_.look_again(); }),
+      quotas_(shared_) {}
 
 base::result<void> helper::run() {
     shared_.out.send(
@@ -100,6 +101,7 @@ void helper::configure(replication::configure settings) {
     lanes_.spawn(run_lane<follow_lane>, &follower_);
     lanes_.spawn(run_lane<append_lane>, &appends_);
     lanes_.spawn(run_lane<state_lane>, &states_);
+    lanes_.spawn(run_lane<quota_lane>, &quotas_);
 }
 
 void helper::dispatch(replication::envelope parcel) {
@@ -116,6 +118,8 @@ void helper::dispatch(replication::envelope parcel) {
     else if (is(static_cast<std::variant<read_state, init_begin, state_chunk, init_end> const*>(
                  nullptr)))
         states_.take(std::move(parcel));
+    else if (std::holds_alternative<quota_ask>(content))
+        quotas_.take(std::move(parcel));
     else
         shared_.out.fail(failure::protocol, "a message that a node does not send", parcel.request);
 }

@@ -10,6 +10,7 @@
 #include "replicate/append_lane.hpp"
 #include "replicate/context.hpp"
 #include "replicate/follow_lane.hpp"
+#include "replicate/quota_lane.hpp"
 #include "replicate/state_lane.hpp"
 #include "replication/channel.hpp"
 
@@ -37,6 +38,7 @@ class helper {
     append_lane appends_;
     follow_lane follower_;
     state_lane states_;
+    quota_lane quotas_;
     coro::scope lanes_;
     bool running_ = true;
     std::string error_;

@@ -28,6 +28,11 @@ constexpr char const* tables[] = {
     "position bigint NOT NULL, renewal bigint NOT NULL, lease_ms int NOT NULL, "
     "version text NOT NULL, schema int NOT NULL, joined_at timestamptz NOT NULL, "
     "left_at timestamptz)",
+    "CREATE TABLE IF NOT EXISTS latchkey_quota_bucket (id bytea PRIMARY KEY, "
+    "arrival bigint NOT NULL, clock bigint NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS latchkey_quota_node (name text PRIMARY KEY, "
+    "process bigint NOT NULL, presence bigint NOT NULL, share int NOT NULL, "
+    "clock bigint NOT NULL)",
 };
 
 constexpr char const* append_sql =

@@ -7,6 +7,7 @@
 //                        first column of its key)
 //     latchkey_record    the state after the row `latchkey_fold.folded`
 //     latchkey_node      a line for each node
+//     latchkey_quota_…   limits that the nodes share (quota_lane.hpp)
 //
 // A row is won by inserting it: the primary key decides, and the row before it must be there. No
 // line changes with each append, since old versions of such a line, kept for a long snapshot (a

@@ -210,7 +210,7 @@ struct quota_want {
     std::vector<quota_rule> rules;
     bool operator==(quota_want const&) const = default;
 };
-// Answered by `quota_answer`, or by failed(engine) if certainly nothing was done.
+// Answered by `quota_answer`, or by failed: then it may have been carried out or not.
 struct quota_ask {
     std::uint64_t process = 0;  // higher for each start of a node
     // 0: only reads, and makes this process a member. Else one more than the last one answered.

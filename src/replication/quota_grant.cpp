@@ -18,6 +18,7 @@ struct charge {
     std::int64_t debt = 0;
     std::int64_t cost = 0;
     std::int64_t capacity = 0;
+    bool is_lowered = false;
 };
 
 charge read_charge(quota_rows const& rows, quota_bucket const& bucket, quota_rule const& rule,
@@ -29,9 +30,10 @@ charge read_charge(quota_rows const& rows, quota_bucket const& bucket, quota_rul
         result.level = row->second;
     // Compared with the latest clock of the bucket, since an ask may arrive late.
     result.level.clock = std::max(result.level.clock, ask.clock);
-    result.level.arrival = std::min(
-        result.level.arrival,
-        result.level.clock + rule.burst * quota_interval(rule.interval_ns) + quota_skew_max_ns);
+    auto const latest =
+        result.level.clock + rule.burst * quota_interval(rule.interval_ns) + quota_skew_max_ns;
+    result.is_lowered = result.level.arrival > latest;
+    if (result.is_lowered) result.level.arrival = latest;
     result.debt = std::max<std::int64_t>(0, result.level.arrival - ask.clock);
     return result;
 }
@@ -53,12 +55,14 @@ quota_grant grant_one(quota_rows& rows, quota_want const& want, quota_ask const&
     }
     for (std::size_t i = 0; i < count; ++i) {
         auto const& rule = want.rules[i];
-        auto& [level, debt, cost, capacity] = charges[i];
+        auto& [level, debt, cost, capacity, is_lowered] = charges[i];
+        quota_bucket const bucket{want.key, rule.slot, rule.generation};
         if (result.tokens != 0) {
             level.arrival =
                 std::max(level.arrival, ask.clock + want.hold_ns) + result.tokens * cost;
-            rows.buckets[{want.key, rule.slot, rule.generation}] = level;
         }
+        // Also without tokens: else it would be as far ahead of a later clock.
+        if (result.tokens != 0 || is_lowered) rows.buckets[bucket] = level;
         if (result.tokens < want.tokens)
             result.wait_ns = std::max(
                 {result.wait_ns, wait_min_ns, level.arrival - ask.clock + cost - capacity});

@@ -38,6 +38,7 @@ struct simulation::node {
     std::vector<real_ns> patch_times;  // of the last change of each
     std::vector<waiting_request> parked;
     real_ns cut_end = 0;    // until then the engine is out of reach
+    real_ns pause_end = 0;  // until then nothing of it runs
     real_ns lease_end = 0;  // in real time
     real_ns alive_end = 0;  // of the lease of any of its processes
     real_ns turn_time = 0;  // of the event that is due
@@ -161,7 +162,7 @@ void simulation::choose_fault(real_ns time) {
     auto const duration =
         static_cast<real_ns>(100 + below(one_in(3) ? 15'000 : 3000)) * millisecond;
     auto& target = *nodes_[below(nodes_.size())];
-    switch (below(6)) {
+    switch (below(7)) {
         case 0:  // the engine stands still, or is away
             at(time, [this, duration, loses = one_in(2)] {
                 engine_stop_ = now_ + duration;
@@ -181,6 +182,12 @@ void simulation::choose_fault(real_ns time) {
             at(time, [this, &target, duration] {
                 end(target);
                 at(now_ + duration, [this, &target] { start(target); });
+            });
+            break;
+        case 5:  // one node is stopped, perhaps while the engine is away
+            at(time, [this, &target, duration, both = one_in(2)] {
+                target.pause_end = now_ + duration;
+                if (both) engine_stop_ = now_ + duration * 3 / 4;
             });
             break;
         default:
@@ -236,7 +243,7 @@ void simulation::end(node& target) {
 
 void simulation::renew_lease(node& target) {
     auto const process = target.process;
-    if (now_ >= target.cut_end && now_ >= engine_stop_) {
+    if (now_ >= target.cut_end && now_ >= engine_stop_ && now_ >= target.pause_end) {
         auto const end = target.local(now_) + lease_ns;
         target.lease_end = target.real(end);
         target.alive_end = target.lease_end + 1;
@@ -254,7 +261,7 @@ void simulation::begin_requests(node& target, std::size_t key) {
     if (rate <= 0) return;
     std::exponential_distribution<double> gap(rate);
     at(now_ + static_cast<real_ns>(gap(random_) * second), [this, &target, key] {
-        if (target.runs) request(target, key);
+        if (target.runs && now_ >= target.pause_end) request(target, key);
         begin_requests(target, key);
     });
 }
@@ -272,7 +279,7 @@ void simulation::request(node& target, std::size_t key) {
 bool simulation::settle(node& target, std::size_t key, quota_ticket& ticket, real_ns start) {
     auto& report = keys_[key];
     auto const now = target.local(now_);
-    wait_max_ = std::max(wait_max_, now_ - start);
+    if (start >= target.pause_end) wait_max_ = std::max(wait_max_, now_ - start);
     if (now_ >= target.lease_end) {
         ++report.behind;
         return true;
@@ -290,6 +297,7 @@ bool simulation::settle(node& target, std::size_t key, quota_ticket& ticket, rea
 }
 
 void simulation::retry(node& target) {
+    if (now_ < target.pause_end) return at(target.pause_end, [this, &target] { retry(target); });
     std::erase_if(target.parked, [&](node::waiting_request& each) {
         return settle(target, each.key, each.ticket, each.start);
     });
@@ -299,6 +307,7 @@ void simulation::retry(node& target) {
 
 void simulation::turn(node& target) {
     if (!target.runs) return;
+    if (now_ < target.pause_end) return at(target.pause_end, [this, &target] { turn(target); });
     while (auto question = target.quota->next_ask(target.local(now_)))
         deliver(target.index, target.process, std::move(*question));
     auto const next = target.real(target.quota->next_time()) + 1;
@@ -332,9 +341,16 @@ void simulation::carry_out(std::size_t index, std::uint64_t process,
     auto const answer = replication::grant(rows_, ask, nodes_[index]->name, alive);
     auto const& target = *nodes_[index];
     if (now_ < target.cut_end && !one_in(30)) return;
-    at(now_ + latency(), [this, index, process, answer, id = question.id] {
+    take_answer(index, process, now_ + latency(), question.id, answer);
+}
+
+void simulation::take_answer(std::size_t index, std::uint64_t process, real_ns time,
+                             std::uint32_t id, replication::quota_answer const& answer) {
+    at(time, [this, index, process, answer, id] {
         auto& receiver = *nodes_[index];
         if (!receiver.runs || receiver.process != process) return;
+        if (now_ < receiver.pause_end)
+            return take_answer(index, process, receiver.pause_end, id, answer);
         receiver.quota->on_answer(id, answer, receiver.local(now_));
         retry(receiver);
         turn(receiver);

@@ -1,7 +1,7 @@
 // Rate limits across nodes in virtual time: nodes with clocks of their own, whose rates differ too,
 // and an engine that answers late, loses asks and answers, stands still and then carries out what
-// has queued up, and fails over to a server with another time of day. Nodes are cut off, end, come
-// back as another process; limits are patched. Everything follows from the seed.
+// has queued up, and fails over to a server with another time of day. Nodes are cut off, stopped,
+// end, come back as another process; limits are patched. Everything follows from the seed.
 //
 // Each admission is recorded at its real time, and the promise is checked over all of them.
 #pragma once
@@ -107,6 +107,8 @@ class simulation {
     void turn(node& target);
     void deliver(std::size_t index, std::uint64_t process, quota::question question);
     void carry_out(std::size_t index, std::uint64_t process, quota::question const& question);
+    void take_answer(std::size_t index, std::uint64_t process, real_ns time, std::uint32_t id,
+                     replication::quota_answer const& answer);
     bool is_alive(replication::quota_member const& member) const;
     void renew_lease(node& target);
 

@@ -3,9 +3,11 @@
 //     LATCHKEY_SEED=7 quota-test --gtest_filter='quota_simulation.*'     one seed
 //     LATCHKEY_SEEDS=100000 …                                            that many
 //
-// Changes of the source that it notices: a share that begins full, or is not left before the next
-// ask; a silent member believed present by one number of its asks instead of two; an estimate that
-// is raised by whatever is told.
+// Changes of the source that it notices, with the seed that does so first: a share that is not left
+// before the next ask (17), or begins before others count on it (53); a new member that is believed
+// present (272); an estimate that is raised by what was told when the question was sent (3), or is
+// used although it was not confirmed in time (265). The unit tests notice a share that begins full,
+// grants that leave no part to shares, and presence that is proved by one number instead of two.
 #include "quota_simulation.hpp"
 
 #include <gtest/gtest.h>

@@ -225,6 +225,23 @@ TEST_F(quota_test, another_setting_forfeits_what_was_granted) {
     EXPECT_EQ(admit(), quota_state::pending);
 }
 
+TEST_F(quota_test, tokens_end_with_the_time_for_which_they_were_charged) {
+    exchange();
+    quota_ticket first, second, third;
+    ASSERT_EQ(admit(first), quota_state::pending);
+    ASSERT_EQ(admit(second), quota_state::pending);
+    ASSERT_EQ(admit(third), quota_state::pending);
+    auto const start = now;
+    exchange();
+    ASSERT_EQ(admit(first), quota_state::decided);
+    // The end is rounded down, by less than a tenth of a millisecond.
+    now = start + quota_window_max - millisecond / 10;
+    EXPECT_EQ(admit(second), quota_state::decided);
+    EXPECT_TRUE(admitted);
+    now = start + quota_window_max + 1;
+    EXPECT_FALSE(admit(third) == quota_state::decided && admitted);
+}
+
 TEST_F(quota_test, an_unlimited_key_and_a_cost_beyond_the_burst_need_no_engine) {
     quota_ticket ticket;
     EXPECT_TRUE(node->admit(key, {}, now, 1, ticket).decision.admitted());
