@@ -127,6 +127,13 @@ describe('three nodes with leases of 3 s', () => {
     t.diagnostic(load.summary());
   });
 
+  test('know a key that one of them has just created, where its Consistency-Token is sent with it', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const answer = await one.ask('POST', '/keys', { body: { name: 'new', scopes: ['users:read'] } });
+      assertStatus(await two.ask('GET', '/users?limit=1', { key: answer.json.key, ...consistent(tokenOf(answer)) }), 200);
+    }
+  });
+
   test('stay ready when nothing but a command has written to the store of one of them', async () => {
     for (const each of cluster.nodes) await each.done('keys', 'create', '--name', 'cli', '--unlimited');
     await sleep(4000);
