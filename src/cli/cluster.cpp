@@ -1,4 +1,5 @@
-// latchkey cluster: begins a cluster, shows its nodes, lets one go, and compares a node with it.
+// latchkey cluster: begins a cluster, shows its nodes, lets one go, compares a node with it, and
+// takes a store out of it.
 #include "cli/cluster.hpp"
 
 #include <sys/random.h>
@@ -54,14 +55,21 @@ base::result<void> send_state(store::environment& store, cluster::node& node,
     return result;
 }
 
+// The store of a service that does not run.
+base::result<std::unique_ptr<store::environment>> open_alone(server::config const& configuration) {
+    auto store = store::environment::open({.directory = configuration.data,
+                                           .map_bytes = configuration.store_map_mib << 20,
+                                           .for_server = true});
+    if (!store) return store.error();
+    if (auto const claim = (*store)->claim_for_server(); !claim)
+        return base::error{claim.error().message + ": stop it for this command"};
+    return store;
+}
+
 base::result<void> begin_cluster(server::config const& configuration, bool json) {
-    auto environment = store::environment::open({.directory = configuration.data,
-                                                 .map_bytes = configuration.store_map_mib << 20,
-                                                 .for_server = true});
+    auto const environment = open_alone(configuration);
     if (!environment) return environment.error();
     auto& store = **environment;
-    if (auto const claim = store.claim_for_server(); !claim)
-        return base::error{claim.error().message + ": stop it for this command"};
     if (store.node()) return base::error{"this store is a node of a cluster already"};
     auto node = server::connect_command(configuration, store, server::engine_state::no_cluster);
     if (!node) return node.error();
@@ -73,19 +81,40 @@ base::result<void> begin_cluster(server::config const& configuration, bool json)
     return store::join_cluster(store, cluster);
 }
 
-int init(store_command const& options) {
+template <class Change>
+int change_alone(store_command const& options, Change change, char const* sentence) {
     int code = done;
     auto const settings = options.settings.resolve(code);
     if (!settings) {
         base::log(base::severity::failure, settings.error().message);
         return code;
     }
-    auto const result = begin_cluster(*settings, options.json);
+    base::result<void> const result = change(*settings);
     if (!result) return report_failure(result.error().message);
-    base::log(
-        "the cluster has result with this store; start the service with the same configuration. "
-        "Another node needs a data directory with nothing but a copy of master.key");
+    base::log(sentence);
     return done;
+}
+
+int init(store_command const& options) {
+    return change_alone(
+        options,
+        [&](server::config const& settings) { return begin_cluster(settings, options.json); },
+        "the cluster has begun with this store; start the service with the same configuration. "
+        "Another node needs a data directory with nothing but a copy of master.key");
+}
+
+// ---- detach
+
+base::result<void> detach_store(server::config const& configuration) {
+    auto const store = open_alone(configuration);
+    if (!store) return store.error();
+    if (!(*store)->node()) return base::error{"this store is no node of a cluster"};
+    return store::leave_cluster(**store);
+}
+
+int detach(store_command const& options) {
+    return change_alone(options, detach_store,
+                        "the store stands alone now; start the service without cluster.postgres");
 }
 
 // ---- status
@@ -207,6 +236,11 @@ void add_cluster(CLI::App& program, int& code) {
         "Makes the tables in PostgreSQL and copies the store there. The service must be stopped.\n"
         "Example: latchkey cluster init --config /etc/latchkey/latchkey.toml",
         init);
+    plain("detach", "Let the store of this node go on alone, with the records that it has",
+          "The service must be stopped. The cluster is left as it is; other nodes that go on\n"
+          "and this store are two services from then on.\n"
+          "Example: latchkey cluster detach --config /etc/latchkey/latchkey.toml",
+          detach);
     plain("status", "Show the nodes, their positions, and the engine",
           "Example: latchkey cluster status --config /etc/latchkey/latchkey.toml --json",
           show_status);

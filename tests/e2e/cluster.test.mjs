@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { Cluster, Node, consistent, postsOf, tokenOf, until } from './cluster_harness.mjs';
 import { Load } from './cluster_load.mjs';
 import { Postgres } from './cluster_postgres.mjs';
-import { assertStatus, command, newUser, sleep, temporaryFolder } from './harness.mjs';
+import { assertStatus, command, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
 
 const rounds = Number(process.env.E2E_ROUNDS ?? 40);
 const postgres = await Postgres.begin();
@@ -238,6 +238,33 @@ describe('a node', () => {
     assert.equal(await stateOf('four'), 'serving');
     await cluster.assertEqual([one, four]);
     await four.stop();
+  });
+
+  test('goes on alone with what it has, once it was detached, and may begin another cluster', async () => {
+    const five = await alone('five').start();
+    const user = await five.ask('POST', '/users', { body: newUser() });
+    assert.match((await five.command('cluster', 'detach')).stderr, /stop it for this command/);
+    // A backup of a node is a store that can stand alone too, with another master.key as well.
+    const copy = path.join(temporaryFolder(), 'data');
+    await five.done('backup', path.join(five.folder, 'copy.mdb'));
+    assert.equal((await command('restore', path.join(five.folder, 'copy.mdb'), '--data', copy)).code, 0);
+    assert.equal((await command('cluster', 'detach', '--data', copy)).code, 0);
+    assert.equal(JSON.parse((await command('keys', 'list', '--data', copy, '--json')).stdout).data[0].name, 'all');
+    await five.stop();
+    await five.done('cluster', 'detach');
+    assert.match((await five.command('cluster', 'detach')).stderr, /no node of a cluster/);
+    const server = await startServer({ data: five.data, listen: ['http://127.0.0.1:0'] });
+    const read = await server.ask('GET', `/api/v1/users/${user.json.id}`, { key: cluster.key, scheme: 'http' });
+    assert.deepEqual(read.json, user.json);
+    await server.stop();
+    five.settings = five.settings.replace(/dbname=\w+/, `dbname=${(await postgres.makeDatabase('other')).split('dbname=')[1]}`);
+    fs.writeFileSync(five.configuration, five.settings);
+    await five.done('cluster', 'init');
+    await five.start();
+    assert.deepEqual((await five.ask('GET', `/users/${user.json.id}`)).json, user.json);
+    assert.deepEqual((await five.status()).nodes.map((each) => each.name), ['five']);
+    await five.done('cluster', 'check');
+    await five.stop();
   });
 
   test('that runs cannot be let go', async () => {

@@ -3,6 +3,8 @@
 // turned off once that was answered (docs/api.md §15).
 
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Cluster, Node, consistent, postsOf, tokenOf, until } from './cluster_harness.mjs';
 import { Load } from './cluster_load.mjs';
@@ -123,6 +125,13 @@ describe('three nodes with leases of 3 s', () => {
       ]);
     });
     t.diagnostic(load.summary());
+  });
+
+  test('know a key that one of them has just created, where its Consistency-Token is sent with it', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const answer = await one.ask('POST', '/keys', { body: { name: 'new', scopes: ['users:read'] } });
+      assertStatus(await two.ask('GET', '/users?limit=1', { key: answer.json.key, ...consistent(tokenOf(answer)) }), 200);
+    }
   });
 
   test('stay ready when nothing but a command has written to the store of one of them', async () => {
@@ -328,4 +337,41 @@ describe('three nodes with leases of 15 s', () => {
       t.diagnostic(load.summary());
     });
   }
+});
+
+// At the end, since PostgreSQL goes back for all.
+describe('PostgreSQL that goes back in time', () => {
+  let cluster;
+  before(async () => {
+    cluster = await Cluster.begin(postgres, { leaseSeconds: 3 });
+  });
+  after(() => cluster.stop());
+
+  test('is refused by the nodes that have applied more, and they join it anew with empty data directories', async () => {
+    const [one, two] = cluster.nodes;
+    const kept = await one.ask('POST', '/users', { body: newUser() });
+    await postgres.stop();
+    postgres.save();
+    await postgres.start();
+    await Promise.all(cluster.nodes.map((each) => each.ready()));
+    let lost;
+    await until(async () => (lost = await two.ask('POST', '/users', { body: newUser() })).status === 201, 'it writes', 3000);
+    for (const each of cluster.nodes) assertStatus(await each.ask('GET', `/users/${lost.json.id}`, consistent(tokenOf(lost))), 200);
+    await postgres.kill();
+    postgres.restore();
+    await postgres.start();
+    for (const each of cluster.nodes) {
+      await until(async () => /the engine has lost rows/.test((await each.look('/readyz')).body), 'it says so', 5000);
+      assertStatus(await each.ask('POST', '/users', { body: newUser() }), 503, 'behind');
+    }
+    await cluster.stop();
+    await Promise.all(cluster.nodes.map(async (each) => {
+      for (const name of fs.readdirSync(each.data)) if (name !== 'master.key') fs.rmSync(path.join(each.data, name), { recursive: true });
+      await each.start();
+      assert.deepEqual((await each.ask('GET', `/users/${kept.json.id}`)).json, kept.json);
+    }));
+    await until(async () => (await one.ask('GET', `/users/${lost.json.id}`)).status === 404, 'it is not there');
+    assertStatus(await two.ask('POST', '/users', { body: newUser() }), 201);
+    await cluster.assertEqual();
+  });
 });

@@ -176,6 +176,6 @@ export class Cluster {
   }
 
   async stop() {
-    for (const each of this.nodes) await each.stop();
+    await Promise.all(this.nodes.map((each) => each.stop()));
   }
 }

@@ -9,7 +9,7 @@
 // As root it runs as another user, since it refuses to be root. Processes are ended by their ids only.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -109,6 +109,18 @@ export class Postgres {
     this.child.kill('SIGKILL');
     for (const each of others) signal(each, 'SIGKILL');
     await once(this.child, 'exit');
+  }
+
+  // A copy of its data, while it does not run; and the way back to it.
+  save() {
+    const data = path.join(this.folder, 'data');
+    execFileSync('cp', ['-a', data, `${data}.saved`]);
+  }
+
+  restore() {
+    const data = path.join(this.folder, 'data');
+    fs.rmSync(data, { recursive: true });
+    fs.renameSync(`${data}.saved`, data);
   }
 
   // Nothing of it runs, while its connections stay.
