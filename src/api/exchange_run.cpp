@@ -114,8 +114,9 @@ bool exchange::replay(request_services& services, http::request const& request, 
     auto const owner = state.matched.route->scope ? caller.line() : caller.id;
     state.idempotency = {owner, auth::digest_of(*key),
                          fingerprint(request, path, state.writing->external)};
-    // Each external event must be signed, so the store looks for a repeat after that check.
-    if (!state.writing->external) {
+    // Each external event must be signed, so the store looks for a repeat after that check. So it
+    // does in a cluster, where the answer to a repeat waits for the other nodes as the first did.
+    if (!state.writing->external && !services.is_node) {
         if (auto const outcome = services.snapshot.find_outcome(*state.idempotency, now.wall)) {
             answer(services, *outcome, response);
             return true;
