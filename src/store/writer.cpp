@@ -66,6 +66,7 @@ struct writer::state {
     environment_state& store;
     ticket_queue queue;
     std::atomic<bool> stopping{false};
+    std::atomic<bool> hurried{false};  // the workers' end waits for what is still unanswered
     std::atomic<base::mono_ns> locked_out_since{0};  // start of the lockout; 0: none
     std::atomic<int> lockout_code{0};                // EBUSY, or why a node is behind
     std::atomic<std::uint64_t> commits{0}, commands{0}, refused{0};
@@ -112,7 +113,7 @@ void writer::state::run() {
 // A node's part of a turn: rows of others, tickets that wait. False: nothing may be decided now,
 // and it has waited for that.
 bool writer::state::follow() {
-    node->answer(closed);
+    node->answer(closed || hurried);
     if (node->has_kept() && !await_own_row()) return false;
     // A group's transaction begins with the rows.
     if (waiting != nullptr || closed) return true;
@@ -123,7 +124,7 @@ bool writer::state::follow() {
 
 // Of the row of the kept group. False: not known yet.
 bool writer::state::await_own_row() {
-    auto const group = node->settle(closed);
+    auto const group = node->settle(closed || hurried);
     if (group.result == append_result::unknown) {
         if (node->is_overdue()) reject_all(base::problem::behind);
         if (stopping && !closed) {
@@ -259,10 +260,10 @@ void writer::state::complete(std::size_t count) {
 }
 
 writer::writer(environment& store) : state_(std::make_unique<state>(store.native())) {
+    if (state_->store.log != nullptr) state_->node.emplace(state_->store, state_->queue);
     // Signals are handled by the main thread.
     sigset_t all, saved;
     ::sigfillset(&all);
-    if (state_->store.log != nullptr) state_->node.emplace(state_->store, state_->queue);
     ::pthread_sigmask(SIG_SETMASK, &all, &saved);
     state_->thread = std::thread([state = state_.get()] { state->run(); });
     ::pthread_setname_np(state_->thread.native_handle(), "latchkey-writer");
@@ -295,6 +296,8 @@ std::string writer::lockout() const {
 
 void writer::shorten_waits() {
     state_->store.lock.shorten_waits();
+    state_->hurried = true;
+    state_->queue.wake();
 }
 
 void writer::stop() {
