@@ -232,7 +232,7 @@ void link::publish_lease() {
     published_lease_end.store(lease.end_time(), std::memory_order_release);
 }
 
-// What turns something off is reported_position at once, since somebody waits for it.
+// What turns something off is reported at once, since somebody waits for it.
 void link::report_applied() {
     auto const now = base::read_mono();
     if (!is_ready || !must_report() ||

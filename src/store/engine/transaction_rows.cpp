@@ -2,6 +2,8 @@
 // own row.
 #include <openssl/rand.h>
 
+#include <utility>
+
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "store/engine/transaction.hpp"
@@ -26,6 +28,11 @@ bool transaction::begin_in_cluster() {
     if (!position) fail(MDB_CORRUPTED);  // no effect after an earlier failure
     if (failure_ != 0) return false;
     store_.position = position_ = position->position;
+    // Lock order: the store's write lock, then the log's head, which `fetch` may reserve. The other
+    // way round a command and the service would wait for each other.
+    if (auto const lost = std::exchange(store_.lost_position, 0); lost != 0)
+        if (!store_.log->fetch(position_) && position_ < lost) fail(log_away);
+    if (failure_ != 0) return false;
     apply_arrived_rows();
     apply_own_row();
     capacity_.reset();  // what follows grows by other amounts
@@ -101,7 +108,10 @@ int transaction::append_row() {
                     .effects = std::move(effects_)};
         ::RAND_bytes(reinterpret_cast<unsigned char*>(row.nonce.data()), row.nonce.size());
         auto const result = store_.log->append(row);
-        if (result == append_result::lost) fail(row_lost);
+        if (result == append_result::lost) {
+            store_.lost_position = row.position;
+            fail(row_lost);
+        }
         if (result == append_result::unavailable) fail(log_away);
         if (result == append_result::unknown) fail(row_unknown);
         won_ = result == append_result::won;

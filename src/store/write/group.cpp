@@ -34,7 +34,6 @@ struct attempt {
     bool more_to_purge = false;
     bool more_expired = false;
     bool freed_when_full = false;
-    std::uint64_t position = 0;  // that was decided at
     int failure = 0;
 };
 
@@ -86,7 +85,6 @@ attempt try_group(environment_state& store, std::span<job const> jobs,
     attempt result;
     result.failure = txn.failure();
     result.has_transaction = result.failure == 0;
-    result.position = txn.position();
     if (txn.has_urgent_rows() && result.failure == 0) {
         int const code = txn.commit();
         result.failure = code == 0 ? rows_committed : code;
@@ -130,13 +128,12 @@ bool make_freed_pages_usable(environment_state& store) {
 }
 
 // What became of a group whose row did not simply win. nullopt: decide again.
-std::optional<group_result> follow_log(environment_state& store, std::span<job const> batch,
-                                       attempt const& result, int& rounds) {
+std::optional<group_result> follow_log(std::span<job const> batch, attempt const& result,
+                                       int& rounds) {
     int code = result.failure;
     if (code == rows_committed) return std::nullopt;
     if (code == row_lost) {
-        if (++rounds <= rounds_max && fetch_missing_rows(store, result.position))
-            return std::nullopt;
+        if (++rounds <= rounds_max) return std::nullopt;
         code = log_away;
     }
     if (code == row_unapplied) return group_result{.job_count = result.applied, .committed = true};
@@ -168,7 +165,7 @@ group_result apply_group(environment_state& store, std::span<job const> jobs,
     for (auto batch = jobs;;) {
         auto const result = try_group(store, batch, skipped, purge_max);
         if (is_of_cluster(result.failure)) {
-            if (auto const followed = follow_log(store, batch, result, rounds)) return *followed;
+            if (auto const followed = follow_log(batch, result, rounds)) return *followed;
             skipped.clear();  // found at another state of the store
             continue;
         }

@@ -11,22 +11,16 @@ namespace {
 constexpr base::mono_ns own_row_patience = 30 * base::second;
 constexpr auto own_row_interval = std::chrono::milliseconds(20);
 
-struct step_result {
-    int code = 0;
-    std::uint64_t position = 0;  // that was decided at
-};
-
 // A function of its own, so that its transaction has ended before anything is waited for.
-step_result try_in_order(environment_state& store, base::function_ref<bool(transaction&)> write) {
+int try_in_order(environment_state& store, base::function_ref<bool(transaction&)> write) {
     transaction txn(store);
-    if (txn.failure() != 0) return {txn.failure()};
-    auto const position = txn.position();
+    if (txn.failure() != 0) return txn.failure();
     if (txn.has_urgent_rows()) {
         int const code = txn.commit();
-        return {code == 0 ? rows_committed : code, position};
+        return code == 0 ? rows_committed : code;
     }
-    if (!write(txn)) return {txn.failure(), position};
-    return {txn.commit(), position};
+    if (!write(txn)) return txn.failure();
+    return txn.commit();
 }
 
 }  // namespace
@@ -44,10 +38,6 @@ int apply_arrived_rows(environment_state& store) {
 
 bool is_of_cluster(int code) {
     return code <= row_lost && code >= rows_committed;
-}
-
-bool fetch_missing_rows(environment_state& store, std::uint64_t position) {
-    return store.log != nullptr && store.log->fetch(position);
 }
 
 append_result resolve_own_row(environment_state& store) {
@@ -74,7 +64,7 @@ append_result await_own_row(environment_state& store) {
 int commit_in_order(environment_state& store, base::function_ref<bool(transaction&)> write) {
     if (store.unapplied_row && await_own_row(store) == append_result::unknown) return row_unknown;
     for (int round = 0;; ++round) {
-        auto const [code, position] = try_in_order(store, write);
+        int const code = try_in_order(store, write);
         if (code == rows_committed) continue;
         if (code == row_unapplied) return 0;  // it is in the log, and comes with the next rows
         if (code == row_unknown) {
@@ -83,8 +73,8 @@ int commit_in_order(environment_state& store, base::function_ref<bool(transactio
             if (result == append_result::unknown) return code;
         } else if (code != row_lost) {
             return code;
-        } else if (round == rounds_max || !fetch_missing_rows(store, position)) {
-            return round == rounds_max ? code : log_away;
+        } else if (round == rounds_max) {
+            return code;
         }
     }
 }

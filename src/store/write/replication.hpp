@@ -8,16 +8,14 @@
 
 namespace latchkey::store {
 
+inline constexpr int rounds_max = 64;  // that a group may lose before it is refused
+
 // Applies all rows that have arrived, in as many transactions as they take. 0, or the code of a
 // failure: rows_blocked, row_newer, EBUSY, row_unknown …
-inline constexpr int rounds_max = 64;  // that a group may lose before it is refused
 int apply_arrived_rows(environment_state& store);
 
 // Is `code` one of those that only a transaction of a cluster's node returns?
 bool is_of_cluster(int code);
-
-// After row_lost: has a row after `position` arrived? Blocks for a bounded time.
-bool fetch_missing_rows(environment_state& store, std::uint64_t position);
 
 // After row_unknown. `won`: the row is applied with the next transaction. `unknown`: ask again.
 append_result resolve_own_row(environment_state& store);
