@@ -30,8 +30,8 @@ bool transaction::begin_in_cluster() {
     store_.position = position_ = position->position;
     // Lock order: the store's write lock, then the log's head, which `fetch` may reserve. The other
     // way round a command and the service would wait for each other.
-    if (auto const lost = std::exchange(store_.lost_position, 0); lost != 0)
-        if (!store_.log->fetch(position_) && position_ < lost) fail(log_away);
+    if (auto const target = std::exchange(store_.lost_position, 0); target != 0)
+        if (!store_.log->fetch(position_) && position_ < target) fail(log_away);
     if (failure_ != 0) return false;
     apply_arrived_rows();
     apply_own_row();
