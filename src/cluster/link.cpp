@@ -21,7 +21,7 @@ constexpr std::size_t parts_max = 16;
 constexpr base::mono_ns report_interval = 200 * base::millisecond;
 
 store::log_row to_store(replication::log_row&& row) {
-    return {row.position, row.nonce, row.schema, row.turns_off, std::move(row.effects)};
+    return {row.position, row.nonce, row.schema, row.urgent, std::move(row.effects)};
 }
 
 }  // namespace
@@ -74,10 +74,10 @@ bool link::wait(lock& mutex_lock, base::mono_ns patience, base::function_ref<boo
     }) && is_over();
 }
 
-void link::note_applied(std::uint64_t position, bool turned_off) {
+void link::note_applied(std::uint64_t position, bool urgent) {
     applied = std::max(applied, position);
     followed = std::max(followed, position);
-    unreported_turn_off |= turned_off;
+    unreported_urgency |= urgent;
     drop_rows(position);
     lease.reach(position);
     publish_lease();
@@ -235,13 +235,12 @@ void link::publish_lease() {
 // What turns something off is reported at once, since somebody waits for it.
 void link::report_applied() {
     auto const now = base::read_mono();
-    if (!is_ready || !must_report() ||
-        (!unreported_turn_off && now - report_time < report_interval))
+    if (!is_ready || !must_report() || (!unreported_urgency && now - report_time < report_interval))
         return;
-    send(replication::applied{applied, unreported_turn_off});
+    send(replication::applied{applied, unreported_urgency});
     reported_position = applied;
     report_time = now;
-    unreported_turn_off = false;
+    unreported_urgency = false;
 }
 
 void link::wake_store() {

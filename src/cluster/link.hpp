@@ -50,9 +50,9 @@ struct link {
     void publish_lease();
     void try_begin_lease();
     void report_applied();
-    bool must_report() const { return reported_position != applied || unreported_turn_off; }
+    bool must_report() const { return reported_position != applied || unreported_urgency; }
     // The store has applied the rows up to `position`, durably.
-    void note_applied(std::uint64_t position, bool turned_off);
+    void note_applied(std::uint64_t position, bool urgent);
     void drop_rows(std::uint64_t position);
     // No more is read from the socket until the store has applied what arrived.
     bool is_full() const;
@@ -108,7 +108,7 @@ struct link {
 
     std::uint64_t applied = 0;
     std::uint64_t reported_position = 0;  // of it, what the helper knows
-    bool unreported_turn_off = false;
+    bool unreported_urgency = false;
     base::mono_ns report_time = 0;
     cluster::lease lease;
     bool wants_lease = false;

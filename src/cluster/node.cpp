@@ -22,7 +22,7 @@ constexpr base::mono_ns fetch_patience = 2 * base::second;
 constexpr int look_interval_ms = 50;
 
 replication::log_row to_message(store::log_row const& row) {
-    return {row.position, row.nonce, row.schema, row.turns_off, row.effects};
+    return {row.position, row.nonce, row.schema, row.urgent, row.effects};
 }
 
 }  // namespace
@@ -142,8 +142,8 @@ store::append_result node::append(store::log_row const& row) {
     ++link.appends;
     if (result == lost) ++link.losses;
     if (result == unknown) ++link.unknowns;
-    // Whoever turned something off waits for the others.
-    if (row.turns_off && (result == won || result == unknown)) {
+    // Whoever changed a key waits for the others.
+    if (row.urgent && (result == won || result == unknown)) {
         link.watched = row.position;
         link.send(replication::watch{row.position});
     }
@@ -206,10 +206,10 @@ void node::release() {
     if (std::exchange(link.reserves, false)) link.send(replication::release{});
 }
 
-void node::applied(std::uint64_t position, bool turned_off) {
+void node::applied(std::uint64_t position, bool urgent) {
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
-    link.note_applied(position, turned_off);
+    link.note_applied(position, urgent);
 }
 
 std::uint64_t node::confirmed() const {

@@ -89,7 +89,7 @@ class node final : public store::shared_log {
     std::vector<store::log_row> rows_after(std::uint64_t position, std::size_t bytes_max) override;
     bool fetch(std::uint64_t position) override;
     void release() override;
-    void applied(std::uint64_t position, bool turned_off) override;
+    void applied(std::uint64_t position, bool urgent) override;
     std::uint64_t confirmed() const override;
     base::wall_ms last_lease_end() const override;
     void on_news(std::function<void()> wake) override;

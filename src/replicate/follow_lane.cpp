@@ -22,7 +22,7 @@ void follow_lane::take(replication::envelope request) {
         applied_ = std::max(applied_, tail->position);
     } else if (auto const* applied = std::get_if<replication::applied>(&request.content)) {
         applied_ = std::max(applied_, applied->position);
-        applied_urgent_ = applied_urgent_ || applied->turned_off;
+        applied_urgent_ = applied_urgent_ || applied->urgent;
     } else if (auto const* watch = std::get_if<replication::watch>(&request.content)) {
         watched_ = watch->position == 0 ? 0 : std::max(watched_, watch->position);
         confirmation_.reset();

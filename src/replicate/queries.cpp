@@ -5,7 +5,7 @@
 namespace latchkey::replicate {
 namespace {
 
-constexpr std::uint32_t turns_off_flag = 1;
+constexpr std::uint32_t urgent_flag = 1;
 
 // Rows of a page of the log: small ones come with their effects, larger ones alone.
 constexpr char const* log_page =
@@ -58,7 +58,7 @@ batch make_tables() {
 statement append_row(replication::log_row const& row, append_place const& place) {
     statement query(place.previous ? append_after_sql : append_sql);
     query.bytes(view(place.cluster)).number(row.position).text(place.node).bytes(view(row.nonce));
-    query.small(row.schema).small(row.turns_off ? turns_off_flag : 0).bytes(row.effects);
+    query.small(row.schema).small(row.urgent ? urgent_flag : 0).bytes(row.effects);
     query.number(row.position - 1);
     if (place.previous) query.bytes(view(*place.previous));
     return query;
@@ -114,7 +114,7 @@ coro::task<rows_result> read_rows(connection* engine, std::uint64_t position,
         row.position = lines.number(i, 0);
         row.nonce = identity_of(lines.bytes(i, 1));
         row.schema = static_cast<std::uint32_t>(lines.number(i, 2));
-        row.turns_off = (lines.number(i, 3) & turns_off_flag) != 0;
+        row.urgent = (lines.number(i, 3) & urgent_flag) != 0;
         bool const large = lines.is_null(i, 4);
         bool const gap = !rows.empty() && row.position != rows.back().position + 1;
         if (gap || (large && !rows.empty())) break;

@@ -110,7 +110,7 @@ void walk(auto& archive, is<log_row> auto& row) {
     archive.number(row.position);
     archive.array(row.nonce);
     archive.number(row.schema);
-    archive.number(row.turns_off);
+    archive.number(row.urgent);
     archive.text(row.effects, effects_bytes_max);
 }
 void walk(auto& archive, is<state_record> auto& record) {
@@ -158,7 +158,7 @@ void walk(auto& archive, is<tail> auto& message) {
 }
 void walk(auto& archive, is<applied> auto& message) {
     archive.number(message.position);
-    archive.number(message.turned_off);
+    archive.number(message.urgent);
 }
 void walk(auto& archive, is<watch> auto& message) {
     archive.number(message.position);

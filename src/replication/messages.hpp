@@ -59,7 +59,7 @@ struct log_row {
     std::uint64_t position = 0;  // 1, 2, 3 …
     identity nonce{};            // of the append that made it
     std::uint32_t schema = 0;    // of the program that made it
-    bool turns_off = false;
+    bool urgent = false;         // a key changes
     std::string effects;
     bool operator==(log_row const&) const = default;
 };
@@ -139,11 +139,11 @@ struct begin_lease {
     bool operator==(begin_lease const&) const = default;
 };
 
-// This node is at `position`. With `turned_off` (a row that turns something off is among those
+// This node is at `position`. With `urgent` (a row that changes a key is among those
 // applied) others are told at once, else within a second.
 struct applied {
     std::uint64_t position = 0;
-    bool turned_off = false;
+    bool urgent = false;
     bool operator==(applied const&) const = default;
 };
 

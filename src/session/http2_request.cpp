@@ -178,12 +178,17 @@ bool http2::complete(stream_id id, store::outcome const& outcome) {
     auto* const stream = find(id);
     base::check(stream != nullptr && stream->state == stream_state::committing,
                 "a commit of a stream that does not wait for one");
-    if (stream->work->exchange.waits() && outcome.problem == problem::none) {
+    auto& exchange = stream->work->exchange;
+    bool const goes_on = exchange.waits() && outcome.problem == problem::none;
+    if (goes_on && !stream->reset) {
         resumed_.push_back(id);
         return false;
     }
     context_.response.clear();
-    stream->work->exchange.answer(*context_.services, outcome, context_.response);
+    // Nobody is there for what a stream that was reset would begin now.
+    exchange.answer(*context_.services,
+                    goes_on ? store::outcome{.problem = problem::behind} : outcome,
+                    context_.response);
     stream->state = stream_state::responding;
     current_ = id;
     writing_ = stream;

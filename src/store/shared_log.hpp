@@ -26,7 +26,7 @@ struct log_row {
     std::uint64_t position = 0;    // 1, 2, 3 …
     std::array<char, 16> nonce{};  // random: tells this append from another one of that position
     std::uint32_t schema = 0;      // schema_version of the program that made it
-    bool turns_off = false;        // a key loses rights: to be applied and confirmed without delay
+    bool urgent = false;           // a key changes: to be applied and confirmed without delay
     std::string effects;           // engine/effects.hpp; at most row_bytes_max
 };
 // Where a store stands in the log of its cluster: every row up to `position` is applied.
@@ -62,9 +62,9 @@ class shared_log {
     virtual bool fetch(std::uint64_t position) = 0;
     // After `fetch` nothing will be appended: gives up the position that `fetch` may have reserved.
     virtual void release() {}
-    // This store is at `position` now, durably. `turned_off`: a row that turns something off is
+    // This store is at `position` now, durably. `urgent`: a row that changes a key is
     // among those since the last call, so others wait for it.
-    virtual void applied(std::uint64_t position, bool turned_off) = 0;
+    virtual void applied(std::uint64_t position, bool urgent) = 0;
     // The highest position that every node with a lease has applied, this one included.
     virtual std::uint64_t confirmed() const = 0;
     // The end of the last lease that is out, in this machine's wall time.

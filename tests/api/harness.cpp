@@ -71,9 +71,15 @@ reply api_fixture::send(std::string bytes) {
         EXPECT_EQ(head.state, http::step::progress::complete);
         auto next = exchange.begin(services_, request_, framing_, peer, now, response);
         if (next == next_step::read_body) next = take_body(parser, head.consumed, response);
-        if (next == next_step::commit) {
+        while (next == next_step::commit) {
             response.clear();
-            exchange.answer(services_, commit(exchange.take_command()), response);
+            auto const outcome = commit(exchange.take_command());
+            if (exchange.waits() && outcome.problem == base::problem::none) {
+                next = exchange.resume(services_, request_, now, response);
+                continue;
+            }
+            exchange.answer(services_, outcome, response);
+            break;
         }
     }
     std::string output;

@@ -241,15 +241,15 @@ TEST_F(nodes, take_leases_again_from_a_new_helper) {
     helper_.expect<replication::begin_lease>();
 }
 
-TEST_F(nodes, tell_at_once_that_something_was_turned_off) {
+TEST_F(nodes, tell_at_once_that_a_key_has_changed) {
     node_.applied(1, true);
     auto const report = helper_.expect<replication::applied>();
     EXPECT_EQ(report.position, 1u);
-    EXPECT_TRUE(report.turned_off);
+    EXPECT_TRUE(report.urgent);
 }
 
 TEST_F(nodes, watch_the_others_after_they_turned_something_off) {
-    auto result = begin([&] { return node_.append({.position = 1, .turns_off = true}); });
+    auto result = begin([&] { return node_.append({.position = 1, .urgent = true}); });
     std::uint32_t request = 0;
     helper_.expect<replication::append>(&request);
     helper_.say(replication::appended{replication::append_result::won, 1}, request);

@@ -15,14 +15,14 @@ TEST_F(tail_test, rows_of_others_come_in_their_order) {
     two.send(replication::tail{0});
     for (std::uint64_t position = 1; position <= 100; ++position) {
         auto row = one.make_row(position, "effects " + std::to_string(position));
-        row.turns_off = position % 2 == 0;
+        row.urgent = position % 2 == 0;
         ASSERT_EQ(one.append(row).result, append_result::won);
     }
     auto const rows = two.rows_until(100);
     ASSERT_EQ(rows.size(), 100u);
     for (std::uint64_t position = 1; position <= 100; ++position) {
         auto expected = one.make_row(position, "effects " + std::to_string(position));
-        expected.turns_off = position % 2 == 0;
+        expected.urgent = position % 2 == 0;
         EXPECT_TRUE(rows[position - 1] == expected) << position;
     }
 }

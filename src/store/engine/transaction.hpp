@@ -48,7 +48,7 @@ class transaction {
     // more have arrived than one transaction applies.
     bool has_urgent_rows() const { return has_urgent_rows_; }
     // A key loses rights by this transaction.
-    void note_turn_off() { turns_off_ = true; }
+    void note_urgency() { is_urgent_ = true; }
 
     // Begins a command; until `allow_growth` it counts as one that only frees. A put that moves the
     // end of the file beyond what `capacity` allows fails with MDB_MAP_FULL.
@@ -156,8 +156,8 @@ class transaction {
     bool growing_ = false;
     bool has_rows_ = false;  // the position is to be written
     bool has_urgent_rows_ = false;
-    bool rows_turn_off_ = false;  // one of the rows that were applied
-    bool turns_off_ = false;
+    bool applied_urgent_rows_ = false;  // one of the rows that were applied
+    bool is_urgent_ = false;
     bool won_ = false;  // its row is in the log
     bool knows_end_ = false;
     std::uint64_t initial_end_ = 0;  // of the file, in pages, when the command began

@@ -76,8 +76,8 @@ bool transaction::apply(log_row const& row) {
     if (failure_ == MDB_MAP_FULL) failure_ = rows_blocked;
     position_ = row.position;
     has_rows_ = true;
-    rows_turn_off_ |= row.turns_off;
-    has_urgent_rows_ |= row.turns_off;
+    applied_urgent_rows_ |= row.urgent;
+    has_urgent_rows_ |= row.urgent;
     return failure_ == 0;
 }
 
@@ -104,7 +104,7 @@ int transaction::append_row() {
         if (failure_ != 0) return failure_;
         log_row row{.position = position_ + 1,
                     .schema = schema_version,
-                    .turns_off = turns_off_,
+                    .urgent = is_urgent_,
                     .effects = std::move(effects_)};
         ::RAND_bytes(reinterpret_cast<unsigned char*>(row.nonce.data()), row.nonce.size());
         auto const result = store_.log->append(row);
@@ -134,7 +134,7 @@ void transaction::note_applied() {
     auto& own = store_.unapplied_row;
     if (own && own->row.position <= position_) own.reset();
     store_.position = position_;
-    store_.log->applied(position_, turns_off_ || rows_turn_off_);
+    store_.log->applied(position_, is_urgent_ || applied_urgent_rows_);
 }
 
 }  // namespace latchkey::store

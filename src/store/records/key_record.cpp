@@ -99,9 +99,7 @@ void put_key(transaction& txn, model::key const* old_key, model::key const& new_
         managed ? void(txn.erase(table::index, key_admin_key(new_key.id)))
                 : txn.put(table::index, key_admin_key(new_key.id), {});
     note_change(txn, new_key.digest);
-    bool const is_restored =
-        old_key != nullptr && is_deactivated(*old_key) && !is_deactivated(new_key);
-    if (old_key != nullptr && !is_restored) txn.note_turn_off();
+    txn.note_urgency();
 }
 
 std::optional<outcome> check_key_ids(transaction& txn) {

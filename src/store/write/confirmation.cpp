@@ -11,27 +11,37 @@ constexpr auto poll_interval = std::chrono::milliseconds(1);
 
 }  // namespace
 
-bool needs_confirmation(command const& command, outcome const& outcome) {
+key_switch switch_of(command const& command, outcome const& outcome) {
+    using enum key_switch;
+    if (outcome.problem != base::problem::none) return none;
     auto const& action = command.action;
-    return outcome.problem == base::problem::none &&
-           (std::holds_alternative<deactivate_key>(action) ||
-            std::holds_alternative<change_key>(action) ||
-            std::holds_alternative<rotate_key>(action));
+    if (std::holds_alternative<deactivate_key>(action) ||
+        std::holds_alternative<change_key>(action) || std::holds_alternative<rotate_key>(action))
+        return off;
+    return std::holds_alternative<create_key>(action) ||
+                   std::holds_alternative<reactivate_key>(action)
+               ? on
+               : none;
 }
 
 void await_confirmation(environment_state& store, std::span<command const> commands,
                         std::span<outcome> outcomes) {
     if (store.log == nullptr) return;
     std::uint64_t position = 0;
-    for (std::size_t i = 0; i < commands.size(); ++i)
-        if (needs_confirmation(commands[i], outcomes[i]))
-            position = std::max(position, outcomes[i].position);
-    auto const end = store.clocks().mono + confirmation_patience;
+    base::mono_ns patience = 0;
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+        auto const kind = switch_of(commands[i], outcomes[i]);
+        if (kind == key_switch::none) continue;
+        position = std::max(position, outcomes[i].position);
+        patience = std::max(patience, confirmation_patience(kind));
+    }
+    auto const end = store.clocks().mono + patience;
     while (store.log->confirmed() < position && store.clocks().mono < end)
         std::this_thread::sleep_for(poll_interval);
     auto const confirmed = store.log->confirmed();
     for (std::size_t i = 0; i < commands.size(); ++i)
-        if (needs_confirmation(commands[i], outcomes[i]) && outcomes[i].position > confirmed)
+        if (outcomes[i].position > confirmed &&
+            switch_of(commands[i], outcomes[i]) == key_switch::off)
             outcomes[i].effective_by = store.log->last_lease_end();
 }
 

@@ -1,6 +1,6 @@
-// Confirmation: what turns a key off in a cluster is answered once every node with a lease has
-// applied it, or after 5 s with the time by which the last lease ends. So an answer without that
-// time holds everywhere. Private to the store.
+// Confirmation: in a cluster a change of a key is answered once every node with a lease has applied
+// it. What turns a key off waits 5 s, then its answer names the time by which the last lease ends,
+// so that one without that time holds everywhere; what turns one on waits 1 s. Private to the store.
 #pragma once
 
 #include <span>
@@ -11,11 +11,14 @@
 
 namespace latchkey::store {
 
-inline constexpr base::mono_ns confirmation_patience = 5 * base::second;
+// What the answer to a command waits for, until `outcome.position` is confirmed. `off` also where
+// nothing has changed: the key may have been turned off a moment ago, by an unconfirmed row.
+enum class key_switch : std::uint8_t { none, on, off };
+key_switch switch_of(command const& command, outcome const& outcome);
 
-// Is the answer to this command held until `outcome.position` is confirmed? True also where nothing
-// has changed: the key may have been turned off a moment ago, by a row that is not confirmed.
-bool needs_confirmation(command const& command, outcome const& outcome);
+constexpr base::mono_ns confirmation_patience(key_switch kind) {
+    return kind == key_switch::on ? base::second : 5 * base::second;
+}
 
 // Waits on the calling thread for all of them, and sets `effective_by` where it waited in vain. For
 // commands of the command line; the log's `on_news` is not used.

@@ -57,9 +57,10 @@ ticket_queue::batch replica::without_waits(ticket_queue::batch tickets) {
 }
 
 bool replica::hold_unconfirmed(ticket& ticket) {
-    if (!needs_confirmation(ticket.command, ticket.outcome)) return false;
+    auto const kind = switch_of(ticket.command, ticket.outcome);
+    if (kind == key_switch::none) return false;
     if (ticket.outcome.position <= store_.log->confirmed()) return false;
-    auto const deadline = store_.clocks().mono + confirmation_patience;
+    auto const deadline = store_.clocks().mono + confirmation_patience(kind);
     unconfirmed_.push_back({&ticket, ticket.outcome.position, deadline});
     return true;
 }
@@ -86,7 +87,8 @@ void replica::answer_confirmed(bool closing) {
     answer_some(unconfirmed_, [&](wait const& each) {
         if (each.position <= confirmed) return true;
         if (!closing && now < each.deadline) return false;
-        each.ticket->outcome.effective_by = store_.log->last_lease_end();
+        if (switch_of(each.ticket->command, each.ticket->outcome) == key_switch::off)
+            each.ticket->outcome.effective_by = store_.log->last_lease_end();
         return true;
     });
 }

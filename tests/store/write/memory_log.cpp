@@ -84,11 +84,11 @@ bool memory_log::fetch(std::uint64_t position) {
     return fetched_ > position;
 }
 
-void memory_log::applied(std::uint64_t position, bool turned_off) {
+void memory_log::applied(std::uint64_t position, bool urgent) {
     {
         guard const lock(engine_.mutex_);
         position_ = position;
-        if (turned_off) ++urgent_reports_;
+        if (urgent) ++urgent_reports_;
     }
     wake_all();
 }

@@ -272,7 +272,7 @@ TEST_F(replication, a_change_of_a_key_reaches_the_snapshots_of_others) {
     EXPECT_EQ(shown.key(key.id)->deactivation_reason, model::deactivation::manual);
 }
 
-TEST_F(replication, rows_say_whether_a_key_loses_rights) {
+TEST_F(replication, rows_say_whether_a_key_changes) {
     std::vector<command> commands;
     commands.push_back(new_key(key_number(1)));
     commands.push_back({.action = deactivate_key{1}});
@@ -281,17 +281,17 @@ TEST_F(replication, rows_say_whether_a_key_loses_rights) {
     commands.push_back({.action = rotate_key{.id = 1, .digest = key_number(2).digest}});
     commands.push_back({.action = note_key_uses{{{.key = 1, .last_used = 5}}}});
     for (auto& each : commands) one(*first().store, std::move(each));
-    std::vector<bool> turn_offs;
-    for (auto const& row : engine.rows()) turn_offs.push_back(row.turns_off);
-    EXPECT_EQ(turn_offs, (std::vector{false, true, false, true, true, false}));
+    std::vector<bool> urgent;
+    for (auto const& row : engine.rows()) urgent.push_back(row.urgent);
+    EXPECT_EQ(urgent, (std::vector{true, true, true, true, true, false}));
 }
 
-TEST_F(replication, what_turns_a_key_off_is_not_held_up_by_a_group) {
-    for (bool const turns_off : {false, true}) {
-        auto const number = turns_off ? 1u : 2u;
+TEST_F(replication, a_change_of_a_key_is_not_held_up_by_a_group) {
+    for (bool const urgent : {false, true}) {
+        auto const number = urgent ? 1u : 2u;
         auto const key = get_key(one(*first().store, new_key(key_number(number)))).id;
         catch_up(second());
-        if (turns_off)
+        if (urgent)
             one(*first().store, {.action = deactivate_key{key}});
         else
             create(first(), "ann");
@@ -300,7 +300,7 @@ TEST_F(replication, what_turns_a_key_off_is_not_held_up_by_a_group) {
         commands.push_back(new_user("bob", "bob@example.org"));
         EXPECT_FALSE(apply(*second().store, std::move(commands)));
         auto const position = second().store->node()->position;
-        EXPECT_EQ(position, engine.head() - (turns_off ? 0 : 1));
+        EXPECT_EQ(position, engine.head() - (urgent ? 0 : 1));
     }
     expect_equal();
 }
