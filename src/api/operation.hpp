@@ -36,6 +36,8 @@ struct operation {
     std::array<std::string_view, 8> query{};  // parameters, beside those that lists add
     std::array<base::problem, 8> problems{};  // beside those of every such request
     std::string_view description{};           // CommonMark
+    // Turns something off: in a cluster 202 where a node has not confirmed it (api.md §15).
+    bool is_confirmed = false;
 };
 
 namespace operations {

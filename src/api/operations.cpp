@@ -136,7 +136,8 @@ constexpr operation deactivate_current_key{.id = "deactivateCurrentKey",
                                            .response_schema = "Key",
                                            .request_schema = "Deactivation?",
                                            .problems = {last_admin_key},
-                                           .description = "Needs no scope."};
+                                           .description = "Needs no scope.",
+                                           .is_confirmed = true};
 constexpr operation verify_key{
     .id = "verifyKey",
     .group = "Keys",
@@ -159,13 +160,15 @@ constexpr operation patch_key{.id = "updateKey",
                               .response_schema = "Key",
                               .request_schema = "KeyPatch",
                               .problems = {last_admin_key},
-                              .description = "A JSON merge patch (RFC 7396)."};
+                              .description = "A JSON merge patch (RFC 7396).",
+                              .is_confirmed = true};
 constexpr operation delete_key{.id = "deleteKey",
                                .group = "Keys",
                                .summary = "Deactivate a key",
                                .result = deleted,
                                .problems = {last_admin_key},
-                               .description = "The record stays."};
+                               .description = "The record stays.",
+                               .is_confirmed = true};
 constexpr operation rotate_key{
     .id = "rotateKey",
     .group = "Keys",
@@ -174,14 +177,16 @@ constexpr operation rotate_key{
     .response_schema = "CreatedKey",
     .request_schema = "Rotation?",
     .problems = {rotation_in_progress, key_not_active},
-    .description = "The response shows the new key, once. Both keys work until the overlap ends."};
+    .description = "The response shows the new key, once. Both keys work until the overlap ends.",
+    .is_confirmed = true};
 constexpr operation deactivate_key{.id = "deactivateKey",
                                    .group = "Keys",
                                    .summary = "Deactivate a key and give the reason",
                                    .result = done,
                                    .response_schema = "Key",
                                    .request_schema = "Deactivation?",
-                                   .problems = {last_admin_key}};
+                                   .problems = {last_admin_key},
+                                   .is_confirmed = true};
 constexpr operation reactivate_key{
     .id = "reactivateKey",
     .group = "Keys",

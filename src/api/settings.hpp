@@ -34,6 +34,7 @@ struct settings {
     bool strict_transport_security = false;  // true with a configured certificate
     std::vector<deprecation> deprecations;
     bool require_if_match = false;  // PUT, PATCH and DELETE without If-Match: 428
+    bool in_cluster = false;        // only for the description: api.md §15 holds
     std::size_t body_bytes_max = base::limits::body_bytes_max;
     // The description of the interface, made of the members above by `make_documents`
     // (documents.hpp).

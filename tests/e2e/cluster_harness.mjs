@@ -62,7 +62,6 @@ export class Node {
   // Until it serves; `ready: false`: until it listens.
   async start({ ready = true } = {}) {
     this.server = await startServer({ data: this.data, config: this.settings, listen: ['http://127.0.0.1:0'], management: '127.0.0.1:0' });
-    this.server.contract = null; // it does not know Consistency-Token
     if (ready) await this.ready();
     return this;
   }

@@ -109,16 +109,16 @@ TEST_F(waits, over_http2_end_with_a_refusal_or_with_the_stream) {
     http2_conversation server(service);
     server.hold_commits();
     nghttp2_client client(server);
-    auto const refused = client.submit(post_fields(), user);
+    auto const first = client.submit(post_fields(), user);
     client.exchange();
     service.next_outcome = store::outcome{.problem = problem::behind};
     server.finish_commits();
     client.exchange();
-    EXPECT_EQ(client.responses[refused].status, 503u);
+    EXPECT_EQ(client.responses[first].status, 503u);
 
-    auto const reset = client.submit(post_fields(), user);
+    auto const second = client.submit(post_fields(), user);
     client.exchange();
-    nghttp2_submit_rst_stream(client.native(), NGHTTP2_FLAG_NONE, reset, NGHTTP2_CANCEL);
+    nghttp2_submit_rst_stream(client.native(), NGHTTP2_FLAG_NONE, second, NGHTTP2_CANCEL);
     client.exchange();
     service.next_outcome = store::outcome{};
     server.finish_commits();

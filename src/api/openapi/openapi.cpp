@@ -133,6 +133,8 @@ class document {
         for (auto const name : route.operation.query)
             if (!name.empty()) add_one(name);
         if (takes_idempotency_key(route)) add_one("Idempotency-Key");
+        if (settings_.in_cluster && !is_open(route) && !std::holds_alternative<gateway>(route.run))
+            add_one("Consistency-Token");
         if (!has_conditions(route)) return all;
         add_one("If-None-Match");
         add_one("If-Match");
@@ -167,17 +169,20 @@ class document {
         if (route.method == http::method::patch) types["application/merge-patch+json"] = content;
         return {{"required", !optional}, {"content", std::move(types)}};
     }
-    object& properties_of(string_view name) {
+    object& schema_of(string_view name) {
         auto* const schema = schemas_.if_contains(name);
         base::check(schema != nullptr, "an operation names an unknown schema");
-        return schema->as_object()["properties"].as_object();
+        return schema->as_object();
     }
+    object& properties_of(string_view name) { return schema_of(name)["properties"].as_object(); }
 
     // ---- answers
     object responses_of(route const& route) {
         object result;
         auto const [status, text] = status_of(route.operation.result);
         result[status] = success_of(route, text);
+        if (settings_.in_cluster && route.operation.is_confirmed)
+            result["202"] = unconfirmed_part(route);
         if (is_read(route) && has_conditions(route))
             result["304"] = object{{"description", "The client has the current representation"},
                                    {"headers", headers_of(route)}};
@@ -215,6 +220,25 @@ class document {
         return result;
     }
 
+    // The success of a change that a node may not have applied yet.
+    object unconfirmed_part(route const& route) {
+        auto result = success_of(route, "Done; a node that does not answer may not know it yet");
+        auto const base_name = route.operation.response_schema;
+        auto const name = "Unconfirmed" + string(base_name);
+        if (!schemas_.contains(name)) {
+            auto schema =
+                base_name.empty() ? schema::response_object({}, nullptr) : schema_of(base_name);
+            schema["properties"].as_object()["effective_by"] = schema::with_description(
+                schema::time(), "From then on no node accepts what was turned off.");
+            if (!schema.contains("required")) schema["required"] = json::array();
+            schema["required"].as_array().push_back("effective_by");
+            schema.erase("examples");
+            schemas_[name] = std::move(schema);
+        }
+        result["content"] = object{{"application/json", object{{"schema", schema::ref(name)}}}};
+        return result;
+    }
+
     object headers_of(route const& route) {
         auto const kind = route.operation.result;
         object all;
@@ -233,6 +257,8 @@ class document {
                 add_header(all, name);
         if (takes_idempotency_key(route)) add_header(all, "Idempotency-Replayed?");
         if (is_open(route)) return all;
+        if (settings_.in_cluster && std::holds_alternative<write>(route.run))
+            add_header(all, "Consistency-Token?");
         add_header(all, "Vary");
         add_header(all, "RateLimit-Policy?");
         add_header(all, "RateLimit?");

@@ -67,6 +67,10 @@ object request_id() {
 object idempotency_key() {
     return matching("^[!-~]+$");
 }
+// A decimal number, up to 2^64 - 1.
+object position() {
+    return matching("^[0-9]{1,20}$");
+}
 object replayed() {
     return one_of({"true"});
 }
@@ -123,6 +127,9 @@ constexpr parameter parameters[] = {
     {"Idempotency-Key", "header", idempotency_key,
      "1 to 255 visible characters of your own, quoted or not, such as a random UUID: the request "
      "is carried out once, and for 24 hours a repeat gets the same answer."},
+    {"Consistency-Token", "header", position,
+     "The largest that an answer to a write had, of any node: the request waits, for a second at "
+     "most, until this node has that write."},
     {"traceparent", "header", traceparent, "W3C trace context; logged."},
     {"If-Match", "header", word,
      "Entity tags, or `*`: 412 where the resource has none of these. `store.require_if_match` "
@@ -155,6 +162,7 @@ constexpr header headers[] = {
     {"Retry-After", seconds, "In seconds."},
     {"Idempotency-Replayed", replayed,
      "The answer of an earlier request with this Idempotency-Key."},
+    {"Consistency-Token", position, "By which position of the log the write is there."},
     {"WWW-Authenticate", word, "RFC 6750."},
     {"Accept", word, "The media type that a body needs."},
     {"Accept-Patch", word, "The media types that a PATCH may have."},

@@ -255,6 +255,7 @@ api::settings interface_settings(config const& configuration) {
     result.key_prefix = configuration.keys_prefix;
     result.key_ttl_seconds = base::parse_duration(configuration.keys_default_ttl).value_or(0);
     result.strict_transport_security = !configuration.tls_certificate.empty();
+    result.in_cluster = !configuration.cluster_postgres.empty();
     result.require_if_match = configuration.store_require_if_match;
     result.body_bytes_max = configuration.http_body_bytes;
     result.documents = api::make_documents(result);

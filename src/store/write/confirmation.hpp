@@ -1,6 +1,7 @@
 // Confirmation: in a cluster a change of a key is answered once every node with a lease has applied
 // it. What turns a key off waits 5 s, then its answer names the time by which the last lease ends,
-// so that one without that time holds everywhere; what turns one on waits 1 s. Private to the store.
+// so that one without that time holds everywhere; what turns one on waits 1 s. Private to the
+// store.
 #pragma once
 
 #include <span>

@@ -86,6 +86,39 @@ TEST(openapi, has_the_operations_of_the_route_table_and_no_others) {
     EXPECT_EQ(described, routed);
 }
 
+// api.md §15; a service of one machine does not describe what it never sends.
+TEST(openapi, describes_tokens_and_unconfirmed_changes_in_a_cluster) {
+    json::value const whole = describe_interface({.in_cluster = true});
+    std::set<std::string> unconfirmed, token_answers;
+    for (auto const& [path, item] : whole.at("paths").as_object())
+        for (auto const& [method, what] : item.as_object()) {
+            auto const* const responses =
+                what.is_object() ? what.as_object().if_contains("responses") : nullptr;
+            if (responses == nullptr) continue;
+            std::string const id(what.at("operationId").as_string());
+            for (auto const& [status, response] : responses->as_object()) {
+                auto const* const headers = response.as_object().if_contains("headers");
+                if (headers != nullptr && headers->as_object().contains("Consistency-Token"))
+                    token_answers.insert(id);
+                if (status != "202" || id == "receiveEvent") continue;
+                unconfirmed.insert(id);
+                auto const& reference =
+                    response.at_pointer("/content/application~1json/schema/$ref").as_string();
+                auto const& schema = whole.at_pointer(std::string_view(reference).substr(1));
+                EXPECT_TRUE(schema.at("properties").as_object().contains("effective_by")) << id;
+            }
+        }
+    EXPECT_EQ(unconfirmed, (std::set<std::string>{"deactivateCurrentKey", "deactivateKey",
+                                                  "deleteKey", "rotateKey", "updateKey"}));
+    for (auto const& each : routes())
+        EXPECT_EQ(token_answers.contains(std::string(each.operation.id)),
+                  std::holds_alternative<write>(each.run))
+            << each.operation.id;
+    EXPECT_TRUE(whole.at("components").at("parameters").as_object().contains("Consistency-Token"));
+    EXPECT_EQ(json::serialize(document()).find("Consistency-Token"), std::string::npos);
+    EXPECT_EQ(json::serialize(document()).find("effective_by"), std::string::npos);
+}
+
 TEST(openapi, names_each_operation_once) {
     std::set<std::string> ids;
     std::set<operation const*> documented;
