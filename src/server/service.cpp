@@ -124,7 +124,8 @@ base::result<void> service::start() {
     auto buckets = limit::buckets::make();
     if (!buckets) return buckets.error();
     buckets_ = std::move(*buckets);
-    {
+    // A node's tokens end with it: the buckets are the engine's.
+    if (!member_) {
         store::snapshot snapshot(*store_);
         snapshot.renew();
         restore_buckets(*buckets_, configuration().data, store_now(), snapshot.key_epoch());
@@ -156,9 +157,14 @@ base::result<void> service::start() {
                              *log_, *signer_});
     if (member_) {
         common_->node = &member_->node();
+        common_->quota = member_->node().quota();
         member_->begin();
     }
     if (auto const started = start_workers(workers); !started) return started.error();
+    if (member_)
+        member_->on_tokens([this] {
+            for (auto const& each : workers_) each->tell_tokens();
+        });
     if (configuration().confined && !sanitized) confine_system_calls();
     for (auto const& socket : sockets_) base::log("listening on " + socket.address().url());
     return {};
@@ -428,9 +434,12 @@ void service::stop() {
     writer_->shorten_waits();
     for (auto const& each : workers_) each->finish();
     writer_->stop();
-    if (member_) member_->leave();
-    workers_.clear();  // with their mailboxes, which the stopped writer no longer uses
-    save_buckets(*buckets_, configuration().data, store_now());
+    if (member_) {
+        member_->leave();
+        member_->on_tokens({});
+    }
+    workers_.clear();  // with their mailboxes, which nobody else uses any more
+    if (!member_) save_buckets(*buckets_, configuration().data, store_now());
 }
 
 }  // namespace
