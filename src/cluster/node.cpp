@@ -108,11 +108,11 @@ void node::begin_lease() {
 
 base::result<void> node::share_limits(std::uint64_t process) {
     auto& link = *link_;
-    auto made = cluster::quota::make(
+    auto quota = cluster::quota::make(
         {.node = link.options.name, .process = process, .wake = [&link] { link.wake_thread(); }});
-    if (!made) return made.error();
+    if (!quota) return quota.error();
     lock const mutex_lock(link.mutex);
-    link.quota = std::move(*made);
+    link.quota = std::move(*quota);
     return {};
 }
 

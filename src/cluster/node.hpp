@@ -66,8 +66,8 @@ class node final : public store::shared_log {
     // Tells the others that this node has gone; waits for at most `patience`.
     void leave(base::mono_ns patience);
 
-    // Limits across nodes: makes the quota that workers charge, whose asks are sent from `begin_lease`
-    // on. Before that; once.
+    // Limits across nodes: makes the quota that workers charge, whose asks are sent from
+    // `begin_lease` on. Before that; once.
     base::result<void> share_limits(std::uint64_t process);
     // Null without `share_limits`. For its functions of any thread.
     cluster::quota* quota() const;

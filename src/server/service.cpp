@@ -50,6 +50,7 @@ class service {
 
   private:
     config const& configuration() const { return worker_config_.rules->configuration; }
+    base::result<void> open_buckets();
     base::result<void> open_management();
     base::result<void> open_sockets(unsigned workers);
     base::result<void> start_workers(unsigned count);
@@ -121,15 +122,7 @@ base::result<void> service::start() {
     store_->clear_stale_readers();
     if (member_)
         if (auto const joined = member_->join(*store_); !joined) return joined.error();
-    auto buckets = limit::buckets::make();
-    if (!buckets) return buckets.error();
-    buckets_ = std::move(*buckets);
-    // A node's tokens end with it: the buckets are the engine's.
-    if (!member_) {
-        store::snapshot snapshot(*store_);
-        snapshot.renew();
-        restore_buckets(*buckets_, configuration().data, store_now(), snapshot.key_epoch());
-    }
+    if (auto const status = open_buckets(); !status) return status.error();
     std::uint64_t seed = 0;
     auth::random_bytes(&seed, sizeof seed);
     failures_ = std::make_unique<limit::auth_failure_limiter>(
@@ -161,12 +154,20 @@ base::result<void> service::start() {
         member_->begin();
     }
     if (auto const started = start_workers(workers); !started) return started.error();
-    if (member_)
-        member_->on_tokens([this] {
-            for (auto const& each : workers_) each->tell_tokens();
-        });
     if (configuration().confined && !sanitized) confine_system_calls();
     for (auto const& socket : sockets_) base::log("listening on " + socket.address().url());
+    return {};
+}
+
+// Those of a node are the engine's, and its tokens end with it: nothing is restored.
+base::result<void> service::open_buckets() {
+    auto buckets = limit::buckets::make();
+    if (!buckets) return buckets.error();
+    buckets_ = std::move(*buckets);
+    if (member_) return {};
+    store::snapshot snapshot(*store_);
+    snapshot.renew();
+    restore_buckets(*buckets_, configuration().data, store_now(), snapshot.key_epoch());
     return {};
 }
 
@@ -237,6 +238,10 @@ base::result<void> service::start_workers(unsigned count) {
             if (other != each) others.push_back(other.get());
         each->set_peers(std::move(others));
     }
+    if (member_)
+        member_->on_tokens([this] {
+            for (auto const& each : workers_) each->tell_tokens();
+        });
     return {};
 }
 

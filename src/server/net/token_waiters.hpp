@@ -1,7 +1,7 @@
 // Requests of a worker that wait for tokens of their keys (cluster/quota.hpp): coroutines that are
 // resumed all together, in the worker's mail, when the node has news of the engine, and now and
-// then without any, since a wait must end whatever becomes of the engine. Each then tries again, and
-// may wait again.
+// then without any, since a wait must end whatever becomes of the engine. Each then tries again,
+// and may wait again.
 //
 //     any thread:   waiters.tell(mailbox);
 //     the worker:   waiters.begin_turn();  co_await token_waiters::wait(…);
