@@ -8,7 +8,7 @@ import { Demand } from './cluster_demand.mjs';
 import { Postgres } from './cluster_postgres.mjs';
 import { assertStatus, newUser, sleep } from './harness.mjs';
 
-const leaseSeconds = 5;
+const leaseSeconds = 4;
 const limit = { name: 'second', limit: 6000, window_seconds: 60, burst: 128 };
 const promise = { rate: limit.limit / limit.window_seconds, burst: limit.burst };
 const postgres = await Postgres.begin();
@@ -92,6 +92,23 @@ test('a request waits for tokens and for its position, and a key in use waits fo
   for (const name of ['token_asks', 'tokens_granted']) assert.ok((await metric(two, `latchkey_cluster_${name}_total`)) > 0, name);
 });
 
+test('a limit that was changed holds from the next request on, on every node', async () => {
+  const created = await one.ask('POST', '/keys', { body: { name: 'changed', scopes: ['users:read'], rate_limits: [limit] } });
+  assertStatus(created, 201);
+  const { id, key } = created.json;
+  const token = consistent(tokenOf(created));
+  for (const node of cluster.nodes) assertStatus(await node.ask('GET', '/users?limit=1', { key, ...token }), 200);
+  const change = { rate_limits: [{ ...limit, limit: 1, window_seconds: 3600, burst: 1 }] };
+  assertStatus(await one.ask('PATCH', `/keys/${id}`, { body: change, type: 'application/merge-patch+json' }), 200);
+  const statuses = [];
+  for (const node of [...cluster.nodes, ...cluster.nodes]) {
+    const { status, headers } = await ask(node, key);
+    assert.equal(headers.get('ratelimit-policy'), '"second";q=1;w=3600');
+    statuses.push(status);
+  }
+  assert.ok(statuses.filter((each) => each === 200).length <= 1, statuses.join());
+});
+
 test('without PostgreSQL: what was leased ahead, the share of the node, then 503', async (t) => {
   const [key, small] = [await makeKey(), await makeKey([{ name: 'minute', limit: 60, window_seconds: 60 }])];
   await new Demand([[one, 50]], key).run(1);
@@ -119,4 +136,20 @@ test('without PostgreSQL: what was leased ahead, the share of the node, then 503
   assert.ok((await metric(one, 'latchkey_cluster_share_requests_total')) >= admitted);
   await postgres.start();
   await until(async () => (await one.ask('GET', '/users?limit=1', { key })).status === 200, 'the key is admitted again');
+});
+
+test('a node that stops answers the requests that wait for tokens', async () => {
+  await Promise.all(cluster.nodes.map((each) => each.ready()));
+  const [small, left] = [await makeKey([{ name: 'minute', limit: 60, window_seconds: 60 }]), await makeKey()];
+  postgres.pause();
+  const leaver = three.client(left);
+  const lost = leaver.get('/users?limit=1').catch(() => 'lost');
+  const waiting = ask(three, small);
+  await sleep(100);
+  leaver.close();
+  const stop = three.stop();
+  assertStatus(await waiting, 503, 'behind');
+  await stop;
+  postgres.resume();
+  await lost;
 });
