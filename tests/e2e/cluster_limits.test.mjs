@@ -16,13 +16,16 @@ const cluster = await Cluster.begin(postgres, { leaseSeconds });
 const [one, two, three] = cluster.nodes;
 after(() => postgres.stop());
 
-async function makeKey(limits = [limit]) {
+// {id, key}, known to all nodes.
+async function newKey(limits = [limit]) {
   const answer = await one.ask('POST', '/keys', { body: { name: 'limited', scopes: ['users:read', 'keys:verify'], rate_limits: limits } });
   assertStatus(answer, 201);
   const { json } = answer;
   for (const each of cluster.nodes) assertStatus(await each.ask('GET', '/users?limit=1', consistent(tokenOf(answer))), 200);
-  return json.key;
+  return json;
 }
+
+const makeKey = async (limits) => (await newKey(limits)).key;
 
 async function metric(node, name) {
   const { body } = await node.look('/metrics');
@@ -93,11 +96,8 @@ test('a request waits for tokens and for its position, and a key in use waits fo
 });
 
 test('a limit that was changed holds from the next request on, on every node', async () => {
-  const created = await one.ask('POST', '/keys', { body: { name: 'changed', scopes: ['users:read'], rate_limits: [limit] } });
-  assertStatus(created, 201);
-  const { id, key } = created.json;
-  const token = consistent(tokenOf(created));
-  for (const node of cluster.nodes) assertStatus(await node.ask('GET', '/users?limit=1', { key, ...token }), 200);
+  const { id, key } = await newKey();
+  for (const node of cluster.nodes) assertStatus(await ask(node, key), 200);
   const change = { rate_limits: [{ ...limit, limit: 1, window_seconds: 3600, burst: 1 }] };
   assertStatus(await one.ask('PATCH', `/keys/${id}`, { body: change, type: 'application/merge-patch+json' }), 200);
   const statuses = [];
@@ -140,8 +140,10 @@ test('without PostgreSQL: what was leased ahead, the share of the node, then 503
 
 test('a node that stops answers the requests that wait for tokens', async () => {
   await Promise.all(cluster.nodes.map((each) => each.ready()));
-  const [small, left] = [await makeKey([{ name: 'minute', limit: 60, window_seconds: 60 }]), await makeKey()];
+  const [small, left, used] = [await makeKey([{ name: 'minute', limit: 60, window_seconds: 60 }]), await makeKey(), await makeKey()];
+  await until(async () => (await ask(three, used)).status === 200, 'tokens are granted again');
   postgres.pause();
+  const begin = performance.now();
   const leaver = three.client(left);
   const lost = leaver.get('/users?limit=1').catch(() => 'lost');
   const waiting = ask(three, small);
@@ -149,7 +151,8 @@ test('a node that stops answers the requests that wait for tokens', async () => 
   leaver.close();
   const stop = three.stop();
   assertStatus(await waiting, 503, 'behind');
-  await stop;
+  assert.ok(performance.now() - begin > 500, 'it has waited');
   postgres.resume();
+  await stop;
   await lost;
 });
