@@ -58,7 +58,9 @@ void exchange_state::start(request_services& services, http::request const& requ
     failure_address = peer.client.value_or(limit::unknown_client);
     method = request.method;
     tls = peer.tls;
-    credential_in_body = needs_key = was_charged = waits = false;
+    credential_in_body = needs_key = was_charged = body_complete = false;
+    tokens = {};
+    wait = wait_kind::none;
     source = key_source::none;
     retry_after = 0;
     resume_reading_at = 0;
@@ -117,10 +119,7 @@ next_step exchange::begin(request_services& services, http::request const& reque
     if (credential.source == key_source::query && !may_come_by_query(services.settings, verdict))
         return refuse(make_error(problem::key_missing, "keys are not accepted in the query"),
                       response);
-    if (!pass_checks(services, request, verdict, now, response)) return next_step::respond;
-    if (state.matched.gateway) return serve_gateway(services, request, now, response);
-    if (takes_body() && state.has_body) return next_step::read_body;
-    return run(services, request, now, response);
+    return enter(services, request, verdict, now, response);
 }
 
 bool exchange::turn_away(request_services& services, http::request const& request, peer const& peer,
@@ -146,7 +145,8 @@ next_step exchange::finish(request_services& services, http::request const& requ
         auto const verdict = services.keys.authenticate(
             credential.key, state.client ? &*state.client : nullptr, services.snapshot, now);
         wipe_credential(request.body);
-        if (!pass_checks(services, request, verdict, now, response)) return next_step::respond;
+        state.body_complete = true;
+        return enter(services, request, verdict, now, response);
     }
     return run(services, request, now, response);
 }
@@ -180,20 +180,13 @@ next_step exchange::find_key_in_body(http::framing const& framing, http::respons
     return next_step::read_body;
 }
 
-// The checks that follow the look-up of the key, wherever it came from. Nothing of the head is
-// checked for a gateway, which passes on its client's.
-bool exchange::pass_checks(request_services& services, http::request const& request,
-                           auth::verdict const& verdict, base::instant now,
-                           http::response& response) {
-    auto const& state = *state_;
-    if (services.lease_over) return reject(make_error(problem::behind), response);
-    if (!accept_key(services, verdict, now, response)) return false;
-    if (!admit(services, now, response)) return false;
-    if (auto const record = state.path_id ? state.matched.record() : std::nullopt)
-        services.snapshot.prefetch_record(*record, *state.path_id);
-    if (state.matched.gateway) return true;
-    if (!find_handler(request, response)) return false;
-    return check_head(request, response);
+// What follows the look-up of the key, wherever it came from.
+next_step exchange::enter(request_services& services, http::request const& request,
+                          auth::verdict const& verdict, base::instant now,
+                          http::response& response) {
+    if (services.lease_over) return refuse(problem::behind, response);
+    if (!accept_key(services, verdict, now, response)) return next_step::respond;
+    return admit(services, request, now, response);
 }
 
 // An unknown key counts against the address it came from, or against a proxy that does not name
@@ -204,7 +197,7 @@ bool exchange::accept_key(request_services& services, auth::verdict const& verdi
     state.principal = verdict.caller;
     state.authenticated_at = now.wall;
     if (verdict.problem == problem::none) {
-        services.buckets.prefetch(state.principal->record().id);
+        prefetch_limits(services, state.principal->record().id);
         if (services.uses != nullptr) services.uses->note(state.principal->record().id, now.wall);
         return true;
     }
@@ -218,13 +211,31 @@ bool exchange::accept_key(request_services& services, auth::verdict const& verdi
     return reject(make_error(error), response);
 }
 
-bool exchange::admit(request_services& services, base::instant now, http::response& response) {
+next_step exchange::admit(request_services& services, http::request const& request,
+                          base::instant now, http::response& response) {
     auto& state = *state_;
-    auto const& limits = state.principal->limits();
-    state.quota = services.buckets.admit(state.principal->record().id, limits, now.mono, 1);
+    auto const verdict = charge(services, *state.principal, 1, now, state.tokens);
+    if (verdict.state == cluster::quota_state::pending) [[unlikely]]
+        return await_tokens(wait_kind::admission);
+    if (verdict.state == cluster::quota_state::behind) [[unlikely]]
+        return refuse(problem::behind, response);
+    state.quota = verdict.decision;
     state.was_charged = true;
-    if (state.quota.admitted()) return true;
-    return reject(make_error(problem::rate_limited), response);
+    if (!state.quota.admitted()) return refuse(problem::rate_limited, response);
+    return pass_checks(services, request, now, response);
+}
+
+// Nothing of the head is checked for a gateway, which passes on its client's.
+next_step exchange::pass_checks(request_services& services, http::request const& request,
+                                base::instant now, http::response& response) {
+    auto const& state = *state_;
+    if (auto const record = state.path_id ? state.matched.record() : std::nullopt)
+        services.snapshot.prefetch_record(*record, *state.path_id);
+    if (state.matched.gateway) return serve_gateway(services, request, now, response);
+    if (!find_handler(request, response) || !check_head(request, response))
+        return next_step::respond;
+    if (takes_body() && state.has_body && !state.body_complete) return next_step::read_body;
+    return run(services, request, now, response);
 }
 
 // The route (404, 405, and OPTIONS, which every path answers), then its scopes. Not earlier: a

@@ -14,6 +14,9 @@
 //         exchange.answer(services, outcome, response);
 //     }
 //     // next_step::respond: `response` is complete; next_step::commit may also be a wait (`waits`)
+//
+// In a cluster each of these may return next_step::await_tokens: when the node has news of tokens,
+// `resume` goes on with the request, which the caller has kept.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +35,11 @@
 
 namespace latchkey::api {
 
-enum class next_step : std::uint8_t { respond, read_body, commit };
+enum class next_step : std::uint8_t { respond, read_body, commit, await_tokens };
 
 struct route;
 struct exchange_state;
+enum class wait_kind : std::uint8_t;
 
 class exchange {
   public:
@@ -66,6 +70,7 @@ class exchange {
     // The command only waits for a position of the store (api.md §15): after its outcome `resume`
     // goes on with the request, which the caller has kept; `answer` refuses it.
     bool waits() const;
+    // After such a wait, or one for tokens; any step may follow, also a wait.
     next_step resume(request_services& services, http::request const& request, base::instant now,
                      http::response& response);
     // Uses nothing of the request but what `begin` and `finish` kept.
@@ -85,6 +90,8 @@ class exchange {
     model::id key_id() const;  // 0: none; set on 403 and 429 too
     std::string_view project() const;
     key_source source() const;
+    // How long the request has waited for tokens; 0: it has not.
+    base::mono_ns token_wait_time() const;
     // The limits of its key admitted it, and its connection carries one client only.
     bool let_in() const;
     // The next request of this connection is not to be read earlier (limit::auth_failure_limiter);
@@ -96,11 +103,14 @@ class exchange {
   private:
     bool is_secure(http::request const& request, peer const& peer);
     next_step find_key_in_body(http::framing const& framing, http::response& response);
-    bool pass_checks(request_services& services, http::request const& request,
-                     auth::verdict const& verdict, base::instant now, http::response& response);
+    next_step enter(request_services& services, http::request const& request,
+                    auth::verdict const& verdict, base::instant now, http::response& response);
     bool accept_key(request_services& services, auth::verdict const& verdict, base::instant now,
                     http::response& response);
-    bool admit(request_services& services, base::instant now, http::response& response);
+    next_step admit(request_services& services, http::request const& request, base::instant now,
+                    http::response& response);
+    next_step pass_checks(request_services& services, http::request const& request,
+                          base::instant now, http::response& response);
     bool find_handler(http::request const& request, http::response& response);
     bool has_scopes(http::request const& request, http::response& response);
     bool check_head(http::request const& request, http::response& response);
@@ -115,6 +125,7 @@ class exchange {
     next_step handle(request_services& services, http::request const& request, base::instant now,
                      http::response& response);
     next_step commit(store::command command);
+    next_step await_tokens(wait_kind kind);
     next_step refuse_plan(api_error error, http::response& response);
     next_step serve_gateway(request_services& services, http::request const& request,
                             base::instant now, http::response& response);

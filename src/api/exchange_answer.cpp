@@ -185,6 +185,9 @@ base::mono_ns exchange::resume_reading_at() const {
 key_source exchange::source() const {
     return state_->source;
 }
+base::mono_ns exchange::token_wait_time() const {
+    return state_->tokens.duration;
+}
 bool exchange::let_in() const {
     return state_->was_charged && state_->quota.admitted() && !state_->is_shared;
 }

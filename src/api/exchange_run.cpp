@@ -68,19 +68,26 @@ next_step exchange::run(request_services& services, http::request const& request
         return refuse(invalid_consistency_token(), response);
     if (*position <= services.snapshot.position())
         return run_at_position(services, request, now, response);
-    state_->waits = true;
+    state_->wait = wait_kind::position;
     state_->command = {};
     state_->command.action = store::await_position{*position, now.mono + consistency_patience};
     return next_step::commit;
 }
 
 bool exchange::waits() const {
-    return state_->waits;
+    return state_->wait == wait_kind::position;
+}
+
+next_step exchange::await_tokens(wait_kind kind) {
+    state_->wait = kind;
+    return next_step::await_tokens;
 }
 
 next_step exchange::resume(request_services& services, http::request const& request,
                            base::instant now, http::response& response) {
-    state_->waits = false;
+    bool const is_admitted = std::exchange(state_->wait, wait_kind::none) != wait_kind::admission;
+    if (!is_admitted && services.lease_over) return refuse(problem::behind, response);
+    if (!is_admitted) return admit(services, request, now, response);
     return run_at_position(services, request, now, response);
 }
 
@@ -135,9 +142,9 @@ next_step exchange::handle(request_services& services, http::request const& requ
     if (!state.path_id && route.pattern.find("{id}") != route.pattern.npos)
         return refuse_plan(make_error(problem::not_found), response);
     if (auto error = state.query.parse(request.query)) return refuse(std::move(*error), response);
-    request_context const context(services, request, *state.principal, state.quota, now,
-                                  state.query,
-                                  {state.path_id.value_or(0), state.event_source, state.fresh_key});
+    request_context const context(
+        services, request, *state.principal, state.quota, now, state.query,
+        {state.path_id.value_or(0), state.event_source, state.fresh_key, state.tokens});
     if (auto const* const reading = std::get_if<read>(&route.run)) {
         auto error = reading->run(context, services.snapshot, response);
         // A damaged record was left out, so the response would be wrong.
@@ -146,8 +153,10 @@ next_step exchange::handle(request_services& services, http::request const& requ
         return error ? refuse(std::move(*error), response) : add_common_headers(response);
     }
     if (auto const* const acting = std::get_if<action>(&route.run)) {
+        state.tokens.is_pending = false;
         auto error = acting->run(context, services, response);
         if (services.snapshot.damaged()) return refuse(problem::internal_error, response);
+        if (state.tokens.is_pending) return await_tokens(wait_kind::action);
         return error ? refuse(std::move(*error), response) : add_common_headers(response);
     }
     auto plan = state.writing->plan(context);
@@ -187,7 +196,7 @@ store::command exchange::take_command() {
 void exchange::answer(request_services& services, store::outcome const& outcome,
                       http::response& response) {
     auto& state = *state_;
-    if (std::exchange(state.waits, false)) {
+    if (std::exchange(state.wait, wait_kind::none) == wait_kind::position) {
         refuse(outcome.problem, response);
         return;
     }
@@ -227,7 +236,7 @@ next_step exchange::serve_gateway(request_services& services, http::request cons
     auto& state = *state_;
     if (auto error = state.query.parse(request.query)) return refuse(std::move(*error), response);
     request_context const context(services, request, *state.principal, state.quota, now,
-                                  state.query, {0, {}, state.fresh_key});
+                                  state.query, {0, {}, state.fresh_key, state.tokens});
     auto error = std::get<gateway>(state.matched.route->run).run(context, response);
     return error ? refuse(std::move(*error), response) : add_common_headers(response);
 }

@@ -1,12 +1,21 @@
 // The state of an exchange between its steps. Private to exchange*.cpp.
 #pragma once
 
+#include "api/charge.hpp"
 #include "api/checks/credential.hpp"
 #include "api/request_id.hpp"
 #include "api/request_services.hpp"
 #include "api/route.hpp"
 
 namespace latchkey::api {
+
+// What a request waits for, and what comes after it.
+enum class wait_kind : std::uint8_t {
+    none,
+    position,   // of the store, before its handler runs
+    admission,  // tokens of its key, before the checks that follow
+    action      // tokens of the key that its handler charges
+};
 
 // Of the current request. Reused; strings keep their capacity.
 struct exchange_state {
@@ -19,6 +28,7 @@ struct exchange_state {
     http::method method = http::method::get;
     bool tls = false;
     bool has_body = false;
+    bool body_complete = false;  // it was read before the key was known
     bool unknown_expectation = false;
     bool masks_limits = false;  // ?limit_status=403
     match matched;              // `variable` is valid while the head is
@@ -43,9 +53,9 @@ struct exchange_state {
     base::wall_ms authenticated_at = 0;
     bool was_charged = false;  // the key's limits were asked, whatever they said
     limit::decision quota;
+    token_wait tokens;
 
-    // ---- its place in a cluster
-    bool waits = false;  // for a position of the store, before its handler runs
+    wait_kind wait = wait_kind::none;
 
     // ---- its write
     store::command command;

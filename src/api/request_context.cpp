@@ -1,5 +1,6 @@
 #include "api/request_context.hpp"
 
+#include "api/charge.hpp"
 #include "api/request_services.hpp"
 
 namespace latchkey::api {
@@ -16,7 +17,8 @@ request_context::request_context(request_services& services, http::request const
       id(target.id),
       event_source(target.event_source),
       services_(services),
-      fresh_key_(target.fresh_key) {}
+      fresh_key_(target.fresh_key),
+      tokens_(target.tokens) {}
 
 std::string_view request_context::make_key() const {
     return fresh_key_.emplace(settings.key_prefix).text();
@@ -26,6 +28,10 @@ std::optional<store::event_secrets> request_context::event_secrets() const {
 }
 base::wall_ms request_context::last_use(model::id key) const {
     return services_.uses == nullptr ? 0 : services_.uses->last(key);
+}
+cluster::quota_verdict request_context::charge(auth::principal const& key,
+                                               std::uint32_t cost) const {
+    return api::charge(services_, key, cost, now, tokens_);
 }
 auth::mac const& request_context::cursor_mac() const {
     return services_.cursors;

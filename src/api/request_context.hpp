@@ -12,6 +12,7 @@
 #include "auth/key_form.hpp"
 #include "auth/mac.hpp"
 #include "base/clock.hpp"
+#include "cluster/quota.hpp"
 #include "http/request.hpp"
 #include "http/response.hpp"
 #include "store/command.hpp"
@@ -20,12 +21,14 @@
 namespace latchkey::api {
 
 struct request_services;
+struct token_wait;
 
 // The path's variables, and the key that the handler makes, if it makes one.
 struct request_target {
     model::id id = 0;               // 0: the pattern has none
     std::string_view event_source;  // empty: the path names none
     std::optional<auth::fresh_key>& fresh_key;
+    token_wait& tokens;
 };
 
 // References and views, valid until the handler returns.
@@ -48,6 +51,9 @@ class request_context {
     // When this worker last saw that key; 0: not recently.
     base::wall_ms last_use(model::id key) const;
     auth::mac const& cursor_mac() const;
+    // Charges another key. `pending`: the handler returns at once, and runs again when there is
+    // news of tokens.
+    cluster::quota_verdict charge(auth::principal const& key, std::uint32_t cost) const;
 
   private:
     friend class exchange;
@@ -57,6 +63,7 @@ class request_context {
 
     request_services& services_;
     std::optional<auth::fresh_key>& fresh_key_;
+    token_wait& tokens_;
 };
 
 }  // namespace latchkey::api

@@ -14,6 +14,12 @@
 #include "model/cidr.hpp"
 #include "store/snapshot.hpp"
 
+namespace latchkey::cluster {
+
+class quota_purse;
+
+}
+
 namespace latchkey::api {
 
 // The other end of the connection. `client` is nullopt on a Unix socket and where a PROXY header
@@ -39,6 +45,8 @@ struct request_services {
     bool is_node = false;                 // of a cluster: requests may name positions
     // A node of a cluster without a lease: what it knows of keys may be old. Set for each turn.
     bool lease_over = false;
+    cluster::quota_purse* quota = nullptr;  // of a node, in the place of `buckets`
+    std::int64_t boot = 0;  // of a node: the turn's time of CLOCK_BOOTTIME, in nanoseconds
 };
 
 }  // namespace latchkey::api

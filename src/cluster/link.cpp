@@ -46,16 +46,19 @@ void link::send(replication::message content, std::uint32_t request) {
     auto const progress = channel.flush();
     if (!progress)
         closed = progress.error();
-    else if (!*progress) {
-        std::uint64_t const one = 1;
-        [[maybe_unused]] auto const size = ::write(wakes.get(), &one, sizeof one);
-    }
+    else if (!*progress)
+        wake_thread();
+}
+
+std::uint32_t link::next_request() {
+    if (++last_request == 0) ++last_request;
+    return last_request;
 }
 
 void link::begin_call(pending_call& waiting, replication::message content) {
-    if (++last_request == 0) ++last_request;
-    calls[last_request] = &waiting;
-    send(std::move(content), last_request);
+    auto const request = next_request();
+    calls[request] = &waiting;
+    send(std::move(content), request);
 }
 
 std::optional<replication::message> link::call(lock& mutex_lock, replication::message content,
@@ -130,7 +133,9 @@ void link::handle(std::uint32_t request, replication::message content) {
     // Rows come before the answer to the request that asked for them.
     bool const is_answer = request != 0 && waiting != calls.end() &&
                            !std::holds_alternative<replication::rows>(content);
-    if (request != 0 && request == parts_request)
+    if (request != 0 && request == quota_request)
+        take_tokens(content);
+    else if (request != 0 && request == parts_request)
         parts.push_back(std::move(content));
     else if (is_answer)
         waiting->second->answer = std::move(content);
@@ -142,6 +147,7 @@ void link::handle(std::uint32_t request, replication::message content) {
 void link::drop_calls() {
     for (auto const& [request, waiting] : calls) waiting->is_lost = true;
     if (parts_request != 0) parts.push_back(replication::failed{.text = "the helper has ended"});
+    if (quota_request != 0) take_tokens(replication::failed{});
     change.notify_all();
 }
 

@@ -16,6 +16,7 @@
 #include "base/result.hpp"
 #include "cluster/lease.hpp"
 #include "cluster/node_options.hpp"
+#include "cluster/quota.hpp"
 #include "replication/channel.hpp"
 
 namespace latchkey::cluster {
@@ -43,6 +44,7 @@ struct link {
                                              base::mono_ns patience);
     // The same in two steps, for several at once.
     void begin_call(pending_call& waiting, replication::message content);
+    std::uint32_t next_request();
     // False: the time has passed.
     bool wait(lock& mutex_lock, base::mono_ns patience, base::function_ref<bool()> is_over);
 
@@ -72,6 +74,16 @@ struct link {
     void log(base::severity level, std::string const& sentence) const;
 
     void wake_store();
+    // Any thread, with or without the lock: the node's thread is to look again.
+    void wake_thread() const;
+
+    // ---- limits across nodes (link_quota.cpp), on the node's thread
+    bool can_ask() const;
+    // When tokens may have to be asked for, if nothing happens.
+    boot_ns next_ask_time() const;
+    void ask_for_tokens();
+    void take_tokens(replication::message const& content);
+    void tell_tokens();
 
     node_options const options;
     std::atomic<boot_ns>& published_lease_end;
@@ -119,9 +131,17 @@ struct link {
     std::vector<replication::node_state> nodes;
     std::uint64_t appends = 0, losses = 0, unknowns = 0;
 
-    // Of its own: it is held while the store is woken, which calls nothing of the log.
+    std::unique_ptr<cluster::quota> quota;  // null: this process charges no keys
+    bool quota_attached = false;            // to the node's thread
+    std::uint32_t quota_request = 0;        // that is awaited
+    std::uint32_t quota_question = 0;
+    boot_ns quota_lease_end = 0;  // that the quota knows
+
+    // Of its own: it is held while the store or the workers are woken, which call nothing of the
+    // log.
     std::mutex wake_mutex;
     std::function<void()> wake;
+    std::function<void()> wake_workers;
 
     std::thread thread;
 };

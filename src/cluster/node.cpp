@@ -21,6 +21,11 @@ constexpr base::mono_ns append_patience = 5 * base::second;
 constexpr base::mono_ns fetch_patience = 2 * base::second;
 constexpr int look_interval_ms = 50;
 
+int pause_until(boot_ns time) {
+    auto const rest = (time - read_boot() + base::millisecond - 1) / base::millisecond;
+    return static_cast<int>(std::clamp<boot_ns>(rest, 0, look_interval_ms));
+}
+
 replication::log_row to_message(store::log_row const& row) {
     return {row.position, row.nonce, row.schema, row.urgent, row.effects};
 }
@@ -43,8 +48,7 @@ node::~node() {
         lock const mutex_lock(link_->mutex);
         link_->stopping = true;
     }
-    std::uint64_t const one = 1;
-    [[maybe_unused]] auto const size = ::write(link_->wakes.get(), &one, sizeof one);
+    link_->wake_thread();
     link_->thread.join();
 }
 
@@ -52,14 +56,16 @@ void node::run() {
     auto& link = *link_;
     for (;;) {
         short events = 0;
+        int pause_ms = look_interval_ms;
         {
             lock const mutex_lock(link.mutex);
             if (link.stopping || link.closed) return;
             if (!link.is_full()) events |= POLLIN;
             if (link.channel.unsent_bytes() != 0) events |= POLLOUT;
+            pause_ms = pause_until(link.next_ask_time());
         }
         pollfd sources[] = {{link.channel.descriptor(), events, 0}, {link.wakes.get(), POLLIN, 0}};
-        ::poll(sources, std::size(sources), look_interval_ms);
+        ::poll(sources, std::size(sources), pause_ms);
         std::uint64_t calls = 0;
         [[maybe_unused]] auto const size = ::read(link.wakes.get(), &calls, sizeof calls);
 
@@ -67,6 +73,7 @@ void node::run() {
         if (auto const progress = link.channel.flush(); !progress) link.closed = progress.error();
         link.receive_all();
         link.report_applied();
+        link.ask_for_tokens();
     }
 }
 
@@ -99,6 +106,26 @@ void node::begin_lease() {
     link.try_begin_lease();
 }
 
+base::result<void> node::share_limits(std::uint64_t process) {
+    auto& link = *link_;
+    auto quota = cluster::quota::make(
+        {.node = link.options.name, .process = process, .wake = [&link] { link.wake_thread(); }});
+    if (!quota) return quota.error();
+    lock const mutex_lock(link.mutex);
+    link.quota = std::move(*quota);
+    return {};
+}
+
+cluster::quota* node::quota() const {
+    lock const mutex_lock(link_->mutex);
+    return link_->quota.get();
+}
+
+void node::on_tokens(std::function<void()> wake) {
+    std::lock_guard const mutex_lock(link_->wake_mutex);
+    link_->wake_workers = std::move(wake);
+}
+
 void node::leave(base::mono_ns patience) {
     auto& link = *link_;
     lock mutex_lock(link.mutex);
@@ -120,7 +147,13 @@ node_report node::report() const {
                        .appends = link.appends,
                        .lost = link.losses,
                        .unknown = link.unknowns,
-                       .nodes = link.nodes};
+                       .nodes = link.nodes,
+                       .tokens = {},
+                       .share_charges = 0};
+    if (link.quota) {
+        result.tokens = link.quota->count();
+        result.share_charges = link.quota->share_charges();
+    }
     if (link.fatal) result.failure = link.fatal->text;
     if (link.closed) result.failure = link.closed->message;
     return result;

@@ -24,6 +24,7 @@
 #include "base/result.hpp"
 #include "cluster/lease.hpp"
 #include "cluster/node_options.hpp"
+#include "cluster/quota.hpp"
 #include "replication/messages.hpp"
 #include "store/shared_log.hpp"
 
@@ -39,6 +40,8 @@ struct node_report {
     boot_ns lease_end = 0;
     std::uint64_t appends = 0, lost = 0, unknown = 0;  // rows of this process
     std::vector<replication::node_state> nodes;
+    quota::counters tokens;
+    std::uint64_t share_charges = 0;
 };
 
 struct link;
@@ -62,6 +65,15 @@ class node final : public store::shared_log {
     void begin_lease();
     // Tells the others that this node has gone; waits for at most `patience`.
     void leave(base::mono_ns patience);
+
+    // Limits across nodes: makes the quota that workers charge, whose asks are sent from
+    // `begin_lease` on. Before that; once.
+    base::result<void> share_limits(std::uint64_t process);
+    // Null without `share_limits`. For its functions of any thread.
+    cluster::quota* quota() const;
+    // Called on the node's thread when requests that wait for tokens should try again. Empty: no
+    // more, from the return on.
+    void on_tokens(std::function<void()> wake);
 
     // May authenticated requests be answered at that time?
     bool holds_lease(boot_ns now) const { return now < lease_end_.load(std::memory_order_acquire); }

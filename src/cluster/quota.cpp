@@ -119,7 +119,12 @@ void quota::on_answer(std::uint32_t id, replication::quota_answer const& answer,
     if (now - start > quota_answer_max) return on_lost(id, now);
     is_cut_off_ = false;
     if (!answer.is_member) {
-        if (!question_->joins) begin_anew();
+        // Refused where an earlier process of the node has a higher number, since the machine's
+        // clock was set back: the next try is beyond it.
+        if (question_->joins)
+            process_ += quota_process_step;
+        else
+            begin_anew();
         return end_question(true);
     }
     members_.update(answer.members, options_.node, start);

@@ -58,7 +58,7 @@ struct quota_ticket {
 
 struct quota_options {
     std::string node;
-    std::uint64_t process = 1;  // higher for each start of the node: the time of the start
+    std::uint64_t process = 1;  // higher for each start of the node: its time in ms
     std::uint64_t keys = quota_table::keys_max;
     std::function<void()> wake = [] {};  // on any thread: something is to be asked for
 };
@@ -70,13 +70,19 @@ class quota {
     // ---- any thread; no allocation for a key in use, no system call; locks only without tokens
     quota_verdict admit(model::id key, limit::policy const& policy, boot_ns now, std::uint32_t cost,
                         quota_ticket& ticket);
+    // The lines that a charge of the key touches. Only a hint.
+    void prefetch(model::id key) const;
     // So many tokens for a worker of its own, if there are four times as many. When they end; 0:
     // there are not.
     boot_ns take(model::id key, limit::policy const& policy, boot_ns now, std::uint32_t tokens);
     limit::decision levels(model::id key, limit::policy const& policy, boot_ns now,
                            std::uint32_t own) const;
+    // Requests that were admitted by this node's share, without the engine.
+    std::uint64_t share_charges() const { return share_charges_.load(std::memory_order_relaxed); }
 
     // ---- one thread
+    // The calling thread is the one from now on.
+    void attach() { thread_.attach(); }
     struct question {
         std::uint32_t id = 0;
         replication::quota_ask ask;
@@ -121,7 +127,7 @@ class quota {
     void report_now(quota_entry& entry, model::id key);
     quota_verdict wait(model::id key, limit::policy const& policy, boot_ns now, std::uint32_t cost,
                        quota_ticket& ticket, bool& must_wake);
-    quota_verdict spend_share(quota_key& key, boot_ns now, std::uint32_t cost, boot_ns start) const;
+    quota_verdict spend_share(quota_key& key, boot_ns now, std::uint32_t cost, boot_ns start);
     limit::decision refuse(model::id key, limit::policy const& policy, boot_ns now,
                            std::uint32_t cost) const;
 
@@ -140,6 +146,7 @@ class quota {
     std::atomic<boot_ns> share_start_{never};  // from then on this node may use its share
     std::atomic<std::uint32_t> share_{0};
     std::atomic<boot_ns> lease_end_{never};
+    std::atomic<std::uint64_t> share_charges_{0};
 
     [[no_unique_address]] base::thread_checker thread_;
     std::uint64_t process_;

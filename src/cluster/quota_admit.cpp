@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/prefetch.hpp"
 #include "base/time_units.hpp"
 #include "cluster/quota.hpp"
 #include "cluster/quota_times.hpp"
@@ -82,8 +83,7 @@ quota_verdict quota::wait(model::id key, limit::policy const& policy, boot_ns no
 
 // From an empty bucket: the part of each limit that is this node's without an engine. Its burst is
 // what grants leave out (replication::quota_share_part).
-quota_verdict quota::spend_share(quota_key& key, boot_ns now, std::uint32_t cost,
-                                 boot_ns start) const {
+quota_verdict quota::spend_share(quota_key& key, boot_ns now, std::uint32_t cost, boot_ns start) {
     quota_verdict const refusal{.state = quota_state::behind, .decision = {}};
     auto const share = share_.load();
     if (share == 0) return refusal;
@@ -113,7 +113,10 @@ quota_verdict quota::spend_share(quota_key& key, boot_ns now, std::uint32_t cost
             static_cast<std::uint32_t>(std::max<std::int64_t>(0, left) / costs[i]),
             limit::whole_seconds(debt)};
     }
-    if (!decision.admitted()) decision.retry_after = retry_seconds(wait);
+    if (decision.admitted())
+        share_charges_.fetch_add(1, order);
+    else
+        decision.retry_after = retry_seconds(wait);
     return {.decision = decision};
 }
 
@@ -151,6 +154,10 @@ limit::decision quota::refuse(model::id key, limit::policy const& policy, boot_n
     if (result.violated == 0) result.violated = static_cast<std::uint8_t>((1u << result.count) - 1);
     result.retry_after = retry_seconds(wait);
     return result;
+}
+
+void quota::prefetch(model::id key) const {
+    if (auto const* const entry = table_->find(key)) base::prefetch(entry, sizeof *entry);
 }
 
 boot_ns quota::take(model::id key, limit::policy const& policy, boot_ns now, std::uint32_t tokens) {

@@ -31,6 +31,8 @@ class quota_purse {
     quota_verdict admit(model::id key, limit::policy const& policy, boot_ns now, std::uint32_t cost,
                         quota_ticket& ticket);
 
+    void prefetch(model::id key) const { shared_.prefetch(key); }
+
   private:
     struct entry {
         model::id key = 0;

@@ -2,6 +2,8 @@
 // each other.
 #pragma once
 
+#include <cstdint>
+
 #include "base/time_units.hpp"
 
 namespace latchkey::cluster {
@@ -20,6 +22,9 @@ inline constexpr base::mono_ns quota_window_max = base::second;
 inline constexpr base::mono_ns quota_patience = base::second;
 // Between two tries to reach an engine that does not answer.
 inline constexpr base::mono_ns quota_retry = 50 * base::millisecond;
+// A process whose number was too low to join tries again with one so much higher: as the time of a
+// start in milliseconds, about four hours.
+inline constexpr std::uint64_t quota_process_step = 1ull << 24;
 // A key that was refused is asked for again after at most so long.
 inline constexpr base::mono_ns quota_refusal_max = base::second;
 

@@ -24,6 +24,7 @@ struct common {
     api::in_progress running;             // requests under an Idempotency-Key
     std::atomic<bool> draining{false};    // responses carry `Connection: close`
     cluster::node const* node = nullptr;  // null: this process is no node of a cluster
+    cluster::quota* quota = nullptr;      // of a node, in the place of the buckets
 };
 
 }  // namespace latchkey::server

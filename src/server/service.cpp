@@ -50,6 +50,7 @@ class service {
 
   private:
     config const& configuration() const { return worker_config_.rules->configuration; }
+    base::result<void> open_buckets();
     base::result<void> open_management();
     base::result<void> open_sockets(unsigned workers);
     base::result<void> start_workers(unsigned count);
@@ -121,14 +122,7 @@ base::result<void> service::start() {
     store_->clear_stale_readers();
     if (member_)
         if (auto const joined = member_->join(*store_); !joined) return joined.error();
-    auto buckets = limit::buckets::make();
-    if (!buckets) return buckets.error();
-    buckets_ = std::move(*buckets);
-    {
-        store::snapshot snapshot(*store_);
-        snapshot.renew();
-        restore_buckets(*buckets_, configuration().data, store_now(), snapshot.key_epoch());
-    }
+    if (auto const status = open_buckets(); !status) return status.error();
     std::uint64_t seed = 0;
     auth::random_bytes(&seed, sizeof seed);
     failures_ = std::make_unique<limit::auth_failure_limiter>(
@@ -156,11 +150,24 @@ base::result<void> service::start() {
                              *log_, *signer_});
     if (member_) {
         common_->node = &member_->node();
+        common_->quota = member_->node().quota();
         member_->begin();
     }
     if (auto const started = start_workers(workers); !started) return started.error();
     if (configuration().confined && !sanitized) confine_system_calls();
     for (auto const& socket : sockets_) base::log("listening on " + socket.address().url());
+    return {};
+}
+
+// Those of a node are the engine's, and its tokens end with it: nothing is restored.
+base::result<void> service::open_buckets() {
+    auto buckets = limit::buckets::make();
+    if (!buckets) return buckets.error();
+    buckets_ = std::move(*buckets);
+    if (member_) return {};
+    store::snapshot snapshot(*store_);
+    snapshot.renew();
+    restore_buckets(*buckets_, configuration().data, store_now(), snapshot.key_epoch());
     return {};
 }
 
@@ -231,6 +238,10 @@ base::result<void> service::start_workers(unsigned count) {
             if (other != each) others.push_back(other.get());
         each->set_peers(std::move(others));
     }
+    if (member_)
+        member_->on_tokens([this] {
+            for (auto const& each : workers_) each->tell_tokens();
+        });
     return {};
 }
 
@@ -428,9 +439,12 @@ void service::stop() {
     writer_->shorten_waits();
     for (auto const& each : workers_) each->finish();
     writer_->stop();
-    if (member_) member_->leave();
-    workers_.clear();  // with their mailboxes, which the stopped writer no longer uses
-    save_buckets(*buckets_, configuration().data, store_now());
+    if (member_) {
+        member_->leave();
+        member_->on_tokens({});
+    }
+    workers_.clear();  // with their mailboxes, which nobody else uses any more
+    if (!member_) save_buckets(*buckets_, configuration().data, store_now());
 }
 
 }  // namespace

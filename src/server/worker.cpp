@@ -50,8 +50,11 @@ void worker::turn() {
     mailbox.awake();
     context.now = base::read_clocks();
     // Before the snapshot is renewed: under a lease it shows all that was turned off by now.
-    if (auto const* const node = context.shared.node)
-        services_->lease_over = !node->holds_lease(cluster::read_boot());
+    if (auto const* const node = context.shared.node) {
+        services_->boot = cluster::read_boot();
+        services_->lease_over = !node->holds_lease(services_->boot);
+        context.tokens.begin_turn();
+    }
     context.recorder.begin_turn();
     auto* mail = mailbox.take();
     snapshot_->renew();
@@ -178,7 +181,8 @@ void worker::make_services() {
     bool const lease_over = services_ != nullptr ? services_->lease_over : is_node;
     services_ = std::make_unique<api::request_services>(api::request_services{
         context_.configuration.rules->interface, *snapshot_, *keys_, *leases_, shared.failures,
-        shared.cursors, random_, shared.running, &uses_, is_node, lease_over});
+        shared.cursors, random_, shared.running, &uses_, is_node, lease_over, purse_.get(),
+        is_node ? cluster::read_boot() : 0});
     context_.sessions.services = services_.get();
 }
 
@@ -241,6 +245,8 @@ base::result<void> worker::set_up(std::vector<listener> const& listeners) {
     snapshot_ = std::make_unique<store::snapshot>(context_.shared.store);
     keys_ = std::make_unique<auth::cache>();
     leases_ = std::make_unique<limit::leases>(context_.shared.buckets);
+    if (context_.shared.quota != nullptr)
+        purse_ = std::make_unique<cluster::quota_purse>(*context_.shared.quota);
     auth::random_bytes(&random_, sizeof random_);
     auto& mask = context_.sessions.mask.bytes;
     auth::random_bytes(mask.data(), mask.size());

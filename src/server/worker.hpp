@@ -16,6 +16,7 @@
 
 #include "auth/cache.hpp"
 #include "auth/usage_counter.hpp"
+#include "cluster/quota_purse.hpp"
 #include "coro/frame_pool.hpp"
 #include "limit/leases.hpp"
 #include "server/net/acceptor.hpp"
@@ -50,6 +51,8 @@ class worker {
     void use(worker_config next, std::function<void()> callback);
     // Calls `task` on the worker's thread, between two turns.
     void post(std::function<void()> task) { context_.post(std::move(task)); }
+    // From any thread: requests that wait for tokens are to try again.
+    void tell_tokens() { context_.tokens.tell(context_.mailbox()); }
     // The peak of held memory is what is held, from the next turn on.
     void reset_held_peak() {
         post([this] { context_.memory.reset_peak(); });
@@ -87,6 +90,7 @@ class worker {
     std::unique_ptr<store::snapshot> snapshot_;
     std::unique_ptr<auth::cache> keys_;
     std::unique_ptr<limit::leases> leases_;
+    std::unique_ptr<cluster::quota_purse> purse_;  // of a node, in the place of leases
     std::uint64_t random_ = 0;
     auth::usage_counter uses_;
     key_use_reporter use_reporter_;

@@ -19,6 +19,7 @@
 #include "server/net/buffer_pool.hpp"
 #include "server/net/connection_table.hpp"
 #include "server/net/read_ahead.hpp"
+#include "server/net/token_waiters.hpp"
 #include "server/net/turn_queues.hpp"
 #include "server/observe/metrics.hpp"
 #include "server/observe/request_recorder.hpp"
@@ -77,6 +78,10 @@ class worker_context {
     bool draining() const { return shared.draining.load(std::memory_order_relaxed); }
     void check_thread() const { thread_.check(); }
 
+    // Until there may be tokens for a request that is short of them (`token_waiters`).
+    token_waiters::wait wait_for_tokens() {
+        return token_waiters::wait(tokens, timers(), mailbox(), now.mono);
+    }
     // Calls `task` on the worker's thread, between two turns. Any thread, from `open` on.
     void post(std::function<void()> task);
 
@@ -104,6 +109,7 @@ class worker_context {
     memory_budget memory;
     buffer_pool spare_buffers;
     anonymous_requests anonymous;
+    token_waiters tokens;
     session::context sessions;
     connection_table<transport> connections;
     turn_queues<transport> queues{receive_buffers};

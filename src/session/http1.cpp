@@ -42,7 +42,7 @@ step http1::advance(std::string_view input, wake_reason reason, server_state con
         case phase::body_denied:
             return finish_body(problem::overloaded, 0, server);
         case phase::resumed:
-            return resume_request(server);
+            return resume_request(input, server);
         case phase::response:
             return {.kind = step_kind::write};
         case phase::skipping:
@@ -52,6 +52,7 @@ step http1::advance(std::string_view input, wake_reason reason, server_state con
         case phase::body_announced:
         case phase::body_kept:
         case phase::commit:
+        case phase::tokens_awaited:
         case phase::finished:
             break;
     }
@@ -143,14 +144,7 @@ step http1::begin_request(std::string_view input, http::step const& head,
     auto const next = is_refused ? next_step::respond
                                  : exchange.begin(*context_.services, request, framing_, client_,
                                                   server.now, response);
-    if (next == next_step::read_body) {
-        body_unread_ = false;
-        if (take_body_in_place(input, head.consumed))
-            return finish_body(problem::none,
-                               head.consumed + static_cast<std::size_t>(framing_.content_length),
-                               server);
-        return announce_body(head.consumed);
-    }
+    if (next == next_step::read_body) return begin_body(input, head.consumed, server);
     if (next == next_step::respond && server.short_of_memory)
         refuse_large_document(*stream_, context_.response);
     body_unread_ = framing_.body != body_kind::none;
@@ -164,11 +158,24 @@ step http1::follow(next_step next, std::size_t consumed) {
         phase_ = phase::commit;
         return {.kind = step_kind::commit, .consumed = consumed};
     }
+    if (next == next_step::await_tokens) {
+        stream_->entry.keep();
+        keep_request(*stream_, context_.request);
+        phase_ = phase::tokens_awaited;
+        return {.kind = step_kind::await_tokens, .consumed = consumed};
+    }
     phase_ = phase::response;
     return {.kind = step_kind::write, .consumed = consumed};
 }
 
 // ---- the body
+
+step http1::begin_body(std::string_view input, std::size_t head_bytes, server_state const& server) {
+    body_unread_ = false;
+    if (!take_body_in_place(input, head_bytes)) return announce_body(head_bytes);
+    auto const body_bytes = static_cast<std::size_t>(framing_.content_length);
+    return finish_body(problem::none, head_bytes + body_bytes, server);
+}
 
 // A body that arrived whole with its head is read where it lies.
 bool http1::take_body_in_place(std::string_view input, std::size_t head_bytes) {
@@ -176,6 +183,8 @@ bool http1::take_body_in_place(std::string_view input, std::size_t head_bytes) {
     if (input.size() - head_bytes < framing_.content_length) return false;
     auto const size = static_cast<std::size_t>(framing_.content_length);
     if (size > stream_->exchange.body_bytes_max()) return false;
+    // A request that has waited is restored from its copy, and its body from this one.
+    if (!stream_->request_copy.empty()) stream_->body.assign(input.substr(head_bytes, size));
     context_.request.body = input.substr(head_bytes, size);
     stream_->entry.bytes_in += size;
     return true;
@@ -184,7 +193,7 @@ bool http1::take_body_in_place(std::string_view input, std::size_t head_bytes) {
 // Keeps the request for when its body has arrived, so that the head is not parsed twice.
 step http1::announce_body(std::size_t head_bytes) {
     stream_->entry.keep();
-    stream_->request_copy.keep(context_.request);
+    keep_request(*stream_, context_.request);
     stream_->body.clear();
     body_unread_ = true;
     if (framing_.body == body_kind::sized &&
@@ -277,12 +286,12 @@ void http1::complete(store::outcome const& outcome) {
 }
 
 // What the request waited for has come: it goes on where it stopped.
-step http1::resume_request(server_state const& server) {
+step http1::resume_request(std::string_view input, server_state const& server) {
     restore_request(*stream_, context_.request);
     context_.response.clear();
-    return follow(stream_->exchange.resume(*context_.services, context_.request, server.now,
-                                           context_.response),
-                  0);
+    auto const next = stream_->exchange.resume(*context_.services, context_.request, server.now,
+                                               context_.response);
+    return next == next_step::read_body ? begin_body(input, 0, server) : follow(next, 0);
 }
 
 finished_response http1::write(std::string& output, server_state const& server) {

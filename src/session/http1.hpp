@@ -60,6 +60,8 @@ class http1 {
 
     store::command take_command() { return stream_->exchange.take_command(); }
     void complete(store::outcome const& outcome);
+    // After `step_kind::await_tokens`.
+    void resume() { phase_ = phase::resumed; }
 
   private:
     enum class phase : std::uint8_t {
@@ -71,6 +73,7 @@ class http1 {
         body_awaited,
         body_denied,
         commit,
+        tokens_awaited,
         resumed,  // what it waited for has come
         response,
         skipping,  // of a body that was not read before the response
@@ -86,11 +89,12 @@ class http1 {
                          server_state const& server);
     step begin_request(std::string_view input, http::step const& head, server_state const& server);
     bool take_body_in_place(std::string_view input, std::size_t head_bytes);
+    step begin_body(std::string_view input, std::size_t head_bytes, server_state const& server);
     step announce_body(std::size_t head_bytes);
     step start_body(std::string_view input, server_state const& server);
     step collect_body(std::string_view input, server_state const& server);
     step finish_body(base::problem problem, std::size_t consumed, server_state const& server);
-    step resume_request(server_state const& server);
+    step resume_request(std::string_view input, server_state const& server);
     step skip_body(std::string_view input, wake_reason reason);
     step follow(api::next_step next, std::size_t consumed);
     step close();

@@ -55,13 +55,16 @@ step http2::advance(std::string_view input, wake_reason reason, server_state con
     while (!denied_.empty()) {
         auto* const stream = find(denied_.back());
         denied_.pop_back();
-        if (stream != nullptr && stream->state == stream_state::reading)
+        if (stream == nullptr) continue;
+        if (stream->state == stream_state::reading)
             return *refuse_body(*stream, problem::overloaded);
+        if (stream->state == stream_state::waiting) stream->body_problem = problem::overloaded;
     }
     while (!resumed_.empty()) {
         auto* const stream = find(resumed_.back());
         resumed_.pop_back();
-        if (stream != nullptr) return *resume_request(*stream, server);
+        if (stream == nullptr) continue;
+        if (auto const result = resume_request(*stream, server)) return *result;
     }
     advance_drain(server, output);
     if (reason == wake_reason::end) {
@@ -257,8 +260,10 @@ http2::next http2::on_data(h2::frame_head const& head, std::string_view payload,
     if (stream->length &&
         (stream->received > *stream->length || (ends && stream->received != *stream->length)))
         return reset(head.stream, error_code::protocol_error, output);
-    if (stream->state != stream_state::reading) return {};
+    bool const waits = stream->state == stream_state::waiting;
+    if (stream->state != stream_state::reading && !waits) return {};
     stream->work->entry.bytes_in += head.length;
+    if (waits) return keep_content(*stream, inner.bytes);
     if (stream->work->body.size() + inner.bytes.size() > stream->work->exchange.body_bytes_max())
         return refuse_body(*stream, problem::body_too_large);
     stream->work->body.append(inner.bytes);
@@ -278,7 +283,7 @@ http2::next http2::on_reset(h2::frame_head const& head, std::string_view payload
     if (!spend()) return fail(error_code::enhance_your_calm, "Too many resets.", output);
     if (auto* const stream = find(head.stream)) {
         stream->reset = true;
-        if (stream->state != stream_state::committing) leave(head.stream);
+        if (!stream->is_busy()) leave(head.stream);
     }
     end_request(head.stream);
     return {};

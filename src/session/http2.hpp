@@ -72,6 +72,8 @@ class http2 {
     // Announces the response, as `step_kind::write` does.
     // False: there is no response yet, since the commit was a wait; `advance` goes on with it.
     bool complete(stream_id id, store::outcome const& outcome);
+    // After `step_kind::await_tokens` of that stream: `advance` goes on with it.
+    void resume(stream_id id) { resumed_.push_back(id); }
     // The body of that stream is refused, for others need its place.
     void give_up(stream_id id);
 
@@ -124,7 +126,8 @@ class http2 {
                    server_state const& server, std::string& output);
     next begin_request(stream_id id, std::string_view block, bool ends_stream,
                        bool depends_on_itself, server_state const& server, std::string& output);
-    next await_body();
+    next await_body(open_stream& stream, server_state const& server);
+    next keep_content(open_stream& stream, std::string_view content);
     next end_body(open_stream& stream, server_state const& server);
     next resume_request(open_stream& stream, server_state const& server);
     next refuse_body(open_stream& stream, base::problem problem);

@@ -29,7 +29,7 @@ http2::next http2::reset(stream_id id, error_code code, std::string& output) {
     end_request(id);
     if (auto* const stream = find(id)) {
         stream->reset = true;
-        if (stream->state != stream_state::committing) leave(id);
+        if (!stream->is_busy()) leave(id);
     }
     if (!spend()) return fail(error_code::enhance_your_calm, "Too many resets.", output);
     return {};

@@ -69,7 +69,7 @@ http2::next http2::begin_request(stream_id id, std::string_view block, bool ends
     auto const reply = is_refused ? next_step::respond
                                   : exchange.begin(*context_.services, request, framing, client_,
                                                    server.now, context_.response);
-    if (reply == next_step::read_body) return await_body();
+    if (reply == next_step::read_body) return await_body(stream, server);
     if (reply == next_step::respond && server.short_of_memory)
         refuse_large_document(work, context_.response);
     return follow(reply, stream);
@@ -77,30 +77,45 @@ http2::next http2::begin_request(stream_id id, std::string_view block, bool ends
 
 http2::next http2::follow(next_step reply, open_stream& stream) {
     current_ = stream.id;
-    if (reply == next_step::commit) {
+    if (reply == next_step::commit || reply == next_step::await_tokens) {
+        bool const commits = reply == next_step::commit;
         stream.work->entry.keep();
-        if (stream.work->exchange.waits()) keep_request(*stream.work, context_.request);
-        stream.state = stream_state::committing;
+        if (!commits || stream.work->exchange.waits()) keep_request(*stream.work, context_.request);
+        stream.state = commits ? stream_state::committing : stream_state::waiting;
         if (&stream == fresh_.get()) enter();
-        return step{.kind = step_kind::commit};
+        return step{.kind = commits ? step_kind::commit : step_kind::await_tokens};
     }
     stream.state = stream_state::responding;
     writing_ = &stream;
     return step{.kind = step_kind::write};
 }
 
-// The head is kept until the body has arrived; other streams go on meanwhile.
-http2::next http2::await_body() {
-    auto& stream = *fresh_;
+// The head is kept until the body has arrived; other streams go on meanwhile. Of a request that has
+// waited for tokens, a part of the body may be there.
+http2::next http2::await_body(open_stream& stream, server_state const& server) {
     stream.work->entry.keep();
-    stream.work->request_copy.keep(context_.request);
-    stream.work->body.clear();
+    keep_request(*stream.work, context_.request);
     stream.deadline = after(now_, configuration_->body_seconds);
     if (stream.length.value_or(0) > stream.work->exchange.body_bytes_max())
         return refuse_body(stream, problem::body_too_large);
     stream.state = stream_state::reading;
-    current_ = enter().id;
+    if (&stream == fresh_.get()) enter();
+    current_ = stream.id;
     count_held();
+    if (stream.body_problem != problem::none) return refuse_body(stream, stream.body_problem);
+    if (stream.input_ended) return end_body(stream, server);
+    return step{.kind = step_kind::grant_body};
+}
+
+// Content of a request that waits for tokens, which may still be refused.
+http2::next http2::keep_content(open_stream& stream, std::string_view content) {
+    auto& work = *stream.work;
+    if (work.body.size() + content.size() > work.exchange.body_bytes_max())
+        stream.body_problem = problem::body_too_large;
+    if (stream.body_problem != problem::none) return {};
+    work.body.append(content);
+    count_held();
+    current_ = stream.id;
     return step{.kind = step_kind::grant_body};
 }
 
@@ -145,17 +160,15 @@ void http2::give_up(stream_id id) {
 void http2::settle_grant(std::string& output) {
     auto* const stream = find(std::exchange(granted_, 0));
     if (stream == nullptr || stream->reset || stream->state != stream_state::reading) return;
-    if (std::exchange(stream->first_grant, false)) {
-        if (std::exchange(stream->interim_due, false) && stream->received == 0) {
-            std::string block;
-            encoder_.begin_block(block);
-            encoder_.add_status(100, block);
-            h2::put_frame_head({static_cast<std::uint32_t>(block.size()), h2::frame_type::headers,
-                                h2::flag::end_headers, stream->id},
-                               output);
-            output.append(block);
-        }
-        return;
+    bool const first = std::exchange(stream->first_grant, false);
+    if (first && std::exchange(stream->interim_due, false) && stream->received == 0) {
+        std::string block;
+        encoder_.begin_block(block);
+        encoder_.add_status(100, block);
+        h2::put_frame_head({static_cast<std::uint32_t>(block.size()), h2::frame_type::headers,
+                            h2::flag::end_headers, stream->id},
+                           output);
+        output.append(block);
     }
     auto const whole = std::int64_t{announced_.window_bytes};
     if (stream->receive_window >= whole / 2) return;
@@ -197,11 +210,15 @@ bool http2::complete(stream_id id, store::outcome const& outcome) {
 
 // What the request waited for has come: it goes on where it stopped.
 http2::next http2::resume_request(open_stream& stream, server_state const& server) {
+    if (stream.reset && stream.state == stream_state::waiting) {
+        leave(stream.id);
+        return {};
+    }
     restore_request(*stream.work, context_.request);
     context_.response.clear();
     auto const reply = stream.work->exchange.resume(*context_.services, context_.request,
                                                     server.now, context_.response);
-    return follow(reply, stream);
+    return reply == next_step::read_body ? await_body(stream, server) : follow(reply, stream);
 }
 
 }  // namespace latchkey::session

@@ -32,6 +32,7 @@ inline constexpr base::mono_ns early_reset_wait = base::second;
 enum class stream_state : std::uint8_t {
     reading,     // of its body
     committing,  // its command is under way
+    waiting,     // for tokens of its key; content that arrives is kept
     responding,  // its response is being made, or waits for a window
 };
 
@@ -49,12 +50,17 @@ struct http2_stream {
     std::uint64_t received = 0;
     std::optional<std::uint64_t> length;  // what Content-Length said
     base::mono_ns deadline = 0;           // of the body
+    base::problem body_problem{};         // of content that arrived while it waited
     // Of the request, which keeps it across a reload.
     std::shared_ptr<options const> configuration;
     stream_pool::handle work;
     std::string content;  // of a response that could not be sent at once
     std::size_t sent_bytes = 0;
 
+    // Its work goes on, and keeps its slot, also when it was reset.
+    bool is_busy() const {
+        return state == stream_state::committing || state == stream_state::waiting;
+    }
     void begin(std::uint32_t number, std::uint32_t send, std::uint32_t receive) {
         *this = {};
         id = number;

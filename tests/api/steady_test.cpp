@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "api/exchange.hpp"
+#include "cluster/quota_purse.hpp"
 #include "http/parser.hpp"
 #include "http/write.hpp"
 #include "tests/auth/temp_store.hpp"
+#include "tests/cluster/token_engine.hpp"
 #include "tests/limit/allocations.hpp"
 
 namespace latchkey::api {
@@ -99,6 +101,22 @@ class steady : public ::testing::Test {
 TEST_F(steady, a_read_by_id_allocates_nothing) {
     EXPECT_EQ(allocations_of("/api/v1/users/1"), 0u);
     EXPECT_EQ(allocations_of("/api/v1/posts/1"), 0u);
+}
+
+TEST_F(steady, nor_does_one_that_is_charged_with_tokens_of_a_cluster) {
+    cluster::token_engine engine;
+    cluster::quota_purse purse(engine.node());
+    services_.quota = &purse;
+    services_.boot = now_.mono;
+    engine.answer(services_.boot);
+    turn(request_for("/api/v1/users/1"));  // waits, so that its limits are known
+    auto const caller = keys_.authenticate(keys_.present(key_), nullptr, snapshot_, now_).caller;
+    ASSERT_TRUE(caller);
+    cluster::quota_ticket ticket;
+    purse.admit(caller->record().id, caller->limits(), services_.boot, 1000, ticket);
+    engine.answer(services_.boot);
+    EXPECT_EQ(allocations_of("/api/v1/users/1"), 0u);
+    EXPECT_GE(engine.node().count().granted, 1000u);
 }
 
 TEST_F(steady, nor_does_one_without_the_prefix) {

@@ -6,6 +6,7 @@
 #include <future>
 #include <thread>
 
+#include "replication/quota_grant.hpp"
 #include "tests/cluster/fake_helper.hpp"
 
 namespace latchkey::cluster {
@@ -327,6 +328,79 @@ TEST_F(nodes, refuse_a_state_that_lacks_records) {
     auto const outcome = result.get();
     ASSERT_FALSE(outcome.has_value());
     EXPECT_EQ(outcome.error().message, "the engine sent 1 of 2 records");
+}
+
+class nodes_with_limits : public nodes {
+  protected:
+    nodes_with_limits() {
+        EXPECT_TRUE(node_.share_limits(7).has_value());
+        node_.on_tokens([this] { ++news_; });
+        node_.begin_lease();
+    }
+    // The next question, and the answer of an engine in memory.
+    replication::quota_ask ask(std::uint32_t* request) {
+        return helper_.expect<replication::quota_ask>(request);
+    }
+    replication::quota_ask serve() {
+        std::uint32_t request = 0;
+        auto const question = ask(&request);
+        helper_.say(replication::grant(rows_, question, "n1", [](auto&) { return true; }), request);
+        return question;
+    }
+    quota_state charge(quota_ticket& ticket) {
+        return node_.quota()->admit(5, policy_, read_boot(), 1, ticket).state;
+    }
+
+    std::atomic<int> news_{0};
+    replication::quota_rows rows_;
+    limit::policy const policy_ = limit::prepare(
+        std::array<model::rate_limit, 1>{{{"a", 600, 60, 0}}}, std::array<std::uint8_t, 1>{0});
+};
+
+TEST_F(nodes_with_limits, ask_for_the_tokens_that_a_worker_needs) {
+    auto const first = serve();
+    EXPECT_EQ(first.process, 7u);
+    EXPECT_EQ(first.presence, 0u);
+    EXPECT_EQ(serve().presence, 1u);
+    quota_ticket ticket;
+    EXPECT_EQ(charge(ticket), quota_state::pending);
+    auto question = serve();
+    while (question.wants.empty()) question = serve();  // one that was under way
+    EXPECT_EQ(question.wants.at(0).key, 5);
+    int const news = news_;
+    EXPECT_TRUE(eventually([&] { return charge(ticket) == quota_state::decided; }));
+    EXPECT_GE(news_, news);
+    EXPECT_GE(news_, 3);
+    EXPECT_GE(node_.report().tokens.granted, 1u);
+}
+
+TEST_F(nodes_with_limits, count_questions_that_the_engine_or_the_helper_lost) {
+    std::uint32_t request = 0;
+    ask(&request);
+    helper_.say(replication::failed{replication::failure::engine, false, "away"}, request);
+    EXPECT_TRUE(eventually([&] { return node_.report().tokens.losses == 1; }));
+    EXPECT_EQ(news_, 1);
+    EXPECT_EQ(ask(&request).presence, 0u) << "it tries again";
+    helper_.greet(2);
+    EXPECT_TRUE(eventually([&] { return news_ == 2; }));
+    EXPECT_EQ(node_.report().tokens.losses, 2u);
+    EXPECT_TRUE(helper_.is_silent()) << "until that helper is ready";
+    helper_.be_ready(0);
+    serve();
+}
+
+TEST_F(nodes_with_limits, ask_no_more_once_they_have_left) {
+    serve();
+    serve();
+    node_.on_tokens({});
+    int const news = news_;
+    auto left = begin([&] { node_.leave(second); });
+    std::uint32_t request = 0;
+    helper_.expect<replication::leave>(&request);
+    helper_.say(replication::completion{}, request);
+    left.get();
+    EXPECT_TRUE(helper_.is_silent());
+    EXPECT_EQ(news_, news);
 }
 
 }  // namespace

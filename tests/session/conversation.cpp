@@ -23,8 +23,14 @@ conversation::conversation(api_fixture& fixture)
 
 void conversation::receive(std::string_view bytes) {
     pending_.append(bytes);
-    while (!closed_ && advance()) {
+    while (!closed_ && !waits_ && advance()) {
     }
+}
+
+void conversation::resume() {
+    waits_ = false;
+    session_.resume();
+    receive({});
 }
 
 // One step; false: the session waits for input. The input lies in memory of exactly its size and at
@@ -55,6 +61,9 @@ bool conversation::advance() {
             committed_ = true;
             session_.complete(fixture_.commit(session_.take_command()));
             return true;
+        case step_kind::await_tokens:
+            waits_ = true;
+            return false;
         case step_kind::write_interim:
             session_.write_interim(interim_);
             return true;

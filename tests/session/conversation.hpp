@@ -33,6 +33,9 @@ class conversation {
     std::string const& interim() const { return interim_; }
     // The connection has ended; further input is dropped.
     bool closed() const { return closed_; }
+    // A request waits for tokens of its key, until `resume`.
+    bool waits() const { return waits_; }
+    void resume();
     // A request reached the store.
     bool committed() const { return committed_; }
 
@@ -47,6 +50,7 @@ class conversation {
     std::string interim_;
     bool closed_ = false;
     bool committed_ = false;
+    bool waits_ = false;
 };
 
 }  // namespace latchkey::session

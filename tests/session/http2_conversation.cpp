@@ -66,7 +66,10 @@ bool http2_conversation::advance(wake_reason reason) {
             closed_ = true;
             return false;
         case step_kind::grant_body:
-            if (grants_bodies) session_.grant();
+            if (denies_bodies)
+                session_.deny();
+            else if (grants_bodies)
+                session_.grant();
             return true;
         case step_kind::commit: {
             committed_ = true;
@@ -78,6 +81,9 @@ bool http2_conversation::advance(wake_reason reason) {
             if (session_.complete(id, fixture_.commit(session_.take_command()))) write();
             return true;
         }
+        case step_kind::await_tokens:
+            token_waits_.push_back(session_.current());
+            return true;
         case step_kind::write:
             write();
             return true;
@@ -93,6 +99,11 @@ void http2_conversation::write() {
     auto const response = session_.write(output_, server);
     statuses_.push_back(response.stream.entry.status);
     session_.finish_response();
+}
+
+void http2_conversation::resume() {
+    for (auto const id : std::exchange(token_waits_, {})) session_.resume(id);
+    wake(wake_reason::bytes);
 }
 
 void http2_conversation::finish_commits() {

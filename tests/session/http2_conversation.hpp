@@ -41,7 +41,11 @@ class http2_conversation {
     void hold_commits() { holds_commits_ = true; }
     void finish_commits();
     std::size_t held_commits() const { return commits_.size(); }
+    // Requests that wait for tokens of their keys, until `resume`.
+    std::size_t token_waits() const { return token_waits_.size(); }
+    void resume();
     bool grants_bodies = true;   // else a body neither goes on nor is refused
+    bool denies_bodies = false;  // for lack of memory
     std::size_t room = 1 << 20;  // of the output, for content that waited
 
     server_state server;
@@ -60,6 +64,7 @@ class http2_conversation {
     std::string pending_, output_;
     std::vector<unsigned> statuses_;
     std::vector<std::pair<http2::stream_id, store::command>> commits_;
+    std::vector<http2::stream_id> token_waits_;
     bool holds_commits_ = false;
     bool closed_ = false;
     bool committed_ = false;

@@ -80,23 +80,27 @@ std::optional<api_error> verify_key(request_context const& context, request_serv
     auto const verdict = services.keys.authenticate(verification->key,
                                                     verification->ip ? &*verification->ip : nullptr,
                                                     services.snapshot, context.now);
+    bool const is_visible =
+        verdict.caller && sees_project(context, verdict.caller->record().project);
+    // Only a key that passed all checks before the limits is charged.
+    bool const pays = verdict.problem == problem::none;
+    cluster::quota_verdict charged;
+    if (is_visible) charged = context.charge(*verdict.caller, pays ? verification->cost : 0);
+    if (charged.state == cluster::quota_state::pending) {
+        wipe(verification->key);
+        return std::nullopt;
+    }
     // In the body too: it is a credential, though not the caller's.
     if (auto const place = context.request.body.find(verification->key);
         place != std::string_view::npos)
         wipe(context.request.body.substr(place, verification->key.size()));
     wipe(verification->key);
     if (verdict.problem == problem::internal_error) return make_error(problem::internal_error);
+    if (charged.state == cluster::quota_state::behind) return make_error(problem::behind);
     auto result = verdict.problem;
-    limit::decision quota;
-    bool const is_visible =
-        verdict.caller && sees_project(context, verdict.caller->record().project);
     if (is_visible) {
         auto const& key = verdict.caller->record();
-        // Only a key that passed all checks before the limits is charged.
-        bool const pays = result == problem::none;
-        quota = services.buckets.admit(key.id, verdict.caller->limits(), context.now.mono,
-                                       pays ? verification->cost : 0);
-        if (!quota.admitted())
+        if (!charged.decision.admitted())
             result = problem::rate_limited;
         else if (pays && !key.scopes.covers(verification->scopes))
             result = problem::insufficient_scope;
@@ -107,9 +111,9 @@ std::optional<api_error> verify_key(request_context const& context, request_serv
     response.body.append(result == problem::none ? "{\"valid\":true" : "{\"valid\":false");
     response.body.append(",\"code\":");
     append_plain_string(response.body, code_of(result));
-    is_visible
-        ? append_known(response.body, verdict.caller->record(), {verdict.caller->limits(), quota})
-        : append_unknown(response.body);
+    is_visible ? append_known(response.body, verdict.caller->record(),
+                              {verdict.caller->limits(), charged.decision})
+               : append_unknown(response.body);
     show_written(response);
     return std::nullopt;
 }

@@ -96,6 +96,10 @@ coro::task<> connection::run() {
                 session_.complete(outcome);
                 break;
             }
+            case step_kind::await_tokens:
+                co_await context_.wait_for_tokens();
+                session_.resume();
+                break;
             case step_kind::write_interim:
                 session_.write_interim(transport_.output());
                 break;
@@ -147,7 +151,9 @@ step connection::advance(wake_reason reason) {
     transport_.consume(next.consumed);
     transport_.set_idle(next.idle);
     if (auto const bytes = session_.held_bytes(); bytes != 0) transport_.reserve_body(bytes);
-    if (next.kind != step_kind::write && next.kind != step_kind::commit) return next;
+    bool const has_request = next.kind == step_kind::write || next.kind == step_kind::commit ||
+                             next.kind == step_kind::await_tokens;
+    if (!has_request) return next;
     if (sender_.waits) context_.anonymous.leave(sender_);
     return next.kind == step_kind::write ? write_response(state) : next;
 }

@@ -61,6 +61,9 @@ coro::task<> http2_connection::run() {
             case step_kind::commit:
                 commits_.spawn(commit, this, session_.current(), session_.take_command());
                 break;
+            case step_kind::await_tokens:
+                commits_.spawn(await_tokens, this, session_.current());
+                break;
             case step_kind::write_interim:
             case step_kind::advance:
                 break;
@@ -90,6 +93,12 @@ coro::task<> http2_connection::commit(http2_connection* connection, stream_id st
     if (connection->session_.in_progress() == 0) connection->transport_.interrupt_wait();
 }
 
+coro::task<> http2_connection::await_tokens(http2_connection* connection, stream_id stream) {
+    co_await connection->context_.wait_for_tokens();
+    connection->session_.resume(stream);
+    connection->transport_.interrupt_wait();
+}
+
 session::server_state http2_connection::state() const {
     return {.now = context_.now,
             .ready_since = transport_.ready_since(),
@@ -105,7 +114,8 @@ step http2_connection::advance(wake_reason reason) {
     transport_.account_output();
     account_held();
     if (!senders_.empty()) forget_ended_senders();
-    if (next.kind == step_kind::commit) forget_sender(session_.current());
+    if (next.kind == step_kind::commit || next.kind == step_kind::await_tokens)
+        forget_sender(session_.current());
     return next.kind == step_kind::write ? write_response() : next;
 }
 

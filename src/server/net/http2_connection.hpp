@@ -34,6 +34,7 @@ class http2_connection {
 
     static coro::task<> commit(http2_connection* connection, stream_id stream,
                                store::command command);
+    static coro::task<> await_tokens(http2_connection* connection, stream_id stream);
     session::server_state state() const;
     session::step advance(session::wake_reason reason);
     session::step write_response();

@@ -65,6 +65,19 @@ std::uint64_t sum(process_totals const& totals, counter worker_metrics::* member
     return total;
 }
 
+void append_histogram(histogram::reading const& reading, std::string const& labels, page& output) {
+    auto const separator = labels.empty() ? "" : ",";
+    auto const count = reading.count();
+    for (auto const bound : duration_bounds) {
+        std::string le;
+        append_number(le, static_cast<double>(bound) * seconds_per_ns);
+        output.sample(reading.up_to(bound), labels + separator + label("le", le), "_bucket");
+    }
+    output.sample(count, labels + separator + "le=\"+Inf\"", "_bucket");
+    output.sample(static_cast<double>(reading.sum_ns) * seconds_per_ns, labels, "_sum");
+    output.sample(count, labels, "_count");
+}
+
 void append_requests(process_totals const& totals, page& output) {
     auto const routes = api::routes();
     output.family(
@@ -106,19 +119,11 @@ void append_durations(process_totals const& totals, page& output) {
     for (std::size_t row = 0; row <= routes.size(); ++row) {
         *read = {};
         for (auto const* each : totals.workers) each->durations(row).add_to(*read);
-        auto const count = read->count();
-        if (count == 0) continue;
+        if (read->count() == 0) continue;
         auto const labels = row < routes.size()
                                 ? labels_of(routes[row].pattern, http::name_of(routes[row].method))
                                 : labels_of("none", "none");
-        for (auto const bound : duration_bounds) {
-            std::string le;
-            append_number(le, static_cast<double>(bound) * seconds_per_ns);
-            output.sample(read->up_to(bound), labels + "," + label("le", le), "_bucket");
-        }
-        output.sample(count, labels + ",le=\"+Inf\"", "_bucket");
-        output.sample(static_cast<double>(read->sum_ns) * seconds_per_ns, labels, "_sum");
-        output.sample(count, labels, "_count");
+        append_histogram(*read, labels, output);
     }
 }
 
@@ -261,6 +266,35 @@ void append_cluster(cluster::node_report const& node, page& output) {
         .sample(node.unknown);
 }
 
+void append_tokens(process_totals const& totals, page& output) {
+    auto const& node = *totals.node;
+    output
+        .family("latchkey_cluster_token_asks_total", "counter",
+                "Questions to PostgreSQL for tokens of rate limits.")
+        .sample(node.tokens.asks);
+    output
+        .family("latchkey_cluster_token_asks_lost_total", "counter",
+                "Questions for tokens that were not answered in time.")
+        .sample(node.tokens.losses);
+    output
+        .family("latchkey_cluster_tokens_granted_total", "counter",
+                "Tokens of rate limits that this node was granted.")
+        .sample(node.tokens.granted);
+    output
+        .family("latchkey_cluster_tokens_forfeited_total", "counter",
+                "Tokens of rate limits that this node did not spend in time.")
+        .sample(node.tokens.forfeited);
+    output
+        .family("latchkey_cluster_share_requests_total", "counter",
+                "Requests admitted by this node's share of a limit, without PostgreSQL.")
+        .sample(node.share_charges);
+    auto const waits = std::make_unique<histogram::reading>();
+    for (auto const* each : totals.workers) each->token_waits.add_to(*waits);
+    output.family("latchkey_cluster_token_wait_seconds", "histogram",
+                  "How long requests waited for tokens of their key; others did not wait.");
+    append_histogram(*waits, {}, output);
+}
+
 void append_workings(process_totals const& totals, page& output) {
     output.family("latchkey_turns_total", "counter", "Event loop turns of the workers.")
         .sample(sum(totals, &worker_metrics::turns));
@@ -303,7 +337,7 @@ void append_exposition(process_totals const& totals, std::string& output) {
     append_refusals(totals, families);
     append_connections(totals, families);
     append_store(totals, families);
-    if (totals.node) append_cluster(*totals.node, families);
+    if (totals.node) append_cluster(*totals.node, families), append_tokens(totals, families);
     append_workings(totals, families);
 }
 

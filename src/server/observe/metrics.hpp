@@ -93,6 +93,7 @@ class alignas(64) worker_metrics {
     counter handshakes_full, handshakes_resumed, handshakes_failed;
     counter turns, completions, starved, ring_refusals;
     counter prefetch_hints;  // requests whose record was prefetched
+    histogram token_waits;   // of the requests that waited for tokens
     // Gauges, set once per turn.
     counter in_flight, anonymous, held_bytes, free_buffers;
     counter held_bytes_most;  // since worker::reset_held_peak

@@ -23,6 +23,9 @@ class request_recorder {
         metrics_.protocols[static_cast<std::size_t>(entry.protocol)].add();
         metrics_.bytes_in.add(entry.bytes_in);
         metrics_.bytes_out.add(entry.bytes_out);
+        auto const wait = exchange == nullptr ? 0 : exchange->token_wait_time();
+        if (wait != 0) [[unlikely]]
+            metrics_.token_waits.record(wait);
         if (log_.enabled()) append_line(entry, exchange, client, duration, log_.lines(now));
     }
 

@@ -110,6 +110,8 @@ base::result<void> cluster_member::join(store::environment& store) {
     if (!options) return options.error();
     auto const name = options->name;
     node_ = std::make_unique<cluster::node>(std::move(socket_), std::move(*options));
+    auto const started_at = static_cast<std::uint64_t>(store.time());
+    if (auto const shared = node_->share_limits(started_at); !shared) return shared.error();
     auto failure = replication::failure::count_;
     auto const joined = node_->join(join_patience, &failure);
     if (!joined && failure != replication::failure::count_) return joined.error();

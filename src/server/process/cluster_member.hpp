@@ -10,6 +10,7 @@
 //     member->leave();
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "base/result.hpp"
@@ -35,6 +36,8 @@ class cluster_member {
     void leave();
 
     cluster::node const& node() const { return *node_; }
+    // As cluster::node::on_tokens.
+    void on_tokens(std::function<void()> wake) { node_->on_tokens(std::move(wake)); }
     // Why it is not ready; empty: it is. Half of the lease must be left, so that a load balancer
     // has time to notice.
     std::string unreadiness() const;

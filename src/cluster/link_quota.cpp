@@ -1,0 +1,56 @@
+// Limits across nodes on the node's thread: what the tokens of this node need of the engine.
+#include <unistd.h>
+
+#include <limits>
+#include <utility>
+
+#include "cluster/link.hpp"
+
+namespace latchkey::cluster {
+
+void link::wake_thread() const {
+    std::uint64_t const one = 1;
+    [[maybe_unused]] auto const size = ::write(wakes.get(), &one, sizeof one);
+}
+
+// A helper that has no engine refuses each ask, which says that the engine is away.
+bool link::can_ask() const {
+    return quota && wants_lease && is_ready && !fatal && !closed;
+}
+
+boot_ns link::next_ask_time() const {
+    return can_ask() ? quota->next_time() : std::numeric_limits<boot_ns>::max();
+}
+
+void link::ask_for_tokens() {
+    if (!can_ask()) return;
+    auto const now = read_boot();
+    if (!std::exchange(quota_attached, true)) quota->attach();
+    if (auto const end = lease.end_time(); end != quota_lease_end) {
+        quota->hold_lease(end, now);
+        quota_lease_end = end;
+    }
+    auto const lost_asks = quota->count().losses;
+    if (auto question = quota->next_ask(now)) {
+        quota_question = question->id;
+        quota_request = next_request();
+        send(std::move(question->ask), quota_request);
+    }
+    if (quota->count().losses != lost_asks) tell_tokens();
+}
+
+void link::take_tokens(replication::message const& content) {
+    quota_request = 0;
+    if (auto const* const answer = std::get_if<replication::quota_answer>(&content))
+        quota->on_answer(quota_question, *answer, read_boot());
+    else
+        quota->on_lost(quota_question, read_boot());
+    tell_tokens();
+}
+
+void link::tell_tokens() {
+    std::lock_guard const mutex_lock(wake_mutex);
+    if (wake_workers) wake_workers();
+}
+
+}  // namespace latchkey::cluster
