@@ -67,7 +67,9 @@ class Member {
     return {
       scope: 'latchkey', name,
       restapi: { listen: own(restPort), connect_address: own(restPort) },
-      etcd3: { hosts: own(etcdPort) },
+      // By etcd's second protocol: over the third, Patroni 3.0 as a leader that stood still takes the lock from its successor,
+      // whose writes are lost.
+      etcd: { hosts: own(etcdPort) },
       bootstrap: {
         dcs: { ttl: 5, loop_wait: 1, retry_timeout: 2, maximum_lag_on_failover: 1 << 20, synchronous_mode: true,
           postgresql: { use_pg_rewind: true, parameters: { max_connections: 60, wal_log_hints: 'on' } } },
@@ -216,7 +218,7 @@ export class Patroni {
 
   startEtcd(port, peerPort) {
     const [clientUrl, peerUrl] = [port, peerPort].map((each) => `http://127.0.0.1:${each}`);
-    this.etcd = launch([etcdProgram, '--name', 'only', '--data-dir', path.join(this.folder, 'etcd'), '--listen-client-urls', clientUrl,
+    this.etcd = launch([etcdProgram, '--enable-v2', '--name', 'only', '--data-dir', path.join(this.folder, 'etcd'), '--listen-client-urls', clientUrl,
       '--advertise-client-urls', clientUrl, '--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl,
       '--initial-cluster', `only=${peerUrl}`], { user: this.user, folder: this.folder, death: 'SIGKILL', log: path.join(this.folder, 'etcd.log') });
   }
