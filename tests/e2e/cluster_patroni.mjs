@@ -15,18 +15,18 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { until } from './cluster_harness.mjs';
 import { childrenOf, lesserUser, postgresPrograms, signal } from './cluster_postgres.mjs';
 import { run, temporaryFolder } from './harness.mjs';
 import { TcpProxy } from './tcp_proxy.mjs';
 
-const etcdProgram = new URL('../../build/cluster/usr/bin/etcd', import.meta.url).pathname;
-const patroniProgram = '/usr/bin/patroni';
-const diskMib = 256;
+const packages = fileURLToPath(new URL('../../build/patroni/usr', import.meta.url));
+const diskMib = 512;
 
 // Why it cannot be started; false: it can.
-export const noPatroni = [etcdProgram, patroniProgram, postgresPrograms].every((each) => each && fs.existsSync(each)) ? false :
-  'Patroni or etcd is not installed; tools/test installs them';
+export const noPatroni = postgresPrograms && ['etcd', 'patroni'].every((each) => fs.existsSync(path.join(packages, 'bin', each))) ? false :
+  'Patroni or etcd is not there; tools/test unpacks them';
 
 async function freePorts(count) {
   const probes = Array.from({ length: count }, () => net.createServer().listen(0, '127.0.0.1'));
@@ -36,12 +36,12 @@ async function freePorts(count) {
   return ports;
 }
 
-// A program as the lesser user, which gets `death` when this process ends, however that does.
-function launch(words, { user, folder, death, log }) {
+// A program of the packages as the lesser user, which gets `death` when this process ends, however that does.
+function launch(words, { programs, user, folder, death, log }) {
   const output = fs.openSync(log, 'a');
   const identity = user.uid === undefined ? [] : ['--reuid', String(user.uid), '--regid', String(user.gid), '--clear-groups'];
   const child = spawn('setpriv', [...identity, '--pdeathsig', death, ...words], { cwd: folder, stdio: ['ignore', output, output],
-    env: { PATH: process.env.PATH, HOME: folder, LC_ALL: 'C.UTF-8' } });
+    env: { PATH: `${programs}/bin:${process.env.PATH}`, PYTHONPATH: `${programs}/lib/python3/dist-packages`, HOME: folder, LC_ALL: 'C.UTF-8' } });
   fs.closeSync(output);
   return child;
 }
@@ -62,7 +62,7 @@ class Member {
   configuration(etcdPort) {
     const { name, port, restPort, folder, data } = this;
     const own = (number) => `127.0.0.1:${number}`;
-    const parameters = { wal_keep_size: '32MB', min_wal_size: '4MB', max_wal_size: '32MB', shared_buffers: '32MB', fsync: 'off', autovacuum: 'off',
+    const parameters = { wal_keep_size: '32MB', min_wal_size: '4MB', max_wal_size: '32MB', shared_buffers: '32MB', fsync: 'off',
       jit: 'off', unix_socket_directories: folder };
     return {
       scope: 'latchkey', name,
@@ -87,8 +87,8 @@ class Member {
   // It goes on in the background: with its data, or with those of the primary.
   start() {
     assert.ok(!runs(this.child));
-    this.child = launch([patroniProgram, path.join(this.patroni.folder, `${this.name}.json`)],
-      { user: this.patroni.user, folder: this.folder, death: 'SIGTERM', log: this.log });
+    const { folder, programs, user } = this.patroni;
+    this.child = launch(['patroni', path.join(folder, `${this.name}.json`)], { programs, user, folder: this.folder, death: 'SIGTERM', log: this.log });
   }
 
   // The id of its PostgreSQL, which is no child of Patroni's; undefined: it does not run.
@@ -193,6 +193,8 @@ export class Patroni {
     const patroni = new Patroni();
     patroni.folder = temporaryFolder();
     patroni.user = lesserUser();
+    patroni.programs = path.join(patroni.folder, 'programs'); // that user may not reach the checkout
+    fs.cpSync(packages, patroni.programs, { recursive: true });
     const [etcdPort, peerPort, ...ports] = await freePorts(6);
     patroni.members = ['east', 'west'].map((name, i) => new Member(patroni, name, ports.slice(2 * i)));
     process.prependListener('exit', () => patroni.end()); // before folders are removed
@@ -218,9 +220,9 @@ export class Patroni {
 
   startEtcd(port, peerPort) {
     const [clientUrl, peerUrl] = [port, peerPort].map((each) => `http://127.0.0.1:${each}`);
-    this.etcd = launch([etcdProgram, '--enable-v2', '--name', 'only', '--data-dir', path.join(this.folder, 'etcd'), '--listen-client-urls', clientUrl,
+    this.etcd = launch(['etcd', '--enable-v2', '--name', 'only', '--data-dir', path.join(this.folder, 'etcd'), '--listen-client-urls', clientUrl,
       '--advertise-client-urls', clientUrl, '--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl,
-      '--initial-cluster', `only=${peerUrl}`], { user: this.user, folder: this.folder, death: 'SIGKILL', log: path.join(this.folder, 'etcd.log') });
+      '--initial-cluster', `only=${peerUrl}`], { programs: this.programs, user: this.user, folder: this.folder, death: 'SIGKILL', log: path.join(this.folder, 'etcd.log') });
   }
 
   // The connection string of a client, through its proxies; without one, without them.
