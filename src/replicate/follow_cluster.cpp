@@ -109,9 +109,9 @@ coro::task<bool> follow_lane::check_position(bool gap) {
     co_return true;
 }
 
-// Rows that this node has applied are not there: they are lost, or this server was the primary until
-// a moment ago and does not know that another one is. That passes, so other hosts are asked, for as
-// long as this node may hold a lease and answers anyway.
+// Rows that this node has applied are not there: they are lost, or this server was the primary
+// until a moment ago and does not know that another one is. That passes, so other hosts are asked
+// for as long as this node may hold a lease and answers anyway.
 void follow_lane::doubt_host() {
     constexpr char const* text =
         "the engine has lost rows that this node has applied: it was restored, or failed over to a "
