@@ -48,6 +48,14 @@ install_postgresql() {
   install_packages postgresql-15
 }
 
+# A PostgreSQL that fails over, for the tests: Patroni and etcd would start too if they were installed.
+install_patroni() {
+  install_postgresql
+  install_packages python3-psycopg2 python3-etcd python3-yaml python3-click python3-dateutil python3-prettytable \
+    python3-psutil python3-cdiff python3-urllib3 python3-pkg-resources
+  unpack_packages "$top/build/patroni" patroni etcd-server
+}
+
 # unpack_packages FOLDER PACKAGE...: unpacks programs that would start a service if they were installed.
 unpack_packages() {
   local folder=$1 package scratch; shift

@@ -47,6 +47,16 @@ def cpu_seconds(pid):
     return total / 1e9
 
 
+def pin(pid, cores):
+    """Moves a process, its threads and its children to these cores, and what they start later."""
+    for each in family(pid):
+        for path in glob.glob(f"/proc/{each}/task/*"):
+            try:
+                os.sched_setaffinity(int(os.path.basename(path)), cores)
+            except OSError:
+                pass
+
+
 def resident_bytes(pid):
     total = 0
     for each in family(pid):

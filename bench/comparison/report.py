@@ -31,6 +31,13 @@ def table(work, seen):
     return lines + [""] + left_out + verdicts(work, seen) + [""]
 
 
+def promise(text, value, unit, bound, most):
+    """The line of a figure that has a bound of its own."""
+    holds = value <= bound if most else value >= bound
+    places = 0 if abs(bound) >= 1000 else 2
+    return (f"- {text}: **{value:,.{places}f}{unit}** ({'≤' if most else '≥'} {bound:,g}: {'holds' if holds else 'MISSED'})")
+
+
 def verdicts(work, seen):
     """A ratio is one of medians. Beside it stands the median of the ratios of the single rounds: what is measured within
     some seconds of each other sees the machine at one speed, which moves by a third from one minute to the next."""

@@ -45,7 +45,7 @@ class Work:
     server_cores: str = "0"
     load_cores: str = "1"
     expect_length: bool = True
-    kind: str = "load"  # load | idle | commits
+    kind: str = "load"  # load | idle | cluster
     needs: list = field(default_factory=list)  # stores
 
 
@@ -128,4 +128,6 @@ works = [
          workers=2, server_cores="0,1", load_cores="0,1", needs=["small"]),
     Work("idle", "memory of an idle connection, 10,000 of them",
          [Run("plain", s.Latchkey, []), Run("TLS", s.Latchkey, [])], [], kind="idle"),
+    Work("cluster", "nodes of a cluster over one PostgreSQL without a standby, 1,000,000 users there", [], [], log=False,
+         kind="cluster"),
 ]

@@ -92,11 +92,11 @@ coro::task<bool> follow_lane::check_position(bool gap) {
                        nonces.bytes(0, 0) != view(*shared_.nonce);
     bool const has_position = tailing_ || position != 0;
     if (head < known_head || (has_position && position > head) || other) {
-        shared_.stop_for_good(
-            failure::rows_lost,
-            "the engine has lost rows that this node has applied: it was restored, or failed over "
-            "to a server that had not got them; see docs/operations.md");
-    } else if (has_position && (position < first || (gap && shared_.position == position))) {
+        doubt_host();
+        co_return false;
+    }
+    doubt_time_.reset();
+    if (has_position && (position < first || (gap && shared_.position == position))) {
         shared_.stop_for_good(
             failure::rows_gone,
             "the log in the engine no longer has the rows after the position of this node, which "
@@ -107,6 +107,24 @@ coro::task<bool> follow_lane::check_position(bool gap) {
     shared_.folded = replies.list[1].number(0, 0);
     first_ = first;
     co_return true;
+}
+
+// Rows that this node has applied are not there: they are lost, or this server was the primary
+// until a moment ago and does not know that another one is. That passes, so other hosts are asked
+// for as long as this node may hold a lease and answers anyway.
+void follow_lane::doubt_host() {
+    constexpr char const* text =
+        "the engine has lost rows that this node has applied: it was restored, or failed over to a "
+        "server that had not got them; see docs/operations.md";
+    auto const now = read_boot_clock();
+    auto const patience = shared_.settings.lease_ms * base::millisecond;
+    if (!doubt_time_) doubt_time_ = now;
+    if (now - *doubt_time_ >= patience)
+        shared_.stop_for_good(failure::rows_lost, text);
+    else
+        shared_.report(shared_.follow_connected, false,
+                       engine_.host() + ": it lacks rows that this node has applied");
+    engine_.leave_host();
 }
 
 coro::task<bool> follow_lane::renew() {

@@ -65,7 +65,8 @@ coro::task<> follow_lane::run() {
         co_await follow();
         engine_->close();
         if (shared_.stopped) break;
-        shared_.report(shared_.follow_connected, false, engine_.host() + ": connection lost");
+        if (!doubt_time_)
+            shared_.report(shared_.follow_connected, false, engine_.host() + ": connection lost");
         // An engine that answers with errors is not asked again and again.
         if (base::read_mono() - connection_time_ < base::second)
             co_await shared_.poller.sleep(base::second / 2);

@@ -47,6 +47,7 @@ class follow_lane {
     coro::task<bool> greet();
     coro::task<bool> check_cluster();
     coro::task<bool> check_position(bool gap);
+    void doubt_host();
     coro::task<bool> poll_rows();
     coro::task<bool> renew();
     coro::task<bool> take_over();
@@ -64,6 +65,8 @@ class follow_lane {
     std::string engine_error_;  // what the engine answered last instead of an answer, told once
 
     base::mono_ns connection_time_ = 0;  // when it was made
+    // Since when each server that was reached lacks rows that this node has applied.
+    std::optional<replication::boot_ns> doubt_time_;
 
     bool tailing_ = false;
     bool unchecked_ = false;   // the position of the tail was set, and not yet held against the log

@@ -26,10 +26,15 @@ coro::task<bool> link::open() {
             co_return true;
         }
         error_ = host() + ": " + attempt.error().message;
-        host_ = (host_ + 1) % shared_.target.host_count();
+        leave_host();
     }
     ++failures_;
     co_return false;
+}
+
+void link::leave_host() {
+    connection_.close();
+    host_ = (host_ + 1) % shared_.target.host_count();
 }
 
 }  // namespace latchkey::replicate

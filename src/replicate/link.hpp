@@ -28,6 +28,8 @@ class link {
     // One round, after the pause that is due. False: `error()` says what the last host answered.
     coro::task<bool> open();
     std::string const& error() const { return error_; }
+    // Closes; the next round begins with the next host.
+    void leave_host();
     std::string host() const { return shared_.target.host_name(host_); }
 
   private:

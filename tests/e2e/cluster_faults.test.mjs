@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Cluster, Node, consistent, postsOf, tokenOf, until } from './cluster_harness.mjs';
-import { Load } from './cluster_load.mjs';
+import { Load, readAll } from './cluster_load.mjs';
 import { Postgres, signal } from './cluster_postgres.mjs';
 import { assertStatus, newUser, sleep } from './harness.mjs';
 
@@ -36,27 +36,6 @@ async function makeKey(cluster, more = {}) {
   assertStatus(answer, 201);
   for (const each of cluster.nodes) assertStatus(await each.ask('GET', '/users?limit=1', consistent(tokenOf(answer))), 200);
   return answer.json;
-}
-
-// Reads on a node until it is told to stop: the answers, with the times when they were asked for.
-function readAll(node, key) {
-  const reading = { answers: [], stopping: false };
-  const client = node.client(key);
-  reading.end = (async () => {
-    while (!reading.stopping) {
-      const begin = Date.now();
-      const { status, json } = await client.get('/users?limit=1');
-      reading.answers.push({ begin, status, code: json?.code });
-      await sleep(5);
-    }
-    client.close();
-  })();
-  reading.stop = async () => {
-    reading.stopping = true;
-    await reading.end;
-    return reading.answers;
-  };
-  return reading;
 }
 
 describe('three nodes with leases of 3 s', () => {

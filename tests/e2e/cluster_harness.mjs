@@ -5,6 +5,7 @@
 //   const token = tokenOf(await first.client().post('/users', newUser()));
 //   await second.stop(); await second.start();              // the same data, at another address
 //   await cluster.assertEqual();                            // every node has the state of the cluster
+//   second.disk.set({ fallocate: 'ENOSPC' });               // with `disks: true`: see disk_faults.mjs
 //   await cluster.stop();
 
 import assert from 'node:assert/strict';
@@ -14,6 +15,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { once } from 'node:events';
 import { childrenOf, signal } from './cluster_postgres.mjs';
+import { Disk } from './disk_faults.mjs';
 import { command, sleep, startServer, temporaryFolder } from './harness.mjs';
 
 export const consistent = (token) => ({ headers: { 'Consistency-Token': token } });
@@ -47,11 +49,14 @@ export class Node {
     this.configuration = path.join(this.folder, 'latchkey.toml');
     this.clients = [];
     fs.mkdirSync(this.data, { recursive: true, mode: 0o700 });
+    if (cluster.disks) this.disk = new Disk(this.data);
     this.configure();
   }
 
   configure() {
-    this.settings = `[cluster]\npostgres = "${this.cluster.postgres}"\nname = "${this.name}"\nlease_seconds = ${this.leaseSeconds}\n[stop]\ngrace_seconds = 3\n`;
+    const { engine, database, postgres } = this.cluster;
+    const address = engine.addressFor?.(this.name, database) ?? postgres; // its own way there
+    this.settings = `[cluster]\npostgres = "${address}"\nname = "${this.name}"\nlease_seconds = ${this.leaseSeconds}\n[stop]\ngrace_seconds = 3\n`;
     fs.writeFileSync(this.configuration, this.settings);
   }
 
@@ -61,7 +66,8 @@ export class Node {
 
   // Until it serves; `ready: false`: until it listens.
   async start({ ready = true } = {}) {
-    this.server = await startServer({ data: this.data, config: this.settings, listen: ['http://127.0.0.1:0'], management: '127.0.0.1:0' });
+    this.server = await startServer({ data: this.data, config: this.settings, listen: ['http://127.0.0.1:0'], management: '127.0.0.1:0',
+      env: this.disk?.env });
     if (ready) await this.ready();
     return this;
   }
@@ -139,9 +145,9 @@ export class Node {
 }
 
 export class Cluster {
-  static async begin(postgres, { leaseSeconds = 30, names = ['one', 'two', 'three'] } = {}) {
+  static async begin(postgres, { leaseSeconds = 30, names = ['one', 'two', 'three'], disks = false } = {}) {
     const cluster = new Cluster();
-    cluster.engine = postgres;
+    Object.assign(cluster, { engine: postgres, disks });
     cluster.database = `c${crypto.randomBytes(6).toString('hex')}`;
     cluster.postgres = await postgres.makeDatabase(cluster.database);
     cluster.leaseSeconds = leaseSeconds;

@@ -12,12 +12,12 @@ import { tokenOf, until } from './cluster_harness.mjs';
 import { newUser, sleep } from './harness.mjs';
 
 const broken = /the connection ended|ECONNREFUSED|ECONNRESET|EPIPE/;
-const retryPatience = 20_000;
 
 export class Load {
   // `mixed`: records of all kinds, else posts alone. `pause`: of a writer after each write, in milliseconds.
-  constructor(cluster, { writersPerNode = 3, mixed = true, pause = 3 } = {}) {
-    Object.assign(this, { cluster, writersPerNode, mixed, pause });
+  // `patience`: how long a write may take until it is acknowledged.
+  constructor(cluster, { writersPerNode = 3, mixed = true, pause = 3, patience = 20_000 } = {}) {
+    Object.assign(this, { cluster, writersPerNode, mixed, pause, patience });
     this.mark = crypto.randomBytes(4).toString('hex');
     this.posts = { acknowledged: new Map(), refused: new Set(), unknown: new Set(), deleted: new Set() };
     this.counts = { acknowledged: 0, refused: 0, unknown: 0, replayed: 0 };
@@ -57,7 +57,7 @@ export class Load {
     const writer = { clients: new Map(), records: [], token: this.token };
     while (!this.stopping) {
       const write = this.next(writer, patient);
-      const end = performance.now() + retryPatience;
+      const end = performance.now() + this.patience;
       for (let turn = number; ; turn += 1) {
         const outcome = await this.send(writer, nodes[turn % nodes.length], write);
         if (outcome !== 'acknowledged') await sleep(20);
@@ -65,7 +65,7 @@ export class Load {
           this.note(write, outcome);
           break;
         }
-        assert.ok(performance.now() < end, `a write was acknowledged by nobody for ${retryPatience} ms`);
+        assert.ok(performance.now() < end, `a write was acknowledged by nobody for ${this.patience} ms`);
       }
       await sleep(Math.random() * 2 * this.pause);
     }
@@ -97,7 +97,7 @@ export class Load {
     let held = writer.clients.get(node);
     if (held?.server !== server) {
       held?.client.close();
-      writer.clients.set(node, held = { server, client: server.client(this.cluster.key, { scheme: 'http' }) });
+      writer.clients.set(node, held = { server, client: server.client(this.cluster.key, { scheme: 'http', patience: this.patience }) });
     }
     let answer;
     try {
@@ -107,8 +107,8 @@ export class Load {
       if (!broken.test(`${error.message} ${error.code}`)) throw error;
       return 'unknown';
     }
-    // A node that stops or was just started; a repeat while the first one is under way.
-    if (['behind', 'store_busy', 'draining', 'idempotency_in_progress'].includes(answer.json?.code)) return 'refused';
+    // A node that stops, was just started or has a full disk; a repeat while the first one is under way.
+    if (['behind', 'store_busy', 'storage_full', 'draining', 'idempotency_in_progress'].includes(answer.json?.code)) return 'refused';
     // A repeat of what was carried out, though its answer was lost, where no Idempotency-Key tells.
     if (answer.json?.code === 'email_taken' || (write.deletes && answer.status === 404)) return 'acknowledged';
     assert.ok(answer.status < 300, `${write.method} ${write.target}: ${answer.status} ${answer.body}`);
@@ -157,4 +157,25 @@ export class Load {
     return `${acknowledged} writes acknowledged, ${refused} refused, ${unknown} of unknown fate, ${replayed} repeats; ` +
       `${Math.round(this.longest)} ms at most without one`;
   }
+}
+
+// Reads on a node until it is told to stop: the answers, with the times when they were asked for.
+export function readAll(node, key) {
+  const reading = { answers: [], stopping: false };
+  const client = node.client(key);
+  reading.end = (async () => {
+    while (!reading.stopping) {
+      const begin = Date.now();
+      const { status, json } = await client.get('/users?limit=1');
+      reading.answers.push({ begin, status, code: json?.code });
+      await sleep(5);
+    }
+    client.close();
+  })();
+  reading.stop = async () => {
+    reading.stopping = true;
+    await reading.end;
+    return reading.answers;
+  };
+  return reading;
 }

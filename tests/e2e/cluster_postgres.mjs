@@ -22,7 +22,8 @@ const port = 5432; // a part of the socket's name: no other server sees it
 export const postgresPrograms = (fs.existsSync(home) ? fs.readdirSync(home) : [])
   .map((version) => path.join(home, version, 'bin')).filter((folder) => fs.existsSync(path.join(folder, 'initdb'))).sort().at(-1);
 
-function lesserUser() {
+// The user that it runs as, where this one is root.
+export function lesserUser() {
   if (process.getuid() !== 0) return {};
   const [, , uid, gid] = fs.readFileSync('/etc/passwd', 'utf8').split('\n').map((line) => line.split(':')).find(([name]) => name === 'nobody');
   return { uid: Number(uid), gid: Number(gid) };

@@ -7,39 +7,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { describe, test } from 'node:test';
+import { Disk, noFaults } from './disk_faults.mjs';
 import { assertStatus, binary, command, makeKey, message, newUser, run, sleep, startServer, temporaryFolder } from './harness.mjs';
 
-const library = path.join(path.dirname(binary), '../tests/e2e/faults.so');
-const skip = fs.existsSync(library) ? false : `there is no ${library}`;
 const mib = 1 << 20;
-
-// See `struct faults` of faults.c. Blocks that the store's file has already are not denied.
-class Disk {
-  constructor(data) {
-    this.data = data;
-    this.file = path.join(temporaryFolder(), 'faults');
-    this.set();
-    this.env = { LD_PRELOAD: library, LATCHKEY_DISK_FAULTS: this.file };
-  }
-
-  // What the disk has given to the store's file, in MiB.
-  given() {
-    const store = path.join(this.data, 'store.mdb');
-    return fs.existsSync(store) ? fs.statSync(store).blocks * 512 / mib : 0;
-  }
-
-  set({ fallocate, write, sync, through, free = -1 } = {}) {
-    const number = (name) => (name === undefined ? 0 : os.constants.errno[name]);
-    const words = Int32Array.of(number(fallocate), Math.floor(this.given()), number(write), number(sync), number(through), free);
-    if (!fs.existsSync(this.file)) fs.writeFileSync(this.file, words);
-    const fd = fs.openSync(this.file, 'r+');
-    fs.writeSync(fd, words);
-    fs.closeSync(fd);
-  }
-}
 
 const bigPost = (user) => ({ user_id: user, title: 'fills', body: 'b'.repeat(60_000), status: 'draft' });
 
@@ -95,7 +68,7 @@ async function whole(data) {
   assert.equal(code, 0, stdout + stderr);
 }
 
-describe('a full disk', { skip }, () => {
+describe('a full disk', { skip: noFaults }, () => {
   for (const error of ['ENOSPC', 'EDQUOT', 'EIO']) {
     test(`(${error}) refuses what grows with 507, and all else goes on`, async (t) => {
       const data = path.join(temporaryFolder(), 'data');
@@ -209,7 +182,7 @@ async function makeUsers(server, key, acknowledgedUsers, number) {
   }
 }
 
-describe('a disk that fails', { skip }, () => {
+describe('a disk that fails', { skip: noFaults }, () => {
   const faults = { 'fdatasync EIO': { sync: 'EIO' }, 'fdatasync ENOSPC': { sync: 'ENOSPC' }, 'pwrite and writev EIO': { write: 'EIO' },
     'pwrite and writev ENOSPC': { write: 'ENOSPC' }, 'the last page EIO': { through: 'EIO' } };
   for (const [name, fault] of Object.entries(faults)) {

@@ -267,8 +267,8 @@ export function chunked(...parts) {
 }
 
 class Client {
-  constructor(server, key, { scheme = 'https', from, headers = {} } = {}) {
-    Object.assign(this, { server, key, scheme, from, headers });
+  constructor(server, key, { scheme = 'https', from, headers = {}, patience } = {}) {
+    Object.assign(this, { server, key, scheme, from, headers, patience });
     this.wire = null;
     this.turn = Promise.resolve();
   }
@@ -288,7 +288,7 @@ class Client {
     const wire = this.wire;
     try {
       wire.send(bytes);
-      const answer = await wire.response({ method });
+      const answer = await wire.response({ method, timeout: this.patience });
       if (/\bclose\b/i.test(answer.headers.get('connection') ?? '')) {
         this.wire = null;
         await wire.ending();

@@ -58,7 +58,8 @@ class fake_node {
                 if (content == nullptr || (request != 0 && each->request != request)) continue;
                 if (accepts && !accepts(*content)) continue;
                 Message result = *content;
-                arrivals_.erase(arrivals_.begin(), each + 1);
+                // Beside an answer, what came before it stays to be waited for.
+                arrivals_.erase(request != 0 ? each : arrivals_.begin(), each + 1);
                 return result;
             }
             if (receive(deadline)) continue;

@@ -42,11 +42,14 @@ void drop_root() {
 }
 
 pid_t start_program(std::vector<std::string> const& words, std::string const& log) {
+    auto const parent = ::getpid();
     auto const child = ::fork();
     base::check(child >= 0, "cannot fork");
     if (child > 0) return child;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     drop_root();
+    // A change of the user forgets the signal. The parent may have ended before it was asked for.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(127);
     int const output = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     ::dup2(output, STDOUT_FILENO);
     ::dup2(output, STDERR_FILENO);

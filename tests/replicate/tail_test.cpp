@@ -126,6 +126,40 @@ TEST_F(tail_test, rows_that_became_others_are_noticed) {
     EXPECT_EQ(one.wait_for<replication::failed>().reason, replication::failure::rows_lost);
 }
 
+// A primary that stood still is another's predecessor: for a moment it answers as if it were not.
+TEST_F(tail_test, a_server_that_lacks_rows_may_be_followed_by_one_that_has_them) {
+    fake_node one(conninfo_, {.lease_ms = 30'000});
+    one.init();
+    one.append(1);
+    one.append(2);
+    sql_session sql(conninfo_);
+    sql.run("CREATE TABLE kept AS SELECT * FROM latchkey_log WHERE position > 1");
+    sql.run("DELETE FROM latchkey_log WHERE position > 1");
+    sql.run(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
+        "current_database() AND pid <> pg_backend_pid()");
+    one.wait_for<replication::engine>(
+        [](auto const& news) { return news.text.find("lacks rows") != std::string::npos; });
+    EXPECT_FALSE(one.hears<replication::failed>(base::second));
+    sql.run("INSERT INTO latchkey_log SELECT * FROM kept");
+    one.wait_for<replication::ready>();
+    EXPECT_EQ(one.append(3).result, append_result::won);
+}
+
+TEST_F(tail_test, a_node_stops_when_rows_are_still_lost_at_the_end_of_its_lease) {
+    fake_node one(conninfo_, {.lease_ms = 1000});
+    one.init();
+    one.append(1);
+    sql_session sql(conninfo_);
+    sql.run("DELETE FROM latchkey_log WHERE position = 1");
+    sql.run(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
+        "current_database() AND pid <> pg_backend_pid()");
+    auto const failure = one.wait_for<replication::failed>();
+    EXPECT_EQ(failure.reason, replication::failure::rows_lost);
+    EXPECT_TRUE(failure.fatal);
+}
+
 TEST_F(tail_test, a_new_helper_goes_on_with_the_node) {
     fake_node one(conninfo_), two(conninfo_, {.name = "two"});
     one.init();
