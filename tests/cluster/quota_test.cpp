@@ -89,6 +89,17 @@ TEST_F(quota_test, the_first_use_of_a_key_waits_for_one_answer) {
     EXPECT_TRUE(admitted);
 }
 
+// The machine's clock was set back between two starts.
+TEST_F(quota_test, an_earlier_process_with_a_higher_number_is_replaced) {
+    rows.members["a"] = {.name = "a", .process = quota_process_step + 5};
+    for (int tries = 0; tries < 3; ++tries, now += quota_retry) exchange();
+    quota_ticket ticket;
+    EXPECT_EQ(admit(ticket), quota_state::pending);
+    exchange();
+    EXPECT_EQ(admit(ticket), quota_state::decided);
+    EXPECT_GT(rows.members["a"].process, quota_process_step + 5);
+}
+
 TEST_F(quota_test, a_request_that_tries_again_is_wanted_once) {
     exchange();
     quota_ticket ticket, other;
