@@ -152,7 +152,8 @@ class Cluster:
     def drive_all(self, connections):
         """All nodes at once: their requests per second together."""
         words = [load.command(self.bench, node.url(False), str(i % 2), self.seconds,
-                              ["--request", make_user, "--connections", str(connections)]) for i, node in enumerate(self.nodes)]
+                              ["--request", make_user.replace("bench", node.name), "--connections", str(connections)])
+                 for i, node in enumerate(self.nodes)]
         running = [subprocess.Popen(each, stdout=subprocess.PIPE, text=True) for each in words]
         seen = [load.parse(node.name, each.communicate(timeout=self.seconds + 60)[0]) for node, each in zip(self.nodes, running)]
         return {"per_second": sum(each["per_second"] for each in seen)}

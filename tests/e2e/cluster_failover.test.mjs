@@ -120,7 +120,7 @@ const faults = {
 // One promotion in every three; the others as they come.
 function drawFaults() {
   if (process.env.E2E_FAULT) return Array.from({ length: rounds }, () => process.env.E2E_FAULT);
-  const able = Object.keys(faults).filter((each) => long ? !faults[each].needsMounts || patroni.canFillDisks : !faults[each].lasting);
+  const able = Object.keys(faults).filter((each) => (long || !faults[each].lasting) && (patroni.canFillDisks || !faults[each].needsMounts));
   let rest = [];
   return Array.from({ length: rounds }, (_, i) => {
     if (i % 3 === 2) return long ? pick(['kill the primary', 'stop the primary']) : 'kill the primary';

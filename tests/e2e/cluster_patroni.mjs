@@ -164,6 +164,7 @@ class Member {
   }
 
   fillDisk() {
+    assert.ok(this.mounted, 'it has a disk of its own');
     const file = fs.openSync(path.join(this.folder, 'ballast'), 'w');
     const mib = Buffer.alloc(1 << 20);
     try {
