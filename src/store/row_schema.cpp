@@ -1,4 +1,4 @@
-// A file of its own, so that the tests can link a program of the next schema.
+// In a library of its own, so that the tests can link a program of the next schema.
 #include "store/engine/layout.hpp"
 #include "store/shared_log.hpp"
 
