@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Cluster, postsOf, until } from './cluster_harness.mjs';
+import { Cluster, postsOf } from './cluster_harness.mjs';
 import { Load } from './cluster_load.mjs';
 import { Postgres } from './cluster_postgres.mjs';
 import { assertStatus, binary, newUser, sleep, temporaryFolder } from './harness.mjs';
@@ -85,14 +85,12 @@ describe('three nodes that are upgraded one by one', () => {
     const four = cluster.addNode('four');
     four.takeMasterKey(one);
     await assert.rejects(four.start(), /newer version of latchkey.*upgrade this node/s);
-    for (const each of [three, four]) {
-      each.program = next;
-      fs.rmSync(each.data, { recursive: true });
-      fs.mkdirSync(each.data, { mode: 0o700 });
-      each.takeMasterKey(one);
-      await each.start();
-    }
-    await until(async () => (await one.status()).nodes.filter((each) => each.state === 'serving').length === 4, 'all serve');
+    cluster.nodes.pop();
+    three.program = next;
+    fs.rmSync(three.data, { recursive: true });
+    fs.mkdirSync(three.data, { mode: 0o700 });
+    three.takeMasterKey(one);
+    await three.start();
     await cluster.assertEqual();
   });
 });
