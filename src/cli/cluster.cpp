@@ -1,5 +1,5 @@
-// latchkey cluster: begins a cluster, shows its nodes, lets one go, compares a node with it, and
-// takes a store out of it.
+// latchkey cluster: begins a cluster, shows its nodes, lets one go, compares a node with it, ends
+// an upgrade, and takes a store out of it.
 #include "cli/cluster.hpp"
 
 #include <sys/random.h>
@@ -152,6 +152,8 @@ void print_document(replication::status_report const& report) {
         api::append_number(document, report.head - std::min(report.head, node.position));
         document.append(",\"version\":");
         api::append_string(document, node.version);
+        document.append(",\"schema\":");
+        api::append_number(document, node.schema);
         document.append("}");
     });
     std::printf("%s}\n", document.c_str());
@@ -212,6 +214,47 @@ int leave(leave_options const& options) {
     });
 }
 
+// ---- upgrade
+
+// The nodes that could not apply rows of the schema of this program.
+std::vector<std::string> find_older(replication::status_report const& report) {
+    std::vector<std::string> names;
+    for (auto const& node : report.nodes)
+        if (!node.departed && node.schema < store::row_schema())
+            names.push_back(base::visible(node.name) + " (" + base::visible(node.version) + ")");
+    return names;
+}
+
+base::result<void> raise_schema(opened_store const& store) {
+    auto const place = store->node();
+    if (!place) return base::error{"this store is no node of a cluster"};
+    if (place->schema >= store::row_schema()) return {};
+    auto const report = store.node().status(patience);
+    if (!report) return report.error();
+    if (auto const names = find_older(*report); !names.empty()) {
+        std::string text = "nodes of an older version are there: ";
+        for (auto const& name : names)
+            text.append(&name == &names.front() ? "" : ", ").append(name);
+        return base::error{text +
+                           ". Upgrade them, or let those that will not come back go with "
+                           "latchkey cluster leave"};
+    }
+    auto const outcome = apply_one(*store, store::raise_schema{});
+    if (!outcome) return outcome.error();
+    return {};
+}
+
+int upgrade(store_command const& options) {
+    int code = done;
+    auto const store = open_store(options, code);
+    if (store == nullptr) return code;
+    if (auto const result = raise_schema(store); !result)
+        return report_failure(result.error().message);
+    base::log("the cluster writes schema " + std::to_string(store::row_schema()) +
+              ": nodes of an older version cannot join it any more");
+    return done;
+}
+
 }  // namespace
 
 void add_cluster(CLI::App& program, int& code) {
@@ -249,6 +292,11 @@ void add_cluster(CLI::App& program, int& code) {
           "Exit codes: 0 they are the same, 1 they differ or cannot be compared.\n"
           "Example: latchkey cluster check --config /etc/latchkey/latchkey.toml",
           check_cluster);
+    plain("upgrade", "Use what is new in this version, once all nodes have it",
+          "Until then nodes of this version write what those of the version before can read, so\n"
+          "nodes are upgraded one by one, and may go back. Works beside a running service.\n"
+          "Example: latchkey cluster upgrade --config /etc/latchkey/latchkey.toml",
+          upgrade);
     auto const options = std::make_shared<leave_options>();
     auto* const command = add("leave", "Let a node go that will not come back",
                               "Nobody waits for it any more. A node that still runs cannot be let "

@@ -35,6 +35,8 @@ class opened_store {
     bool operator==(std::nullptr_t) const { return store_ == nullptr; }
     store::environment& operator*() const { return *store_; }
     store::environment* operator->() const { return store_.get(); }
+    // Of a store that is one.
+    cluster::node& node() const { return *node_; }
 
   private:
     std::unique_ptr<cluster::node> node_;  // null: the store is alone, or only read

@@ -53,6 +53,10 @@ base::result<replication::state_begin> node::read_state(bool fold, base::mono_ns
     auto const read = [&]() -> base::result<replication::state_begin> {
         auto const begin = expect<replication::state_begin>(next_part(), link.reason_of_silence());
         if (!begin) return begin.error();
+        if (begin->schema > link.options.schema)
+            return base::error{
+                "the cluster was upgraded to a newer version of latchkey than this one: upgrade "
+                "this node"};
         std::uint64_t count = 0;
         for (;;) {
             auto part = next_part();

@@ -55,6 +55,9 @@ std::size_t bytes_of(note_key_uses const& action) {
 std::size_t bytes_of(await_position const&) {
     return 0;
 }
+std::size_t bytes_of(raise_schema const&) {
+    return 0;
+}
 std::size_t bytes_of(refuse const& action) {
     return action.detail.size();
 }

@@ -185,6 +185,8 @@ struct await_position {
     std::uint64_t position = 0;
     base::mono_ns deadline = 0;  // on the store's monotonic clock
 };
+// Raises the schema of the rows of a cluster to that of this program: older ones cannot apply them.
+struct raise_schema {};
 struct secret_result {
     std::string source;
     model::event_format format = model::event_format::standard;
@@ -195,7 +197,7 @@ struct command {
     using any_action = std::variant<create_user, change_user, delete_user, create_post, change_post,
                                     delete_post, create_key, change_key, rotate_key, deactivate_key,
                                     reactivate_key, note_key_uses, receive_event, put_event_secret,
-                                    delete_event_secret, refuse, await_position>;
+                                    delete_event_secret, refuse, await_position, raise_schema>;
     any_action action;
     model::id caller = 0;  // the key of the request, which must still be active; 0: the operator
     // The scope that the caller must still have; nullopt: none.

@@ -197,6 +197,10 @@ base::result<void> environment::attach(shared_log& log, cluster_id const& cluste
                            ": restore a backup of a node of this one, or begin with an empty "
                            "directory"};
     }
+    if (record.position->schema > row_schema())
+        return base::error{place +
+                           " was written by a newer version of latchkey, to which its cluster was "
+                           "upgraded: upgrade this node"};
     state_->cluster = cluster;
     state_->position = record.position->position;
     state_->log = &log;

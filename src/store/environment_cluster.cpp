@@ -5,10 +5,6 @@
 
 namespace latchkey::store {
 
-std::uint32_t row_schema() {
-    return schema_version;
-}
-
 cluster_record read_cluster(environment_state const& store) {
     cluster_record record;
     MDB_txn* txn = nullptr;

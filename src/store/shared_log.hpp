@@ -25,7 +25,7 @@ using cluster_id = std::array<char, 16>;
 struct log_row {
     std::uint64_t position = 0;    // 1, 2, 3 …
     std::array<char, 16> nonce{};  // random: tells this append from another one of that position
-    std::uint32_t schema = 0;      // schema_version of the program that made it
+    std::uint32_t schema = 0;      // of its effects, never below that of the row before
     bool urgent = false;           // a key changes: to be applied and confirmed without delay
     std::string effects;           // engine/effects.hpp; at most row_bytes_max
 };
@@ -33,8 +33,10 @@ struct log_row {
 struct cluster_position {
     cluster_id cluster{};
     std::uint64_t position = 0;
+    std::uint32_t schema = 0;  // the cluster's: that of its last row, which the next one has too
 };
-// The schema of the rows that this program appends, and the highest that it applies.
+// The highest schema of rows that this program applies and can append. It appends that of its
+// cluster, which `raise_schema` (command.hpp) raises once no node is of an older program.
 std::uint32_t row_schema();
 inline constexpr std::size_t row_bytes_max = 16u << 20;
 

@@ -16,7 +16,7 @@ import path from 'node:path';
 import { once } from 'node:events';
 import { childrenOf, signal } from './cluster_postgres.mjs';
 import { Disk } from './disk_faults.mjs';
-import { command, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { binary, commandOf, sleep, startServer, temporaryFolder } from './harness.mjs';
 
 export const consistent = (token) => ({ headers: { 'Consistency-Token': token } });
 
@@ -43,7 +43,7 @@ export async function until(look, label, limit = 15_000) {
 
 export class Node {
   constructor(cluster, name, folder = name) {
-    Object.assign(this, { cluster, name, server: null, leaseSeconds: cluster.leaseSeconds });
+    Object.assign(this, { cluster, name, program: binary, server: null, leaseSeconds: cluster.leaseSeconds });
     this.folder = path.join(cluster.folder, folder);
     this.data = path.join(this.folder, 'data');
     this.configuration = path.join(this.folder, 'latchkey.toml');
@@ -67,7 +67,7 @@ export class Node {
   // Until it serves; `ready: false`: until it listens.
   async start({ ready = true } = {}) {
     this.server = await startServer({ data: this.data, config: this.settings, listen: ['http://127.0.0.1:0'], management: '127.0.0.1:0',
-      env: this.disk?.env });
+      program: this.program, env: this.disk?.env });
     if (ready) await this.ready();
     return this;
   }
@@ -95,7 +95,7 @@ export class Node {
 
   // A command of the program on this node's store.
   command(...words) {
-    return command(...words, '--config', this.configuration, '--data', this.data);
+    return commandOf(this.program, ...words, '--config', this.configuration, '--data', this.data);
   }
 
   async done(...words) {

@@ -60,8 +60,11 @@ export function temporaryFolder() {
 
 // Runs a command of the binary: {code, stdout, stderr}, without an exception for the exit code.
 export function command(...args) {
+  return commandOf(binary, ...args);
+}
+export function commandOf(program, ...args) {
   return new Promise((resolve) => {
-    execFile(binary, args, { timeout: 20_000, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
+    execFile(program, args, { timeout: 20_000, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : error.code ?? error.signal, stdout, stderr });
     });
   });
@@ -87,9 +90,10 @@ export async function startServer({
   management = 'off',
   log = path.join(path.dirname(data), 'access.log'), // null: as the configuration says
   under = [], // a program that starts it, with its arguments
+  program = binary,
   env = {},
 } = {}) {
-  const options = { data, listen, args, config, workers, management, log, under, env };
+  const options = { data, listen, args, config, workers, management, log, under, program, env };
   const words = ['serve', '--data', data, '--workers', String(workers), ...(log === null ? [] : ['--access-log', log]),
     ...(management === null ? [] : ['--management', management]),
     ...listen.flatMap((url) => ['--listen', url]), ...args];
@@ -98,9 +102,9 @@ export async function startServer({
     fs.writeFileSync(file, config);
     words.push('--config', file);
   }
-  const [program, ...programArguments] = [...under, binary];
+  const [first, ...others] = [...under, program];
   const startTime = performance.now();
-  const child = spawn(program, [...programArguments, ...words], { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
+  const child = spawn(first, [...others, ...words], { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
   children.add(child);
   const server = new Server(child, options, startTime);
   await server.accepting();

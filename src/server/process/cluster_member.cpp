@@ -154,7 +154,7 @@ base::result<void> cluster_member::take_state_over(store::environment& store) {
     });
     if (!read) return read.error();
     base::log("joining the cluster: all " + std::to_string(count) + " records are there");
-    return load->finish(read->position);
+    return load->finish(read->position, read->schema);
 }
 
 void cluster_member::begin() {

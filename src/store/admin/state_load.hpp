@@ -26,8 +26,8 @@ class state_load {
     // One transaction, with a sync: some MiB at once are fast. Each record is after all before it;
     // local ones are refused.
     base::result<void> add(std::span<state_record const> records);
-    // The records are the state as of `position`.
-    base::result<void> finish(std::uint64_t position);
+    // The records are the state as of `position`, of that schema.
+    base::result<void> finish(std::uint64_t position, std::uint32_t schema);
 
   private:
     state_load(environment& store, cluster_id const& cluster) : store_(&store), cluster_(cluster) {}

@@ -39,6 +39,7 @@ std::optional<model::id> read_id(std::string_view value) {
 void encode(cluster_position const& position, std::string& output) {
     output.assign(position.cluster.data(), position.cluster.size());
     base::append(output, position.position);
+    base::append(output, position.schema);
 }
 
 std::optional<cluster_position> decode_position(std::string_view bytes) {
@@ -46,6 +47,7 @@ std::optional<cluster_position> decode_position(std::string_view bytes) {
     cluster_position position;
     std::ranges::copy(reader.bytes(position.cluster.size()), position.cluster.begin());
     position.position = reader.integer<std::uint64_t>();
+    position.schema = reader.integer<std::uint32_t>();
     if (!reader.done()) return std::nullopt;
     return position;
 }

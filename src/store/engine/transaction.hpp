@@ -47,8 +47,13 @@ class transaction {
     // Rows of others that should be committed before anything is decided: others wait for one, or
     // more have arrived than one transaction applies.
     bool has_urgent_rows() const { return has_urgent_rows_; }
-    // A key loses rights by this transaction.
+    // A key is changed by this transaction.
     void note_urgency() { is_urgent_ = true; }
+    // The cluster's schema from this transaction's row on, if it is a later one.
+    void raise_schema(std::uint32_t schema) {
+        dirty_ |= schema > schema_;
+        schema_ = std::max(schema_, schema);
+    }
 
     // Begins a command; until `allow_growth` it counts as one that only frees. A put that moves the
     // end of the file beyond what `capacity` allows fails with MDB_MAP_FULL.
@@ -167,6 +172,7 @@ class transaction {
     base::mono_ns uptime_ = 0;
     bool age_lags_ = false;  // the age time is stored, since it is behind
     std::uint64_t position_ = 0;
+    std::uint32_t schema_ = 0;  // of the cluster
     std::string effects_;
     store::counters counters_;
     std::optional<write_capacity> capacity_;

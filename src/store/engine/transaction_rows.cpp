@@ -28,6 +28,7 @@ bool transaction::begin_in_cluster() {
     if (!position) fail(MDB_CORRUPTED);  // no effect after an earlier failure
     if (failure_ != 0) return false;
     store_.position = position_ = position->position;
+    schema_ = position->schema;
     // Lock order: the store's write lock, then the log's head, which `fetch` may reserve. The other
     // way round a command and the service would wait for each other.
     if (auto const target = std::exchange(store_.lost_position, 0); target != 0)
@@ -54,7 +55,7 @@ void transaction::apply_arrived_rows() {
     for (auto const& row : store_.log->rows_after(position_, rows_bytes_max)) {
         size += row.effects.size();
         // What came before a row that cannot be applied is committed all the same.
-        if (has_rows_ && row.schema > schema_version) break;
+        if (has_rows_ && row.schema > row_schema()) break;
         if (!apply(row)) return;
     }
     if (size > rows_bytes_beside_group) has_urgent_rows_ = true;
@@ -62,7 +63,7 @@ void transaction::apply_arrived_rows() {
 
 bool transaction::apply(log_row const& row) {
     base::check(row.position == position_ + 1, "a gap in the rows of the log");
-    if (row.schema > schema_version) fail(row_newer);
+    if (row.schema > row_schema()) fail(row_newer);
     // Other nodes may have more room. The bound is that of deletions, or a store at the bound of
     // growth could not follow the deletions of others.
     if (!capacity(2 * row.effects.size()).write) fail(rows_blocked);
@@ -75,6 +76,7 @@ bool transaction::apply(log_row const& row) {
     if (!effects.ok()) fail(MDB_CORRUPTED);
     if (failure_ == MDB_MAP_FULL) failure_ = rows_blocked;
     position_ = row.position;
+    schema_ = std::max(schema_, row.schema);
     has_rows_ = true;
     applied_urgent_rows_ |= row.urgent;
     has_urgent_rows_ |= row.urgent;
@@ -103,7 +105,7 @@ int transaction::append_row() {
         if (effects_.size() > row_bytes_max) fail(EFBIG);
         if (failure_ != 0) return failure_;
         log_row row{.position = position_ + 1,
-                    .schema = schema_version,
+                    .schema = schema_,
                     .urgent = is_urgent_,
                     .effects = std::move(effects_)};
         ::RAND_bytes(reinterpret_cast<unsigned char*>(row.nonce.data()), row.nonce.size());
@@ -126,7 +128,7 @@ int transaction::append_row() {
 
 void transaction::write_position() {
     begin_command();
-    encode(cluster_position{*store_.cluster, position_}, scratch);
+    encode(cluster_position{*store_.cluster, position_, schema_}, scratch);
     write(table::index, key_bytes{tag::position}, scratch, 0);
 }
 

@@ -29,5 +29,6 @@ outcome run(transaction& txn, put_event_secret const& action, command const& com
 outcome run(transaction& txn, delete_event_secret const& action, command const& command);
 outcome run(transaction& txn, refuse const& action, command const& command);
 outcome run(transaction& txn, await_position const& action, command const& command);
+outcome run(transaction& txn, raise_schema const& action, command const& command);
 
 }  // namespace latchkey::store

@@ -54,6 +54,11 @@ outcome run(transaction& txn, await_position const& action, command const&) {
     return reject(base::problem::behind);
 }
 
+outcome run(transaction& txn, raise_schema const&, command const&) {
+    txn.raise_schema(row_schema());
+    return {};
+}
+
 outcome run(transaction&, refuse const& action, command const& command) {
     auto result = reject(action.problem, action.detail);
     result.faults = command.faults;

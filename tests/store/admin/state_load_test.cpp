@@ -69,7 +69,7 @@ TEST_F(state_of_cluster, makes_an_empty_store_a_node) {
     EXPECT_TRUE(other_store->has_unfinished_load());
     EXPECT_FALSE(other_store->attach(other.log, test_cluster));
     ASSERT_TRUE(load_all(*load, records));
-    ASSERT_TRUE(load->finish(position));
+    ASSERT_TRUE(load->finish(position, row_schema()));
     EXPECT_FALSE(other_store->has_unfinished_load());
     ASSERT_TRUE(other_store->attach(other.log, test_cluster));
     expect_sound(*other_store);
@@ -98,7 +98,7 @@ TEST_F(state_of_cluster, that_was_loaded_in_part_is_loaded_again) {
     auto load = state_load::begin(*store, test_cluster);
     ASSERT_TRUE(load);
     ASSERT_TRUE(load_all(*load, records));
-    ASSERT_TRUE(load->finish(7));
+    ASSERT_TRUE(load->finish(7, row_schema()));
     EXPECT_EQ(store->node()->position, 7u);
     expect_sound(*store);
     EXPECT_EQ(content_of(*store), content_of(*first().store));
@@ -116,7 +116,7 @@ TEST_F(state_of_cluster, is_refused_where_it_does_not_fit) {
     EXPECT_FALSE(load->add(local));
     state_record const disorder[] = {{0, "00000002", "x"}, {0, "00000001", "x"}};
     EXPECT_FALSE(load->add(disorder));
-    EXPECT_FALSE(load->finish(1)) << "there are no counts";
+    EXPECT_FALSE(load->finish(1, row_schema())) << "there are no counts";
 }
 
 TEST_F(state_of_cluster, begins_with_a_store_as_it_is_and_ends_with_it) {

@@ -4,9 +4,16 @@
 
 #include <fstream>
 
+#include "store/engine/layout.hpp"
 #include "store/write/replication.hpp"
 
 namespace latchkey::store {
+
+std::uint32_t other_row_schema = 0;
+
+std::uint32_t row_schema() {
+    return other_row_schema == 0 ? schema_version : other_row_schema;
+}
 
 namespace {
 

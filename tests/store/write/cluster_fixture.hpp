@@ -9,6 +9,9 @@
 
 namespace latchkey::store {
 
+// Of the program that the test is; 0: as it is. In the place of store/row_schema.cpp.
+extern std::uint32_t other_row_schema;
+
 inline constexpr cluster_id test_cluster{'t', 'e', 's', 't'};
 
 struct node {

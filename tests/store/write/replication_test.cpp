@@ -191,6 +191,40 @@ TEST_F(replication, rows_of_a_newer_schema_are_not_applied) {
     expect_equal();
 }
 
+// An upgrade: nodes of both programs write what the older one reads, until they are told otherwise.
+TEST_F(replication, the_schema_of_rows_is_raised_by_a_command) {
+    std::uint32_t const schema = row_schema();
+    create(first(), "ann");
+    other_row_schema = schema + 1;
+    create(first(), "bob");
+    EXPECT_EQ(engine.rows().back().schema, schema);
+    one(*first().store, {.action = raise_schema{}});
+    EXPECT_EQ(engine.rows().back().schema, schema + 1);
+    auto const head = engine.head();
+    one(*first().store, {.action = raise_schema{}});
+    EXPECT_EQ(engine.head(), head) << "a repeat changes nothing";
+    first().close();
+    first().open();
+    create(first(), "cid");
+    EXPECT_EQ(engine.rows().back().schema, schema + 1);
+    EXPECT_EQ(first().store->node()->schema, schema + 1);
+
+    other_row_schema = 0;
+    EXPECT_EQ(apply_arrived_rows(second().store->native()), row_newer);
+    EXPECT_EQ(second().store->node()->position, head - 1) << "what is older is applied";
+    first().store->detach();
+    auto const refusal = first().store->attach(first().log, test_cluster);
+    ASSERT_FALSE(refusal);
+    EXPECT_NE(refusal.error().message.find("upgrade this node"), std::string::npos);
+    other_row_schema = schema + 1;
+    ASSERT_TRUE(first().store->attach(first().log, test_cluster));
+    catch_up(second());
+    create(second(), "dee");
+    EXPECT_EQ(engine.rows().back().schema, schema + 1);
+    expect_equal();
+    other_row_schema = 0;
+}
+
 TEST_F(replication, rows_that_cannot_be_read_are_not_applied) {
     log_row row{.position = 1, .schema = row_schema(), .effects = std::string("\x09\x02")};
     EXPECT_EQ(first().log.append(row), append_result::won);
