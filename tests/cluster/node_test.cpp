@@ -337,6 +337,7 @@ class nodes_with_limits : public nodes {
         node_.on_tokens([this] { ++news_; });
         node_.begin_lease();
     }
+    ~nodes_with_limits() override { node_.on_tokens({}); }  // its thread ends with the base
     // The next question, and the answer of an engine in memory.
     replication::quota_ask ask(std::uint32_t* request) {
         return helper_.expect<replication::quota_ask>(request);

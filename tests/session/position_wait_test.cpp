@@ -36,8 +36,8 @@ class waits : public api::api_test {
 };
 
 struct http1_client {
-    explicit http1_client(api_fixture& service) : session(shared, service.peer) {
-        configure(shared, service);
+    explicit http1_client(api_fixture& service)
+        : shared(configured(service)), session(*shared, service.peer) {
         service.services().snapshot.renew();
         server = {.now = service.now, .ready_since = service.now.mono};
     }
@@ -54,9 +54,14 @@ struct http1_client {
         session.finish_response();
         return output;
     }
-    context shared;
+    static std::unique_ptr<context> configured(api_fixture& service) {
+        auto result = std::make_unique<context>();
+        configure(*result, service);
+        return result;
+    }
+    std::unique_ptr<context> shared;
     server_state server;
-    http1 session{shared, {}};
+    http1 session;
 };
 
 TEST_F(waits, over_http1_a_write_goes_on_with_a_commit_of_its_own) {
