@@ -211,8 +211,9 @@ describe('a node', () => {
     const status = await two.status();
     assert.deepEqual(status.nodes.map((each) => each.name), ['one', 'three', 'two']);
     for (const each of status.nodes) {
-      assert.deepEqual(Object.keys(each), ['name', 'state', 'position', 'lag', 'version']);
+      assert.deepEqual(Object.keys(each), ['name', 'state', 'position', 'lag', 'version', 'schema']);
       assert.equal(each.state, 'serving');
+      assert.equal(each.schema, 2);
       assert.ok(each.lag <= 10, `lag ${each.lag}`);
     }
     assert.match(status.engine.server, /PostgreSQL/);
