@@ -6,7 +6,7 @@ begin_package() {
   architecture=$(dpkg --print-architecture)
   # The timestamp of its files: the commit's, or without a repository that of the newest source.
   SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct 2>/dev/null ||
-    find "$top/meson.build" "$top/README.md" "$top/src" "$parts" -type f -printf '%Ts\n' | sort -n | tail -n 1)}
+    find "$top/meson.build" "$top/README.md" "$top/src" "$top/tools/packaging" -type f -printf '%Ts\n' | sort -n | tail -n 1)}
   export SOURCE_DATE_EPOCH
 
   root=$(mktemp -d); trap 'rm -rf "$root"' EXIT
