@@ -11,10 +11,11 @@ void lease::renew(boot_ns start, std::uint64_t head) {
 
 void lease::reach(std::uint64_t position) {
     position_ = std::max(position_, position);
-    while (!pending_.empty() && pending_.front().head <= position_) {
-        end_ = std::max(end_, pending_.front().end);
-        pending_.pop_front();
-    }
+    std::erase_if(pending_, [this](renewal const& each) {
+        if (each.head > position_) return false;
+        end_ = std::max(end_, each.end);
+        return true;
+    });
 }
 
 void lease::end() {

@@ -8,7 +8,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/time_units.hpp"
@@ -44,7 +44,9 @@ class lease {
     base::mono_ns duration_;
     boot_ns end_ = 0;
     std::uint64_t position_ = 0;
-    std::deque<renewal> pending_;  // heads that the store has not reached, in their order
+    // Heads that the store has not reached. A later one may be lower: an engine that failed over
+    // without its last rows never gets to the earlier one.
+    std::vector<renewal> pending_;
 };
 
 }  // namespace latchkey::cluster

@@ -34,6 +34,14 @@ TEST(leases_of_a_node, last_to_their_end_while_a_renewal_waits_for_its_head) {
     EXPECT_EQ(lease.end_time(), 135 * second);
 }
 
+TEST(leases_of_a_node, do_not_wait_for_rows_that_the_engine_has_lost) {
+    lease lease(30 * second);
+    lease.renew(100 * second, 6);
+    lease.renew(105 * second, 4);
+    lease.reach(4);
+    EXPECT_EQ(lease.end_time(), 135 * second);
+}
+
 TEST(leases_of_a_node, take_effect_in_the_order_of_their_heads) {
     lease lease(30 * second);
     lease.renew(100 * second, 5);
