@@ -19,7 +19,6 @@ void follow_lane::take(replication::envelope request) {
         tailing_ = unchecked_ = true;
         shared_.position = tail->position;
         shared_.nonce.reset();
-        applied_ = std::max(applied_, tail->position);
     } else if (auto const* applied = std::get_if<replication::applied>(&request.content)) {
         applied_ = std::max(applied_, applied->position);
         applied_urgent_ = applied_urgent_ || applied->urgent;

@@ -18,6 +18,7 @@ class lease_test : public engine_test {
     static void begin(fake_node& node, std::uint64_t position) {
         node.wait_for<replication::ready>();
         node.send(replication::tail{position});
+        node.send(replication::applied{position, true});
         node.send(replication::begin_lease{});
         node.wait_for<replication::lease>();
     }
@@ -43,6 +44,21 @@ TEST_F(lease_test, a_lease_is_renewed_again_and_again) {
         EXPECT_LT(next.start - previous.start, lease_ms / 2 * base::millisecond);
         previous = next;
     }
+}
+
+TEST_F(lease_test, rows_that_have_only_arrived_confirm_nothing) {
+    fake_node maker(conninfo_), one(conninfo_, options("one"));
+    maker.init();
+    begin(one, 0);
+    fake_node two(conninfo_, options("two"));
+    begin(two, 0);
+    EXPECT_EQ(one.append(1).result, append_result::won);
+    two.send(replication::tail{1});
+    two.wait_for<replication::lease>();
+    one.send(replication::watch{1});
+    EXPECT_EQ(one.wait_for<replication::confirmed>().position, 0u);
+    two.send(replication::applied{1, true});
+    await_confirmation(one, 1);
 }
 
 TEST_F(lease_test, every_node_with_a_lease_confirms) {
