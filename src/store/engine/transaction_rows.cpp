@@ -117,9 +117,10 @@ int transaction::append_row() {
         if (result == append_result::unavailable) fail(log_away);
         if (result == append_result::unknown) fail(row_unknown);
         won_ = result == append_result::won;
-        if (won_ || result == append_result::unknown) store_.unapplied_row = {std::move(row), won_};
+        if (!won_ && result != append_result::unknown) return failure_;
+        store_.unapplied_row = {std::move(row), won_};
+        ++position_;  // also where it is unknown: outcomes are of that position, if it has won
         if (!won_) return failure_;
-        ++position_;
     }
     write_position();
     if (failure_ == MDB_MAP_FULL) failure_ = won_ ? row_unapplied : rows_blocked;

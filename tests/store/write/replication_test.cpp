@@ -91,6 +91,7 @@ TEST_F(replication, an_unknown_row_that_is_there_is_applied_once) {
     first().log.fail_next(append_fault::unknown_won);
     auto const outcome = create(first(), "ann");
     EXPECT_EQ(get_user(outcome).id, 1);
+    EXPECT_EQ(outcome.position, 1u) << "others have it from there on, not before";
     EXPECT_EQ(engine.head(), 1u);
     EXPECT_EQ(apply_arrived_rows(first().store->native()), 0);
     EXPECT_EQ(first().store->node()->position, 1u) << "its own row need not arrive";
