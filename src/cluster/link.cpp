@@ -238,7 +238,7 @@ void link::publish_lease() {
     published_lease_end.store(lease.end_time(), std::memory_order_release);
 }
 
-// What turns something off is reported at once, since somebody waits for it.
+// A change of a key is reported at once, since somebody waits for it.
 void link::report_applied() {
     auto const now = base::read_mono();
     if (!is_ready || !must_report() || (!unreported_urgency && now - report_time < report_interval))
