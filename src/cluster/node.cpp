@@ -255,9 +255,10 @@ base::wall_ms node::last_lease_end() const {
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
     auto const now = read_boot();
-    auto const end = link.confirmed.lease_end != 0
-                         ? link.confirmed.lease_end
-                         : now + link.options.lease_ms * base::millisecond + base::second;
+    // What is known of an earlier position says nothing of leases that were renewed since.
+    bool const is_known = link.confirmed.lease_end != 0 && link.confirmed.watched >= link.watched;
+    auto const end = is_known ? link.confirmed.lease_end
+                              : now + link.options.lease_ms * base::millisecond + base::second;
     return base::read_clocks().clock + std::max<boot_ns>(end - now, 0) / base::millisecond;
 }
 

@@ -52,7 +52,7 @@ bool node_table::is_alive(entry const& entry, boot_ns now) {
 replication::confirmed node_table::confirmation(std::uint64_t position,
                                                 replication::identity const& self,
                                                 boot_ns now) const {
-    replication::confirmed result{.position = position};
+    replication::confirmed result{.position = position, .watched = position};
     for (auto const& [key, entry] : entries_) {
         auto const& state = entry.state;
         if (state.instance == self || state.lease_end <= now || state.position >= position)

@@ -209,6 +209,7 @@ void walk(auto& archive, is<lease> auto& message) {
 void walk(auto& archive, is<confirmed> auto& message) {
     archive.number(message.position);
     archive.number(message.lease_end);
+    archive.number(message.watched);
 }
 void walk(auto& archive, is<nodes> auto& message) {
     archive.list(message.list, nodes_max);

@@ -36,7 +36,7 @@
 namespace latchkey::replication {
 
 // Raised with every change of a message: node and helper come from the same build.
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 
 inline constexpr std::size_t effects_bytes_max = 16 * base::limits::mib;  // of one row
 inline constexpr std::size_t conninfo_bytes_max = 16 * base::limits::kib;
@@ -297,6 +297,7 @@ struct lease {
 struct confirmed {
     std::uint64_t position = 0;
     boot_ns lease_end = 0;
+    std::uint64_t watched = 0;  // the position that this is about
     bool operator==(confirmed const&) const = default;
 };
 

@@ -272,6 +272,18 @@ TEST_F(nodes, know_until_when_a_silent_one_may_hold_a_lease) {
     EXPECT_LE(rest, 12'001);
 }
 
+TEST_F(nodes, assume_a_whole_lease_where_only_an_earlier_position_was_watched) {
+    auto result = begin([&] { return node_.append({.position = 2, .turns_off = true}); });
+    std::uint32_t request = 0;
+    helper_.expect<replication::append>(&request);
+    helper_.say(replication::appended{replication::append_result::won, 2}, request);
+    EXPECT_EQ(result.get(), append_result::won);
+    helper_.say(replication::confirmed{0, read_boot() + 12 * second, 1});
+    helper_.say(replication::nodes{{{.name = "n2"}}});
+    ASSERT_TRUE(eventually([&] { return node_.report().nodes.size() == 1; }));
+    EXPECT_GT(node_.last_lease_end() - base::read_clocks().clock, 30'000);
+}
+
 TEST_F(nodes, assume_a_whole_lease_where_nothing_is_known_of_the_others) {
     auto const rest = node_.last_lease_end() - base::read_clocks().clock;
     EXPECT_GT(rest, 30'000);

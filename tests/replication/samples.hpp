@@ -50,7 +50,7 @@ inline std::vector<envelope> sample_messages() {
             {18, reserved{true, 9}},
             {0, rows{{row, row}}},
             {0, lease{123, 9}},
-            {0, confirmed{9, 456}},
+            {0, confirmed{9, 456, 10}},
             {0, nodes{{node, node}}},
             {0, engine{true, "db1"}},
             {24, completion{}},
