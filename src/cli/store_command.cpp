@@ -34,7 +34,7 @@ opened_store open_store(store_command const& options, int& code, store_access ac
         auto connected = server::connect_command(*settings, **environment);
         if (!connected) return connected.error();
         node = std::move(*connected);
-        node->follow(place->position);
+        node->follow(place->position, place->nonce);
         return (*environment)->attach(*node, place->cluster);
     }();
     if (status) return {std::move(node), std::move(*environment)};

@@ -21,7 +21,11 @@ constexpr std::size_t parts_max = 16;
 constexpr base::mono_ns report_interval = 200 * base::millisecond;
 
 store::log_row to_store(replication::log_row&& row) {
-    return {row.position, row.nonce, row.schema, row.urgent, std::move(row.effects)};
+    return {.position = row.position,
+            .nonce = row.nonce,
+            .schema = row.schema,
+            .urgent = row.urgent,
+            .effects = std::move(row.effects)};
 }
 
 }  // namespace
@@ -72,20 +76,48 @@ std::optional<replication::message> link::call(lock& mutex_lock, replication::me
 }
 
 bool link::wait(lock& mutex_lock, base::mono_ns patience, base::function_ref<bool()> is_over) {
-    return change.wait_for(mutex_lock, std::chrono::nanoseconds(patience), [&] {
-        return is_over() || closed || stopping;
-    }) && is_over();
+    auto const is_done = [&] { return is_over() || closed || stopping; };
+    if (!options.time) {
+        change.wait_for(mutex_lock, std::chrono::nanoseconds(patience), is_done);
+        return is_over();
+    }
+    for (auto const end = now() + patience; !is_done() && now() < end;) {
+        mutex_lock.unlock();
+        options.time->pass();
+        mutex_lock.lock();
+    }
+    return is_over();
 }
 
-void link::note_applied(std::uint64_t position, bool urgent) {
+void link::note_applied(std::uint64_t position, store::row_nonce const& nonce, bool urgent) {
+    if (has_other_row(position, nonce)) lose_rows(position, nonce);
     applied = std::max(applied, position);
-    followed = std::max(followed, position);
+    if (position > followed) {
+        followed = position;
+        followed_nonce = nonce;
+    }
     unreported_urgency |= urgent;
     drop_rows(position);
     lease.reach(position);
     publish_lease();
     try_begin_lease();
     report_applied();
+}
+
+bool link::has_other_row(std::uint64_t position, store::row_nonce const& nonce) const {
+    if (nonce == store::row_nonce{}) return false;
+    if (position == followed && rows.empty())
+        return followed_nonce != store::row_nonce{} && followed_nonce != nonce;
+    if (rows.empty() || position < rows.front().position || position > rows.back().position)
+        return false;
+    return rows[position - rows.front().position].nonce != nonce;
+}
+
+// The helper finds the same then, and stops.
+void link::lose_rows(std::uint64_t position, store::row_nonce const& nonce) {
+    if (fatal) return;
+    send(replication::tail{position, nonce});
+    on(replication::failed{replication::failure::rows_lost, true, replication::rows_lost_text});
 }
 
 void link::drop_rows(std::uint64_t position) {
@@ -173,7 +205,7 @@ void link::on(replication::ready const& ready) {
     complaint.reset();
     last_ready = ready;
     head = std::max(head, ready.head);
-    if (follows) send(replication::tail{followed});
+    if (follows) request_rows();
     if (!leases) lease_from = ready.head;
     if (std::exchange(leases, false)) lease_from = 0;  // the new helper does not know it
     try_begin_lease();
@@ -183,6 +215,14 @@ void link::on(replication::ready const& ready) {
 
 void link::on(replication::failed const& failed) {
     (failed.fatal ? fatal : complaint) = failed;
+    // What this node shows is not what the others have.
+    if (failed.fatal && failed.reason == replication::failure::rows_lost) {
+        rows.clear();
+        row_bytes = 0;
+        wants_lease = leases = false;
+        lease.end();
+        publish_lease();
+    }
     log(failed.fatal ? base::severity::failure : base::severity::warning, failed.text);
     wake_store();
 }
@@ -198,14 +238,20 @@ void link::on(replication::engine const& engine) {
 }
 
 void link::on(replication::rows& arrived) {
+    if (fatal) return;
     for (auto& row : arrived.list) {
         head = std::max(head, row.position);
-        if (!follows || row.position <= followed) continue;
+        if (!follows || row.position < followed) continue;
+        if (row.position == followed) {
+            if (!has_other_row(row.position, row.nonce)) continue;
+            return lose_rows(followed, followed_nonce);
+        }
         if (row.position != followed + 1) {
-            send(replication::tail{followed});
+            request_rows();
             break;
         }
         followed = row.position;
+        followed_nonce = row.nonce;
         row_bytes += row.effects.size();
         rows.push_back(to_store(std::move(row)));
     }
@@ -214,6 +260,7 @@ void link::on(replication::rows& arrived) {
 
 void link::on(replication::lease const& renewal) {
     head = std::max(head, renewal.head);
+    if (fatal) return;
     lease.renew(renewal.start, renewal.head);
     publish_lease();
 }
@@ -240,12 +287,13 @@ void link::publish_lease() {
 
 // A change of a key is reported at once, since somebody waits for it.
 void link::report_applied() {
-    auto const now = base::read_mono();
-    if (!is_ready || !must_report() || (!unreported_urgency && now - report_time < report_interval))
+    auto const time = now();
+    if (!is_ready || !must_report() ||
+        (!unreported_urgency && time - report_time < report_interval))
         return;
     send(replication::applied{applied, unreported_urgency});
     reported_position = applied;
-    report_time = now;
+    report_time = time;
     unreported_urgency = false;
 }
 

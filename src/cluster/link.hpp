@@ -48,13 +48,19 @@ struct link {
     // False: the time has passed.
     bool wait(lock& mutex_lock, base::mono_ns patience, base::function_ref<bool()> is_over);
 
+    boot_ns now() const { return options.time ? options.time->boot() : read_boot(); }
     void receive_all();
     void publish_lease();
     void try_begin_lease();
     void report_applied();
     bool must_report() const { return reported_position != applied || unreported_urgency; }
     // The store has applied the rows up to `position`, durably.
-    void note_applied(std::uint64_t position, bool urgent);
+    void note_applied(std::uint64_t position, store::row_nonce const& nonce, bool urgent);
+    // Is another row than that one queued at its position?
+    bool has_other_row(std::uint64_t position, store::row_nonce const& nonce) const;
+    // The engine's log is not the one whose row at `position` this node has.
+    void lose_rows(std::uint64_t position, store::row_nonce const& nonce);
+    void request_rows() { send(replication::tail{followed, followed_nonce}); }
     void drop_rows(std::uint64_t position);
     // No more is read from the socket until the store has applied what arrived.
     bool is_full() const;
@@ -112,7 +118,8 @@ struct link {
     std::size_t parts_taken = 0;
 
     bool follows = false;
-    std::uint64_t followed = 0;       // position of the last row that has arrived or was applied
+    std::uint64_t followed = 0;  // position of the last row that has arrived or was applied
+    store::row_nonce followed_nonce{};
     std::deque<store::log_row> rows;  // not known to be applied, without a gap
     std::size_t row_bytes = 0;
     std::uint64_t head = 0;
@@ -121,7 +128,7 @@ struct link {
     std::uint64_t applied = 0;
     std::uint64_t reported_position = 0;  // of it, what the helper knows
     bool unreported_urgency = false;
-    base::mono_ns report_time = 0;
+    boot_ns report_time = 0;
     cluster::lease lease;
     bool wants_lease = false;
     bool leases = false;           // others wait for this node

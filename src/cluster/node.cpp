@@ -34,6 +34,7 @@ replication::log_row to_message(store::log_row const& row) {
 
 node::node(base::descriptor socket, node_options options)
     : link_(std::make_unique<link>(std::move(socket), std::move(options), lease_end_)) {
+    if (link_->options.time) return;
     // Signals are handled by the main thread.
     sigset_t all, saved;
     ::sigfillset(&all);
@@ -49,7 +50,7 @@ node::~node() {
         link_->stopping = true;
     }
     link_->wake_thread();
-    link_->thread.join();
+    if (link_->thread.joinable()) link_->thread.join();
 }
 
 void node::run() {
@@ -68,13 +69,17 @@ void node::run() {
         ::poll(sources, std::size(sources), pause_ms);
         std::uint64_t calls = 0;
         [[maybe_unused]] auto const size = ::read(link.wakes.get(), &calls, sizeof calls);
-
-        lock const mutex_lock(link.mutex);
-        if (auto const progress = link.channel.flush(); !progress) link.closed = progress.error();
-        link.receive_all();
-        link.report_applied();
-        link.ask_for_tokens();
+        turn();
     }
+}
+
+void node::turn() {
+    auto& link = *link_;
+    lock const mutex_lock(link.mutex);
+    if (auto const progress = link.channel.flush(); !progress) link.closed = progress.error();
+    link.receive_all();
+    link.report_applied();
+    link.ask_for_tokens();
 }
 
 base::result<replication::ready> node::join(base::mono_ns patience, replication::failure* failure) {
@@ -88,15 +93,16 @@ base::result<replication::ready> node::join(base::mono_ns patience, replication:
     return *link.last_ready;
 }
 
-void node::follow(std::uint64_t position) {
+void node::follow(std::uint64_t position, store::row_nonce const& nonce) {
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
     link.follows = true;
     link.followed = link.applied = link.reported_position = position;
+    link.followed_nonce = nonce;
     link.rows.clear();
     link.row_bytes = 0;
     link.lease.reach(position);
-    if (link.is_ready) link.send(replication::tail{position});
+    if (link.is_ready) link.request_rows();
 }
 
 void node::begin_lease() {
@@ -168,7 +174,7 @@ store::append_result node::append(store::log_row const& row) {
     if (!link.is_usable()) return unavailable;
     link.reserves = false;
     auto const answer =
-        link.call(mutex_lock, replication::append{to_message(row)}, append_patience);
+        link.call(mutex_lock, replication::append{to_message(row), row.previous}, append_patience);
     auto const* const verdict = answer ? std::get_if<replication::appended>(&*answer) : nullptr;
     auto const result =
         verdict != nullptr ? static_cast<store::append_result>(verdict->result) : unknown;
@@ -189,15 +195,15 @@ store::append_result node::resolve(store::log_row const& row) {
     lock mutex_lock(link.mutex);
     if (!link.is_usable()) return unknown;
     auto const answer = link.call(
-        mutex_lock, replication::resolve{row.position, row.nonce, row.schema}, append_patience);
+        mutex_lock, replication::resolve{row.position, row.nonce, row.schema, row.previous},
+        append_patience);
     auto const* const verdict = answer ? std::get_if<replication::appended>(&*answer) : nullptr;
     // It was in the log at some time: what is certain now is that it is there, or will never be.
     if (verdict == nullptr || verdict->result == replication::append_result::unavailable)
         return unknown;
     // The helper goes on after it, while the store may have decided it beside rows of its own that
     // it has given up meanwhile: they come from the log then.
-    if (verdict->result == replication::append_result::won)
-        link.send(replication::tail{link.followed});
+    if (verdict->result == replication::append_result::won) link.request_rows();
     return static_cast<store::append_result>(verdict->result);
 }
 
@@ -206,7 +212,7 @@ std::vector<store::log_row> node::rows_after(std::uint64_t position, std::size_t
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
     // A command has written to this store beside the service.
-    if (position > link.applied) link.note_applied(position, true);
+    if (position > link.applied) link.note_applied(position, {}, true);
     link.drop_rows(position);
     std::vector<store::log_row> result;
     std::size_t bytes = 0;
@@ -227,7 +233,8 @@ bool node::fetch(std::uint64_t position) {
         return !link.rows.empty() && link.rows.back().position > position;
     };
     if (!link.is_usable()) return has_arrived();
-    auto const answer = link.call(mutex_lock, replication::reserve{link.followed}, fetch_patience);
+    auto const answer = link.call(
+        mutex_lock, replication::reserve{link.followed, link.followed_nonce}, fetch_patience);
     auto const* const verdict = answer ? std::get_if<replication::reserved>(&*answer) : nullptr;
     link.reserves = verdict != nullptr && verdict->granted;
     return has_arrived();
@@ -239,10 +246,10 @@ void node::release() {
     if (std::exchange(link.reserves, false)) link.send(replication::release{});
 }
 
-void node::applied(std::uint64_t position, bool urgent) {
+void node::applied(std::uint64_t position, store::row_nonce const& nonce, bool urgent) {
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
-    link.note_applied(position, urgent);
+    link.note_applied(position, nonce, urgent);
 }
 
 std::uint64_t node::confirmed() const {
@@ -254,12 +261,13 @@ std::uint64_t node::confirmed() const {
 base::wall_ms node::last_lease_end() const {
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
-    auto const now = read_boot();
+    auto const now = link.now();
+    auto const clock = link.options.time ? link.options.time->clock() : base::read_clocks().clock;
     // What is known of an earlier position says nothing of leases that were renewed since.
     bool const is_known = link.confirmed.lease_end != 0 && link.confirmed.watched >= link.watched;
     auto const end = is_known ? link.confirmed.lease_end
                               : now + link.options.lease_ms * base::millisecond + base::second;
-    return base::read_clocks().clock + std::max<boot_ns>(end - now, 0) / base::millisecond;
+    return clock + std::max<boot_ns>(end - now, 0) / base::millisecond;
 }
 
 void node::on_news(std::function<void()> wake) {

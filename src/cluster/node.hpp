@@ -58,8 +58,8 @@ class node final : public store::shared_log {
     // `failure`, also the reason, if the engine has reported one.
     base::result<replication::ready> join(base::mono_ns patience,
                                           replication::failure* failure = nullptr);
-    // Rows after `position` are wanted from now on: the position of the store.
-    void follow(std::uint64_t position);
+    // Rows after the position of the store are wanted from now on.
+    void follow(std::uint64_t position, store::row_nonce const& nonce);
     // From now on this node holds leases, so that others wait for it: as soon as the store has
     // reached the head of the log that was found when the engine was reached.
     void begin_lease();
@@ -101,10 +101,13 @@ class node final : public store::shared_log {
     std::vector<store::log_row> rows_after(std::uint64_t position, std::size_t bytes_max) override;
     bool fetch(std::uint64_t position) override;
     void release() override;
-    void applied(std::uint64_t position, bool urgent) override;
+    void applied(std::uint64_t position, store::row_nonce const& nonce, bool urgent) override;
     std::uint64_t confirmed() const override;
     base::wall_ms last_lease_end() const override;
     void on_news(std::function<void()> wake) override;
+
+    // What the thread repeats: sends, receives and reports. For a node in virtual time.
+    void turn();
 
   private:
     void run();

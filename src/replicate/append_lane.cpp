@@ -2,6 +2,8 @@
 
 #include <poll.h>
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/log.hpp"
@@ -87,11 +89,11 @@ void append_lane::refuse_all() {
 
 coro::task<> append_lane::serve(replication::envelope request) {
     if (auto const* append = std::get_if<replication::append>(&request.content))
-        co_await this->append(request.request, &append->row);
+        co_await this->append(request.request, append);
     else if (auto const* question = std::get_if<replication::resolve>(&request.content))
         co_await resolve(request.request, *question);
     else if (auto const* reserve = std::get_if<replication::reserve>(&request.content))
-        co_await this->reserve(request.request, reserve->position);
+        co_await this->reserve(request.request, *reserve);
     else
         co_await release();
 }
@@ -103,22 +105,22 @@ void append_lane::answer_append(std::uint32_t request, append_result result,
     shared_.out.send(replication::appended{result, row.position}, request);
 }
 
-append_place append_lane::place_of(std::uint64_t position) const {
+append_place append_lane::place_after(replication::identity const& previous) const {
     append_place place{.cluster = *shared_.cluster, .node = shared_.settings.node};
-    if (shared_.position + 1 == position) place.previous = shared_.nonce;
+    if (is_known(previous)) place.previous = previous;
     return place;
 }
 
-coro::task<> append_lane::append(std::uint32_t request, replication::log_row const* row) {
+coro::task<> append_lane::append(std::uint32_t request, replication::append const* content) {
     auto result = append_result::unavailable;
-    if (shared_.cluster) result = co_await try_append(row);
-    answer_append(request, result, *row);
+    if (shared_.cluster) result = co_await try_append(content);
+    answer_append(request, result, content->row);
 }
 
-coro::task<append_result> append_lane::try_append(replication::log_row const* row) {
+coro::task<append_result> append_lane::try_append(replication::append const* content) {
     for (int tries = 1;; ++tries) {
         batch statements;
-        statements.push_back(append_row(*row, place_of(row->position)));
+        statements.push_back(append_row(content->row, place_after(content->previous)));
         if (reserved_) statements.emplace_back("COMMIT");
         auto const replies = co_await engine_->run(&statements, answer_deadline());
         if (!replies.error) {
@@ -143,8 +145,9 @@ coro::task<> append_lane::resolve(std::uint32_t request, replication::resolve qu
     if (shared_.cluster) {
         co_await release();
         batch statements;
-        replication::log_row const empty{.position = question.position, .schema = question.schema};
-        statements.push_back(append_row(empty, place_of(question.position)));
+        replication::log_row empty{.position = question.position, .schema = question.schema};
+        std::ranges::transform(question.nonce, empty.nonce.begin(), std::bit_not{});
+        statements.push_back(append_row(empty, place_after(question.previous)));
         statements.back().apart();
         statements.push_back(read_nonce(question.position));
         auto const replies = co_await engine_->run(&statements, answer_deadline());
@@ -157,7 +160,8 @@ coro::task<> append_lane::resolve(std::uint32_t request, replication::resolve qu
     answer_append(request, result, {.position = question.position, .nonce = question.nonce});
 }
 
-coro::task<> append_lane::reserve(std::uint32_t request, std::uint64_t position) {
+coro::task<> append_lane::reserve(std::uint32_t request, replication::reserve place) {
+    auto const position = place.position;
     replication::reserved answer;
     if (shared_.cluster) {
         co_await release();
@@ -167,11 +171,17 @@ coro::task<> append_lane::reserve(std::uint32_t request, std::uint64_t position)
             statement("SELECT id FROM latchkey_cluster WHERE id = 1 AND cluster = $1 FOR UPDATE")
                 .bytes(view(*shared_.cluster))));
         statements.push_back(read_bounds());
+        statements.push_back(read_nonce(position));
         auto const replies = co_await engine_->run(&statements, answer_deadline());
         if (!replies.error) {
             reserved_ = true;
             answer.head = replies.list[2].number(0, 1);
-            answer.granted = replies.list[1].rows() == 1 && answer.head >= position &&
+            bool const other = is_other_row(replies.list[3], place.nonce);
+            if (other) {
+                shared_.unchecked = true;
+                shared_.follow_news.set();
+            }
+            answer.granted = !other && replies.list[1].rows() == 1 && answer.head >= position &&
                              answer.head - position <= reserved_rows_max;
             if (answer.granted) answer.granted = co_await send_rows(position, answer.head);
         } else if (!replies.error->broken) {

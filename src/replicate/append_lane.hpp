@@ -33,13 +33,13 @@ class append_lane {
                        replication::log_row const& row);
     coro::task<> wait_for_work();
     coro::task<> serve(replication::envelope request);
-    coro::task<> append(std::uint32_t request, replication::log_row const* row);
-    coro::task<replication::append_result> try_append(replication::log_row const* row);
+    coro::task<> append(std::uint32_t request, replication::append const* content);
+    coro::task<replication::append_result> try_append(replication::append const* content);
     coro::task<> resolve(std::uint32_t request, replication::resolve question);
-    coro::task<> reserve(std::uint32_t request, std::uint64_t position);
+    coro::task<> reserve(std::uint32_t request, replication::reserve place);
     coro::task<bool> send_rows(std::uint64_t position, std::uint64_t head);
     coro::task<> release();
-    append_place place_of(std::uint64_t position) const;
+    append_place place_after(replication::identity const& previous) const;
 
     context& shared_;
     link engine_;

@@ -71,9 +71,11 @@ struct context {
     std::uint64_t folded = 0;
     node_table nodes;
 
-    // The last row that was sent to the node or appended by it; its nonce, if that is known.
+    // The last row that was sent to the node or appended by it, and its nonce.
     std::uint64_t position = 0;
-    std::optional<replication::identity> nonce;
+    replication::identity nonce{};
+    // That row is to be held against the log: a tail began, or the log has another one there.
+    bool unchecked = false;
 
     signal follow_news;  // for the follow_lane: something of the above or a request
 };

@@ -79,7 +79,7 @@ coro::task<bool> follow_lane::check_cluster() {
 coro::task<bool> follow_lane::check_position(bool gap) {
     // Both as they are now: meanwhile this node may append.
     auto const position = shared_.position, known_head = shared_.head;
-    unchecked_ = false;
+    shared_.unchecked = false;
     batch statements;
     statements.push_back(read_bounds());
     statements.push_back(read_fold());
@@ -88,8 +88,7 @@ coro::task<bool> follow_lane::check_position(bool gap) {
     if (replies.error) co_return keep(*replies.error);
     auto const first = replies.list[0].number(0, 0), head = replies.list[0].number(0, 1);
     auto const& nonces = replies.list[2];
-    bool const other = shared_.nonce && shared_.position == position && nonces.rows() == 1 &&
-                       nonces.bytes(0, 0) != view(*shared_.nonce);
+    bool const other = shared_.position == position && is_other_row(nonces, shared_.nonce);
     bool const has_position = tailing_ || position != 0;
     if (head < known_head || (has_position && position > head) || other) {
         doubt_host();
@@ -113,14 +112,11 @@ coro::task<bool> follow_lane::check_position(bool gap) {
 // until a moment ago and does not know that another one is. That passes, so other hosts are asked
 // for as long as this node may hold a lease and answers anyway.
 void follow_lane::doubt_host() {
-    constexpr char const* text =
-        "the engine has lost rows that this node has applied: it was restored, or failed over to a "
-        "server that had not got them; see docs/operations.md";
     auto const now = read_boot_clock();
     auto const patience = shared_.settings.lease_ms * base::millisecond;
     if (!doubt_time_) doubt_time_ = now;
     if (now - *doubt_time_ >= patience)
-        shared_.stop_for_good(failure::rows_lost, text);
+        shared_.stop_for_good(failure::rows_lost, replication::rows_lost_text);
     else
         shared_.report(shared_.follow_connected, false,
                        engine_.host() + ": it lacks rows that this node has applied");

@@ -16,9 +16,9 @@ follow_lane::follow_lane(context& shared)
 
 void follow_lane::take(replication::envelope request) {
     if (auto const* tail = std::get_if<replication::tail>(&request.content)) {
-        tailing_ = unchecked_ = true;
+        tailing_ = shared_.unchecked = true;
         shared_.position = tail->position;
-        shared_.nonce.reset();
+        shared_.nonce = tail->nonce;
     } else if (auto const* applied = std::get_if<replication::applied>(&request.content)) {
         applied_ = std::max(applied_, applied->position);
         applied_urgent_ = applied_urgent_ || applied->urgent;
@@ -109,11 +109,12 @@ coro::task<bool> follow_lane::take_steps() {
     }
     auto const now = base::read_mono();
     bool const renewing = lease_ == lease_state::joining || lease_ == lease_state::holding;
+    // First: what is renewed and reported below counts for the log that the engine has.
     bool going = true;
-    if (renewing && now >= lease_time_) going = co_await renew();
+    if (shared_.unchecked) going = co_await check_position(false);
+    if (going && renewing && now >= lease_time_) going = co_await renew();
     if (going && applied_ != applied_told_ && (applied_urgent_ || now >= applied_time_))
         going = co_await write_position();
-    if (going && unchecked_) going = co_await check_position(false);
     if (going && tailing_ && now >= tail_time_) going = co_await poll_rows();
     if (going && now >= nodes_time_) going = co_await poll_nodes();
     while (going && !status_requests_.empty()) {

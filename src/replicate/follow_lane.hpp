@@ -69,7 +69,6 @@ class follow_lane {
     std::optional<replication::boot_ns> doubt_time_;
 
     bool tailing_ = false;
-    bool unchecked_ = false;   // the position of the tail was set, and not yet held against the log
     std::uint64_t first_ = 0;  // the log has all rows after it
     base::mono_ns tail_interval_;
     base::mono_ns tail_time_ = 0;

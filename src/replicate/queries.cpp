@@ -69,6 +69,10 @@ statement read_nonce(std::uint64_t position) {
                          .number(position));
 }
 
+bool is_other_row(answer const& nonces, replication::identity const& nonce) {
+    return is_known(nonce) && nonces.rows() == 1 && nonces.bytes(0, 0) != view(nonce);
+}
+
 statement read_bounds() {
     return statement(
         "SELECT (SELECT position FROM latchkey_log WHERE shard = 0 ORDER BY position LIMIT 1), "

@@ -40,6 +40,8 @@ struct append_place {
 statement append_row(replication::log_row const& row, append_place const& place);
 // (nonce), if it is there.
 statement read_nonce(std::uint64_t position);
+// In the answer to that: is it another row than the one that is known by this nonce?
+bool is_other_row(answer const& nonces, replication::identity const& nonce);
 // (first position, last position), each NULL without a row.
 statement read_bounds();
 // (folded, schema)
@@ -57,6 +59,9 @@ coro::task<rows_result> read_rows(connection* engine, std::uint64_t position,
 replication::identity identity_of(std::string_view bytes);
 inline std::string_view view(replication::identity const& bytes) {
     return {bytes.data(), bytes.size()};
+}
+inline bool is_known(replication::identity const& nonce) {
+    return nonce != replication::identity{};
 }
 
 }  // namespace latchkey::replicate

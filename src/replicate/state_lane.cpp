@@ -138,6 +138,9 @@ coro::task<bool> state_lane::begin_reading(replication::state_begin* begin) {
     statements.emplace_back("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     statements.push_back(read_fold());
     statements.push_back(read_bounds());
+    statements.push_back(
+        statement("SELECT nonce FROM latchkey_log WHERE shard = 0 AND position = (SELECT folded "
+                  "FROM latchkey_fold WHERE id = 1)"));
     auto const replies = co_await engine_->run(&statements, long_deadline());
     if (replies.error) {
         error_ = *replies.error;
@@ -146,6 +149,7 @@ coro::task<bool> state_lane::begin_reading(replication::state_begin* begin) {
     begin->position = replies.list[1].number(0, 0);
     begin->schema = static_cast<std::uint32_t>(replies.list[1].number(0, 1));
     begin->head = replies.list[2].number(0, 1);
+    if (replies.list[3].rows() == 1) begin->nonce = identity_of(replies.list[3].bytes(0, 0));
     co_return true;
 }
 

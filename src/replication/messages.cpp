@@ -144,17 +144,21 @@ void walk(auto& archive, is<configure> auto& message) {
 }
 void walk(auto& archive, is<append> auto& message) {
     walk(archive, message.row);
+    archive.array(message.previous);
 }
 void walk(auto& archive, is<resolve> auto& message) {
     archive.number(message.position);
     archive.array(message.nonce);
     archive.number(message.schema);
+    archive.array(message.previous);
 }
 void walk(auto& archive, is<reserve> auto& message) {
     archive.number(message.position);
+    archive.array(message.nonce);
 }
 void walk(auto& archive, is<tail> auto& message) {
     archive.number(message.position);
+    archive.array(message.nonce);
 }
 void walk(auto& archive, is<applied> auto& message) {
     archive.number(message.position);
@@ -233,6 +237,7 @@ void walk(auto& archive, is<state_begin> auto& message) {
     archive.number(message.position);
     archive.number(message.head);
     archive.number(message.schema);
+    archive.array(message.nonce);
 }
 void walk(auto& archive, is<state_chunk> auto& message) {
     archive.list(message.records, list_count_max);

@@ -102,9 +102,11 @@ struct configure {
     bool operator==(configure const&) const = default;
 };
 
-// Answered by `appended`. One at a time.
+// Answered by `appended`. One at a time. `previous` is the nonce of the row before, which it comes
+// after or not at all; none: any.
 struct append {
     log_row row;
+    identity previous{};
     bool operator==(append const&) const = default;
 };
 
@@ -115,22 +117,28 @@ struct resolve {
     std::uint64_t position = 0;
     identity nonce{};
     std::uint32_t schema = 0;
+    identity previous{};
     bool operator==(resolve const&) const = default;
 };
 
 // Keeps all others from appending until the append of this node, `release`, or a second has passed.
-// Answered by `rows`, those after `position`, and then `reserved`.
+// Answered by `rows`, those after `position`, where the row with that nonce is (none: any), and
+// then `reserved`.
 struct reserve {
     std::uint64_t position = 0;
+    identity nonce{};
     bool operator==(reserve const&) const = default;
 };
 struct release {
     bool operator==(release const&) const = default;
 };
 
-// Rows after `position` are sent from now on, as they appear. Sent again: from there.
+// Rows after `position` are sent from now on, as they appear. Sent again: from there. It does not
+// say that the node has applied those before. The row at `position` has that nonce (none: it is not
+// known): if the log has another one there, or none, the answer is failed(rows_lost).
 struct tail {
     std::uint64_t position = 0;
+    identity nonce{};
     bool operator==(tail const&) const = default;
 };
 
@@ -256,6 +264,9 @@ enum class failure : std::uint8_t {
     not_permitted,  // the role lacks rights
     count_
 };
+inline constexpr char const* rows_lost_text =
+    "the engine has lost rows that this node has got: it was restored, or failed over to a server "
+    "that had not got them; see docs/operations.md";
 // With the id of a request: its answer. With 0: of the whole; `fatal`: no use in going on before an
 // operator has acted, and the helper does nothing further.
 struct failed {
@@ -335,6 +346,7 @@ struct state_begin {
     std::uint64_t position = 0;  // the state is that of this position
     std::uint64_t head = 0;
     std::uint32_t schema = 0;  // the newest among the rows that are in it
+    identity nonce{};          // of the row at `position`
     bool operator==(state_begin const&) const = default;
 };
 // In both directions.

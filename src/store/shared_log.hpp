@@ -21,19 +21,23 @@ namespace latchkey::store {
 
 // Told apart by it: the cluster of a store, and that of a log.
 using cluster_id = std::array<char, 16>;
+// Random, of each append; zeros: not known.
+using row_nonce = std::array<char, 16>;
 
 struct log_row {
-    std::uint64_t position = 0;    // 1, 2, 3 …
-    std::array<char, 16> nonce{};  // random: tells this append from another one of that position
-    std::uint32_t schema = 0;      // of its effects, never below that of the row before
-    bool urgent = false;           // a key changes: to be applied and confirmed without delay
-    std::string effects;           // engine/effects.hpp; at most row_bytes_max
+    std::uint64_t position = 0;  // 1, 2, 3 …
+    row_nonce nonce{};           // tells this append from another one of that position
+    row_nonce previous{};        // of a row to append: the nonce of the row before
+    std::uint32_t schema = 0;    // of its effects, never below that of the row before
+    bool urgent = false;         // a key changes: to be applied and confirmed without delay
+    std::string effects;         // engine/effects.hpp; at most row_bytes_max
 };
 // Where a store stands in the log of its cluster: every row up to `position` is applied.
 struct cluster_position {
     cluster_id cluster{};
     std::uint64_t position = 0;
     std::uint32_t schema = 0;  // the cluster's: that of its last row, which the next one has too
+    row_nonce nonce{};         // of the row at `position`: tells this history from another one
 };
 // The highest schema of rows that this program applies and can append. It appends that of its
 // cluster, which `raise_schema` (command.hpp) raises once no node is of an older program.
@@ -49,7 +53,8 @@ enum class append_result : std::uint8_t {
 
 class shared_log {
   public:
-    // Appends a row whose position is one above that of the last row that the store has applied.
+    // Appends a row whose position is one above that of the last row that the store has applied, if
+    // that one still is what the engine has: never to a history that this store does not share.
     virtual append_result append(log_row const& row) = 0;
     // After `unknown`: what became of the row. `lost` also if the position is free and will not be
     // taken by this row any more; unknown: ask later.
@@ -64,9 +69,9 @@ class shared_log {
     virtual bool fetch(std::uint64_t position) = 0;
     // After `fetch` nothing will be appended: gives up the position that `fetch` may have reserved.
     virtual void release() {}
-    // This store is at `position` now, durably. `urgent`: a row that changes a key is
-    // among those since the last call, so others wait for it.
-    virtual void applied(std::uint64_t position, bool urgent) = 0;
+    // This store is at `position` now, durably; `nonce` is that of the row there. `urgent`: a row
+    // that changes a key is among those since the last call, so others wait for it.
+    virtual void applied(std::uint64_t position, row_nonce const& nonce, bool urgent) = 0;
     // The highest position that every node with a lease has applied, this one included.
     virtual std::uint64_t confirmed() const = 0;
     // The end of the last lease that is out, in this machine's wall time.

@@ -28,7 +28,7 @@ class nodes : public testing::Test {
         helper_.greet();
         helper_.be_ready(0);
         EXPECT_TRUE(node_.join(second).has_value());
-        node_.follow(0);
+        node_.follow(0, {});
         helper_.expect<replication::tail>();
     }
 
@@ -159,7 +159,7 @@ TEST_F(nodes, keep_rows_in_order_and_without_a_gap) {
     EXPECT_EQ(rows[0].position, 1u);
     EXPECT_EQ(rows[2].position, 3u);
     EXPECT_EQ(node_.rows_after(0, 100).size(), 3u);  // until the store has applied them
-    node_.applied(3, false);
+    node_.applied(3, {}, false);
     EXPECT_TRUE(node_.rows_after(3, 100).empty());
 }
 
@@ -173,10 +173,62 @@ TEST_F(nodes, give_out_as_many_rows_as_fit_and_one_at_least) {
 TEST_F(nodes, pass_over_rows_that_the_store_has) {
     helper_.say(replication::rows{{row_at(1), row_at(2)}});
     ASSERT_TRUE(eventually([&] { return node_.report().head == 2; }));
-    node_.applied(1, false);
+    node_.applied(1, {}, false);
     auto const rows = node_.rows_after(1, 100);
     ASSERT_EQ(rows.size(), 1u);
     EXPECT_EQ(rows[0].position, 2u);
+}
+
+// The engine has failed over to a server that had not got row 1, and another row has its place.
+TEST_F(nodes, refuse_to_go_on_with_another_history) {
+    node_.begin_lease();
+    helper_.say(replication::lease{read_boot(), 0});
+    auto own = row_at(2), other = row_at(2);
+    own.nonce = {'a'};
+    other.nonce = {'b'};
+    helper_.say(replication::rows{{row_at(1), own}});
+    ASSERT_TRUE(eventually([&] { return node_.report().head == 2; }));
+    node_.applied(2, own.nonce, false);
+    ASSERT_TRUE(node_.holds_lease(read_boot()));
+    helper_.say(replication::rows{{other, row_at(3)}});
+    ASSERT_TRUE(eventually([&] { return !node_.report().failure.empty(); }));
+    EXPECT_FALSE(node_.holds_lease(read_boot()));
+    EXPECT_TRUE(node_.rows_after(2, 100).empty());
+    EXPECT_EQ(node_.append({.position = 3}), append_result::unavailable);
+    // A renewal that was under way changes nothing.
+    helper_.say(replication::lease{read_boot(), 2});
+    helper_.say(replication::nodes{{{.name = "n2"}}});
+    ASSERT_TRUE(eventually([&] { return node_.report().nodes.size() == 1; }));
+    EXPECT_FALSE(node_.holds_lease(read_boot()));
+}
+
+TEST_F(nodes, notice_that_their_own_row_is_none_of_the_log) {
+    auto other = row_at(1);
+    other.nonce = {'b'};
+    helper_.say(replication::rows{{other, row_at(2)}});
+    ASSERT_TRUE(eventually([&] { return node_.report().head == 2; }));
+    node_.applied(1, {'a'}, false);
+    EXPECT_FALSE(node_.report().failure.empty());
+    auto const question = helper_.expect<replication::tail>();
+    EXPECT_EQ(question.position, 1u);
+    EXPECT_EQ(question.nonce, replication::identity{'a'});
+}
+
+TEST_F(nodes, hold_no_lease_once_the_engine_has_lost_rows) {
+    node_.begin_lease();
+    helper_.say(replication::lease{read_boot(), 0});
+    ASSERT_TRUE(eventually([&] { return node_.holds_lease(read_boot()); }));
+    helper_.say(replication::failed{replication::failure::rows_lost, true, "rows are lost"});
+    EXPECT_TRUE(eventually([&] { return !node_.holds_lease(read_boot()); }));
+}
+
+TEST_F(nodes, name_the_row_that_they_have_to_a_new_helper) {
+    node_.applied(4, {'d'}, false);
+    helper_.greet(2);
+    helper_.be_ready(4);
+    auto const question = helper_.expect<replication::tail>();
+    EXPECT_EQ(question.position, 4u);
+    EXPECT_EQ(question.nonce, replication::identity{'d'});
 }
 
 TEST_F(nodes, reserve_the_next_position_when_they_fetch_what_they_lost_to) {
@@ -212,7 +264,7 @@ TEST_F(nodes, hold_no_lease_before_they_have_applied_its_head) {
     helper_.say(replication::rows{{row_at(1), row_at(2)}});
     ASSERT_TRUE(eventually([&] { return node_.report().head == 2; }));
     EXPECT_FALSE(node_.holds_lease(now));
-    node_.applied(2, false);
+    node_.applied(2, {}, false);
     EXPECT_TRUE(node_.holds_lease(now));
     EXPECT_TRUE(node_.holds_lease(now + 30 * second - 1));
     EXPECT_FALSE(node_.holds_lease(now + 30 * second));
@@ -224,11 +276,11 @@ TEST(joining_nodes, take_no_lease_before_they_have_caught_up) {
     helper.greet();
     helper.be_ready(5);
     ASSERT_TRUE(node.join(second).has_value());
-    node.follow(3);
+    node.follow(3, {});
     helper.expect<replication::tail>();
     node.begin_lease();
     EXPECT_TRUE(helper.is_silent());
-    node.applied(5, false);
+    node.applied(5, {}, false);
     EXPECT_EQ(helper.expect<replication::applied>().position, 5u);
     helper.expect<replication::begin_lease>();
 }
@@ -243,7 +295,7 @@ TEST_F(nodes, take_leases_again_from_a_new_helper) {
 }
 
 TEST_F(nodes, tell_at_once_that_a_key_has_changed) {
-    node_.applied(1, true);
+    node_.applied(1, {}, true);
     auto const report = helper_.expect<replication::applied>();
     EXPECT_EQ(report.position, 1u);
     EXPECT_TRUE(report.urgent);
@@ -258,7 +310,7 @@ TEST_F(nodes, watch_the_others_after_they_turned_something_off) {
     EXPECT_EQ(helper_.expect<replication::watch>().position, 1u);
     helper_.say(replication::confirmed{1, 0});
     EXPECT_EQ(node_.confirmed(), 0u);  // not while this store itself is not there
-    node_.applied(1, true);
+    node_.applied(1, {}, true);
     EXPECT_TRUE(eventually([&] { return node_.confirmed() == 1; }));
 }
 
@@ -273,7 +325,7 @@ TEST_F(nodes, know_until_when_a_silent_one_may_hold_a_lease) {
 }
 
 TEST_F(nodes, assume_a_whole_lease_where_only_an_earlier_position_was_watched) {
-    auto result = begin([&] { return node_.append({.position = 2, .turns_off = true}); });
+    auto result = begin([&] { return node_.append({.position = 2, .urgent = true}); });
     std::uint32_t request = 0;
     helper_.expect<replication::append>(&request);
     helper_.say(replication::appended{replication::append_result::won, 2}, request);

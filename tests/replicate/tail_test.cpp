@@ -118,7 +118,8 @@ TEST_F(tail_test, rows_that_became_others_are_noticed) {
     two.rows_until(2);
     sql_session sql(conninfo_);
     sql.run("UPDATE latchkey_log SET nonce = 'another' WHERE position = 2");
-    EXPECT_EQ(two.append(3).result, append_result::lost);
+    auto const request = two.send(replication::append{two.make_row(3), one.make_row(2).nonce});
+    EXPECT_EQ(two.wait_for<replication::appended>({}, request).result, append_result::lost);
     sql.run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
         "current_database() AND pid <> pg_backend_pid()");
@@ -158,6 +159,37 @@ TEST_F(tail_test, a_node_stops_when_rows_are_still_lost_at_the_end_of_its_lease)
     auto const failure = one.wait_for<replication::failed>();
     EXPECT_EQ(failure.reason, replication::failure::rows_lost);
     EXPECT_TRUE(failure.fatal);
+}
+
+// The same for a node that was started again, whose store knows the nonce of its last row.
+TEST_F(tail_test, a_row_that_became_another_one_is_noticed_by_its_nonce) {
+    fake_node one(conninfo_), two(conninfo_, {.name = "two"});
+    one.init();
+    one.append(1);
+    two.wait_for<replication::ready>();
+    two.send(replication::tail{1, one.make_row(1).nonce});
+    one.append(2);
+    EXPECT_EQ(two.rows_until(2).size(), 1u);
+    two.send(replication::tail{1, identity_from("another")});
+    two.send(replication::applied{1, true});
+    two.send(replication::begin_lease{});
+    EXPECT_EQ(two.wait_for<replication::failed>().reason, replication::failure::rows_lost);
+    EXPECT_FALSE(two.hears<replication::lease>(base::second / 2));
+}
+
+TEST_F(tail_test, nothing_is_appended_to_another_history) {
+    fake_node one(conninfo_), two(conninfo_, {.name = "two"});
+    one.init();
+    one.append(1);
+    two.wait_for<replication::ready>();
+    auto const append = [&](replication::identity const& previous) {
+        return two.wait_for<replication::appended>(
+            {}, two.send(replication::append{two.make_row(2), previous}));
+    };
+    EXPECT_EQ(append(identity_from("another")).result, append_result::lost);
+    EXPECT_EQ(append(one.make_row(1).nonce).result, append_result::won);
+    auto const request = two.send(replication::reserve{2, identity_from("another")});
+    EXPECT_FALSE(two.wait_for<replication::reserved>({}, request).granted);
 }
 
 TEST_F(tail_test, a_new_helper_goes_on_with_the_node) {

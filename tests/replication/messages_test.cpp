@@ -22,7 +22,8 @@ TEST(messages, each_comes_back_as_it_was) {
 
 TEST(messages, the_encoding_begins_with_type_and_request) {
     auto const bytes = encode({0x01020304, tail{9}});
-    EXPECT_EQ(bytes, std::string("\x05\x01\x02\x03\x04\0\0\0\0\0\0\0\x09", 13));
+    EXPECT_EQ(bytes,
+              std::string("\x05\x01\x02\x03\x04\0\0\0\0\0\0\0\x09", 13) + std::string(16, '\0'));
 }
 
 TEST(messages, cut_ones_are_refused) {

@@ -124,7 +124,7 @@ base::result<void> cluster_member::join(store::environment& store) {
     position_ = place->position;
     if (auto const attached = store.attach(*node_, place->cluster); !attached)
         return attached.error();
-    node_->follow(position_);
+    node_->follow(position_, place->nonce);
     if (joined)
         base::log("node " + name + " of the cluster is at position " + std::to_string(position_) +
                   ", the log at " + std::to_string(joined->head));
@@ -154,7 +154,7 @@ base::result<void> cluster_member::take_state_over(store::environment& store) {
     });
     if (!read) return read.error();
     base::log("joining the cluster: all " + std::to_string(count) + " records are there");
-    return load->finish(read->position, read->schema);
+    return load->finish(read->position, read->schema, read->nonce);
 }
 
 void cluster_member::begin() {

@@ -146,12 +146,13 @@ base::result<void> state_load::add(std::span<state_record const> records) {
     return result_of(txn.commit());
 }
 
-base::result<void> state_load::finish(std::uint64_t position, std::uint32_t schema) {
+base::result<void> state_load::finish(std::uint64_t position, std::uint32_t schema,
+                                     row_nonce const& nonce) {
     local_transaction txn(store_->native());
     if (txn.code() == 0 && !txn.has(key_bytes{tag::counters}))
         return base::error{"the state of the cluster has no counts: it is not complete"};
     txn.erase(key_bytes{tag::unfinished_load});
-    put_position(txn, {cluster_, position, schema});
+    put_position(txn, {cluster_, position, schema, nonce});
     if (auto const result = result_of(txn.commit()); !result) return result;
     note_cluster(store_->native());
     return {};
@@ -163,7 +164,7 @@ base::result<void> join_cluster(environment& store, cluster_id const& cluster) {
         return base::error{"the store in " + native.directory + " is a node of a cluster already"};
     {
         local_transaction txn(native);
-        put_position(txn, {cluster, 0, row_schema()});
+        put_position(txn, {.cluster = cluster, .schema = row_schema()});
         if (auto const result = result_of(txn.commit()); !result) return result;
     }
     note_cluster(native);

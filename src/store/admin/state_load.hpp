@@ -26,8 +26,10 @@ class state_load {
     // One transaction, with a sync: some MiB at once are fast. Each record is after all before it;
     // local ones are refused.
     base::result<void> add(std::span<state_record const> records);
-    // The records are the state as of `position`, of that schema.
-    base::result<void> finish(std::uint64_t position, std::uint32_t schema);
+    // The records are the state as of `position`, where the row with that nonce is (zeros: not
+    // known), of that schema.
+    base::result<void> finish(std::uint64_t position, std::uint32_t schema,
+                              row_nonce const& nonce = {});
 
   private:
     state_load(environment& store, cluster_id const& cluster) : store_(&store), cluster_(cluster) {}

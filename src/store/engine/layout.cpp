@@ -40,6 +40,7 @@ void encode(cluster_position const& position, std::string& output) {
     output.assign(position.cluster.data(), position.cluster.size());
     base::append(output, position.position);
     base::append(output, position.schema);
+    output.append(position.nonce.data(), position.nonce.size());
 }
 
 std::optional<cluster_position> decode_position(std::string_view bytes) {
@@ -48,6 +49,9 @@ std::optional<cluster_position> decode_position(std::string_view bytes) {
     std::ranges::copy(reader.bytes(position.cluster.size()), position.cluster.begin());
     position.position = reader.integer<std::uint64_t>();
     position.schema = reader.integer<std::uint32_t>();
+    // Stores of versions that did not keep it lack the nonce.
+    if (!reader.done())
+        std::ranges::copy(reader.bytes(position.nonce.size()), position.nonce.begin());
     if (!reader.done()) return std::nullopt;
     return position;
 }

@@ -173,6 +173,7 @@ class transaction {
     bool age_lags_ = false;  // the age time is stored, since it is behind
     std::uint64_t position_ = 0;
     std::uint32_t schema_ = 0;  // of the cluster
+    row_nonce nonce_{};         // of the row at `position_`
     std::string effects_;
     store::counters counters_;
     std::optional<write_capacity> capacity_;

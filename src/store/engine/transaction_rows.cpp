@@ -29,6 +29,7 @@ bool transaction::begin_in_cluster() {
     if (failure_ != 0) return false;
     store_.position = position_ = position->position;
     schema_ = position->schema;
+    nonce_ = position->nonce;
     // Lock order: the store's write lock, then the log's head, which `fetch` may reserve. The other
     // way round a command and the service would wait for each other.
     if (auto const target = std::exchange(store_.lost_position, 0); target != 0)
@@ -77,6 +78,7 @@ bool transaction::apply(log_row const& row) {
     if (failure_ == MDB_MAP_FULL) failure_ = rows_blocked;
     position_ = row.position;
     schema_ = std::max(schema_, row.schema);
+    nonce_ = row.nonce;
     has_rows_ = true;
     applied_urgent_rows_ |= row.urgent;
     has_urgent_rows_ |= row.urgent;
@@ -105,6 +107,7 @@ int transaction::append_row() {
         if (effects_.size() > row_bytes_max) fail(EFBIG);
         if (failure_ != 0) return failure_;
         log_row row{.position = position_ + 1,
+                    .previous = nonce_,
                     .schema = schema_,
                     .urgent = is_urgent_,
                     .effects = std::move(effects_)};
@@ -117,6 +120,7 @@ int transaction::append_row() {
         if (result == append_result::unavailable) fail(log_away);
         if (result == append_result::unknown) fail(row_unknown);
         won_ = result == append_result::won;
+        nonce_ = row.nonce;
         if (!won_ && result != append_result::unknown) return failure_;
         store_.unapplied_row = {std::move(row), won_};
         ++position_;  // also where it is unknown: outcomes are of that position, if it has won
@@ -129,7 +133,7 @@ int transaction::append_row() {
 
 void transaction::write_position() {
     begin_command();
-    encode(cluster_position{*store_.cluster, position_, schema_}, scratch);
+    encode(cluster_position{*store_.cluster, position_, schema_, nonce_}, scratch);
     write(table::index, key_bytes{tag::position}, scratch, 0);
 }
 
@@ -137,7 +141,7 @@ void transaction::note_applied() {
     auto& own = store_.unapplied_row;
     if (own && own->row.position <= position_) own.reset();
     store_.position = position_;
-    store_.log->applied(position_, is_urgent_ || applied_urgent_rows_);
+    store_.log->applied(position_, nonce_, is_urgent_ || applied_urgent_rows_);
 }
 
 }  // namespace latchkey::store

@@ -84,7 +84,7 @@ bool memory_log::fetch(std::uint64_t position) {
     return fetched_ > position;
 }
 
-void memory_log::applied(std::uint64_t position, bool urgent) {
+void memory_log::applied(std::uint64_t position, row_nonce const&, bool urgent) {
     {
         guard const lock(engine_.mutex_);
         position_ = position;

@@ -52,7 +52,7 @@ class memory_log final : public shared_log {
     append_result resolve(log_row const& row) override;
     std::vector<log_row> rows_after(std::uint64_t position, std::size_t bytes_max) override;
     bool fetch(std::uint64_t position) override;
-    void applied(std::uint64_t position, bool urgent) override;
+    void applied(std::uint64_t position, row_nonce const&, bool urgent) override;
     std::uint64_t confirmed() const override;
     base::wall_ms last_lease_end() const override;
     void on_news(std::function<void()> wake) override;

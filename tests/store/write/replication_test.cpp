@@ -86,6 +86,18 @@ TEST_F(replication, what_changes_nothing_is_no_row) {
     EXPECT_EQ(engine.head(), 1u);
 }
 
+TEST_F(replication, rows_name_the_row_that_they_come_after) {
+    create(first(), "ann");
+    catch_up(second());
+    create(second(), "bob");
+    EXPECT_EQ(engine.rows()[1].previous, engine.rows()[0].nonce);
+    EXPECT_EQ(second().store->node()->nonce, engine.rows()[1].nonce);
+    second().close();
+    second().open();
+    create(second(), "cid");
+    EXPECT_EQ(engine.rows()[2].previous, engine.rows()[1].nonce);
+}
+
 TEST_F(replication, an_unknown_row_that_is_there_is_applied_once) {
     first().log.arrives = false;
     first().log.fail_next(append_fault::unknown_won);

@@ -72,7 +72,7 @@ bool simulated_log::fetch(std::uint64_t position) {
     return arrivals_ > position;
 }
 
-void simulated_log::applied(std::uint64_t, bool) {
+void simulated_log::applied(std::uint64_t, row_nonce const&, bool) {
     if (engine_.happens(engine_.rates_.crash_applied)) throw node_crash();
 }
 
