@@ -1,0 +1,300 @@
+#include "helper.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace latchkey::simulation {
+namespace {
+
+using base::millisecond;
+using base::second;
+using replication::append_result;
+
+constexpr int renewals_per_lease = 6;
+
+}  // namespace
+
+helper::helper(engine& engine, dice& dice, machine const& machine, replication::channel& channel,
+               std::uint64_t session)
+    : engine_(engine), dice_(dice), machine_(machine), channel_(channel), session_(session) {
+    send(replication::hello{replication::protocol_version, session});
+}
+
+void helper::turn() {
+    on_machine const here(machine_);
+    receive();
+    deliver();
+    if (!is_configured_) return;
+    if (!is_stopped_) connect();
+    if (!is_stopped_) serve_appends();
+    if (!is_stopped_) follow();
+    if (is_stopped_) refuse_all();
+    deliver();
+}
+
+void helper::receive() {
+    for (;;) {
+        auto bytes = channel_.receive();
+        if (!bytes || !*bytes) return;
+        auto parcel = replication::decode(**bytes);
+        ASSERT_TRUE(parcel.has_value());
+        take(std::move(*parcel));
+    }
+}
+
+// Messages keep their order.
+void helper::send(replication::message content, std::uint32_t request) {
+    auto time = machine_.boot();
+    if (dice_.fails(300)) time += static_cast<std::int64_t>(dice_.below(50)) * millisecond;
+    if (dice_.fails(20)) time += static_cast<std::int64_t>(dice_.below(3000)) * millisecond;
+    if (!outbox_.empty()) time = std::max(time, outbox_.back().first);
+    outbox_.emplace_back(time, replication::encode({request, std::move(content)}));
+}
+
+void helper::deliver() {
+    for (; !outbox_.empty() && outbox_.front().first <= machine_.boot(); outbox_.pop_front())
+        channel_.queue(std::move(outbox_.front().second));
+    (void)channel_.flush();
+}
+
+void helper::take(replication::envelope parcel) {
+    auto const& content = parcel.content;
+    if (auto const* settings = std::get_if<replication::configure>(&content)) {
+        is_configured_ = settings->session == session_;
+        settings_ = *settings;
+    } else if (!is_configured_) {
+        return;  // meant for the helper before
+    } else if (std::holds_alternative<replication::append>(content) ||
+               std::holds_alternative<replication::resolve>(content) ||
+               std::holds_alternative<replication::reserve>(content) ||
+               std::holds_alternative<replication::release>(content)) {
+        requests_.push_back(std::move(parcel));
+    } else {
+        take_follow(parcel);
+    }
+}
+
+void helper::take_follow(replication::envelope const& parcel) {
+    auto const& content = parcel.content;
+    if (auto const* tail = std::get_if<replication::tail>(&content)) {
+        tails_ = is_unchecked_ = true;
+        position_ = tail->position;
+        nonce_ = tail->nonce;
+    } else if (auto const* applied = std::get_if<replication::applied>(&content)) {
+        applied_ = std::max(applied_, applied->position);
+        is_urgent_ |= applied->urgent;
+    } else if (auto const* watch = std::get_if<replication::watch>(&content)) {
+        watched_ = std::max(watched_, watch->position);
+        nodes_time_ = 0;
+    } else if (std::holds_alternative<replication::begin_lease>(content)) {
+        lease_ = lease_state::holding;
+        lease_time_ = 0;
+    } else if (std::holds_alternative<replication::leave>(content)) {
+        departure_ = parcel.request;
+    } else {
+        ADD_FAILURE() << "a message that no node of a simulation sends";
+    }
+}
+
+void helper::stop_for_lost_rows() {
+    if (std::exchange(is_stopped_, true)) return;
+    send(replication::failed{replication::failure::rows_lost, true, replication::rows_lost_text});
+}
+
+// Two connections, each of which comes and goes for itself.
+void helper::connect() {
+    bool const is_reached = !engine_.is_away() && !is_cut_;
+    if (!is_reached || follow_term_ != engine_.term()) follow_term_ = 0;
+    if (!is_reached || append_term_ != engine_.term()) append_term_ = 0;
+    if (append_term_ == 0) engine_.release(this);
+    if (follow_term_ == 0) stage_ = stage::none;
+    report_connection();
+    if (!is_reached) return refuse_all();
+    if (append_term_ == 0 && dice_.proceeds(500)) append_term_ = engine_.term();
+    if (follow_term_ == 0 && dice_.proceeds(500)) greet();
+    report_connection();
+}
+
+void helper::report_connection() {
+    bool const is_connected = append_term_ != 0 && follow_term_ != 0;
+    if (told_connected_ == is_connected || is_stopped_) return;
+    told_connected_ = is_connected;
+    send(replication::engine{is_connected, is_connected ? "reached" : "away"});
+}
+
+void helper::refuse_all() {
+    for (auto const& [request, content] : std::exchange(requests_, {})) {
+        if (auto const* append = std::get_if<replication::append>(&content))
+            send(replication::appended{append_result::unavailable, append->row.position}, request);
+        else if (auto const* question = std::get_if<replication::resolve>(&content))
+            send(replication::appended{append_result::unknown, question->position}, request);
+        else if (std::holds_alternative<replication::reserve>(content))
+            send(replication::reserved{}, request);
+    }
+}
+
+// ---- appends
+
+void helper::serve_appends() {
+    while (!requests_.empty() && append_term_ != 0 && !is_stopped_ && dice_.proceeds(700)) {
+        if (engine_.is_reserved_by_other(this)) return;
+        auto const parcel = std::move(requests_.front());
+        requests_.pop_front();
+        serve(parcel);
+    }
+}
+
+void helper::serve(replication::envelope const& parcel) {
+    auto const& content = parcel.content;
+    auto const answer = [&](append_result result, std::uint64_t position, identity const& nonce) {
+        if (result == append_result::won) advance(position, nonce);
+        send(replication::appended{result, position}, parcel.request);
+    };
+    if (auto const* append = std::get_if<replication::append>(&content))
+        answer(try_append(*append), append->row.position, append->row.nonce);
+    else if (auto const* question = std::get_if<replication::resolve>(&content))
+        answer(find_fate(*question), question->position, question->nonce);
+    else if (auto const* place = std::get_if<replication::reserve>(&content))
+        send(take_reservation(*place, parcel.request), parcel.request);
+    else
+        engine_.release(this);
+}
+
+append_result helper::try_append(replication::append const& content) {
+    bool const is_sent = !dice_.fails(60);
+    if (!is_sent && dice_.below(2) == 0) engine_.append_later(content);
+    bool const won = is_sent && engine_.append(content);
+    if (is_sent && dice_.fails(40)) engine_.append_later(content);
+    engine_.release(this);
+    if (is_sent && !dice_.fails(40)) return won ? append_result::won : append_result::lost;
+    append_term_ = 0;  // the connection broke before the answer
+    return append_result::unknown;
+}
+
+append_result helper::find_fate(replication::resolve const& question) {
+    engine_.release(this);
+    if (dice_.fails(200)) return append_result::unknown;
+    replication::append empty{{.position = question.position, .schema = question.schema},
+                              question.previous};
+    std::ranges::transform(question.nonce, empty.row.nonce.begin(), std::bit_not{});
+    engine_.append(empty);
+    auto const nonce = engine_.nonce_at(question.position);
+    if (!nonce) return append_result::unknown;
+    return *nonce == question.nonce ? append_result::won : append_result::lost;
+}
+
+replication::reserved helper::take_reservation(replication::reserve const& place,
+                                               std::uint32_t request) {
+    auto const head = engine_.head();
+    auto const nonce = engine_.nonce_at(place.position);
+    bool const is_other = nonce && place.nonce != identity{} && *nonce != place.nonce;
+    if (is_other) stop_for_lost_rows();
+    if (is_other || !nonce || !engine_.reserve(this)) return {.granted = false, .head = head};
+    for (auto position = place.position; position < head;) {
+        auto rows = engine_.rows_after(position);
+        position = rows.back().position;
+        if (position_ < position) advance(position, rows.back().nonce);
+        send(replication::rows{std::move(rows)}, request);
+    }
+    return {.granted = true, .head = head};
+}
+
+void helper::advance(std::uint64_t position, identity const& nonce) {
+    head_ = std::max(head_, position);
+    if (position <= position_) return;
+    position_ = position;
+    nonce_ = nonce;
+}
+
+// ---- the rest
+
+bool helper::check_position() {
+    is_unchecked_ = false;
+    auto const nonce = engine_.nonce_at(position_);
+    bool const is_other = nonce && nonce_ != identity{} && *nonce != nonce_;
+    if (engine_.head() < head_ || !nonce || is_other) stop_for_lost_rows();
+    head_ = std::max(head_, engine_.head());
+    return !is_stopped_;
+}
+
+void helper::greet() {
+    follow_term_ = engine_.term();
+    if (!check_position()) return;
+    send(replication::ready{.cluster = settings_.cluster, .head = head_});
+    nodes_time_ = lease_time_ = 0;
+}
+
+void helper::follow() {
+    if (follow_term_ == 0 || !finish_stage()) return;
+    auto const now = machine_.boot();
+    if (is_unchecked_ && !check_position()) return;
+    if (lease_ == lease_state::holding && now >= lease_time_) return begin_renewal();
+    if (applied_ != told_ && (is_urgent_ || now >= applied_time_) && lease_ != lease_state::none) {
+        engine_.write_position(settings_.node, applied_);
+        told_ = applied_;
+        is_urgent_ = false;
+        applied_time_ = now + second;
+    }
+    if (tails_) poll_rows();
+    if (departure_ != 0) {
+        lease_ = lease_state::ended;
+        engine_.write_departure(settings_.node);
+        send(replication::completion{}, std::exchange(departure_, 0));
+    }
+    if (now < nodes_time_) return;
+    lines_ = engine_.lines();
+    lines_watched_ = watched_;
+    stage_ = stage::lines_read;
+}
+
+// What was asked of the engine in an earlier turn. False: it has not answered.
+bool helper::finish_stage() {
+    if (stage_ == stage::renewing && dice_.proceeds(500)) {
+        engine_.renew(renewal_);
+        stage_ = stage::renewed;
+    }
+    if (stage_ == stage::renewed && dice_.proceeds(500)) {
+        head_ = std::max(head_, engine_.head());
+        told_ = std::max(told_, renewal_.position);
+        if (lease_ == lease_state::holding)
+            send(replication::lease{.start = renewal_start_, .head = engine_.head()});
+        stage_ = stage::none;
+    }
+    if (stage_ == stage::lines_read && dice_.proceeds(500)) observe_lines();
+    return stage_ == stage::none;
+}
+
+void helper::begin_renewal() {
+    renewal_start_ = machine_.boot();
+    lease_time_ = renewal_start_ + settings_.lease_ms * millisecond / renewals_per_lease;
+    renewal_ = {.name = settings_.node,
+                .instance = settings_.instance,
+                .position = applied_,
+                .lease_ms = settings_.lease_ms,
+                .schema = settings_.schema,
+                .version = settings_.version};
+    stage_ = stage::renewing;
+}
+
+void helper::poll_rows() {
+    auto rows = engine_.rows_after(position_);
+    if (rows.empty() || !dice_.proceeds(600)) return;
+    advance(rows.back().position, rows.back().nonce);
+    send(replication::rows{std::move(rows)});
+}
+
+void helper::observe_lines() {
+    auto const now = machine_.boot();
+    stage_ = stage::none;
+    nodes_.observe(lines_, now);
+    nodes_time_ = now + (watched_ != 0 ? 2 * millisecond : second);
+    if (watched_ == 0 || watched_ != lines_watched_) return;
+    auto const confirmation = nodes_.confirmation(watched_, settings_.instance, now);
+    send(confirmation);
+    if (confirmation.position == watched_) watched_ = 0;
+}
+
+}  // namespace latchkey::simulation

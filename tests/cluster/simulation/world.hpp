@@ -1,0 +1,63 @@
+// Some nodes over one engine, in one thread and in virtual time. A seed decides whose turn it is,
+// how time moves, what clients ask for and what fails. Limits across nodes have a simulation of
+// their own (../quota_simulation.hpp), since no node charges them yet.
+//
+//     world(seed, directory, events).run();
+#pragma once
+
+#include "history.hpp"
+
+namespace latchkey::simulation {
+
+// Of the stores that nodes begin with: keys 1 to key_count, and users.
+inline constexpr unsigned key_count = 12;
+void make_template(std::string const& directory);
+
+class world {
+  public:
+    // In `directory` is the template; nodes' directories are made beside it. `is_traced`: what
+    // happens is printed.
+    world(std::uint64_t seed, std::string const& directory, event_counts& events, bool is_traced);
+
+    void run();
+
+  private:
+    void step();
+    void pass(node& waiting);
+    void turn_of(node& next);
+    void write(node& next);
+    void read(node& next);
+    void end(node& next);
+    void start(node& next);
+    void route(std::unique_ptr<request> request);
+    void take_answers(node& next);
+    void compare(node& next);
+
+    void ask();
+    store::command next_command(int number, node& first);
+    void fail();
+    void fail_process(node& next);
+    void fail_engine();
+    void lose_promises();
+
+    void settle();
+    bool is_settled();
+    void check_losers();
+    void check();
+    void trace(node const* place, std::string const& sentence) const;
+
+    dice dice_;
+    event_counts& events_;
+    bool const is_traced_;
+    real_ns now_ = 0;
+    engine engine_;
+    std::vector<std::unique_ptr<node>> nodes_;
+    history history_;
+    std::uint64_t sessions_ = 0;
+    int requests_ = 0;
+    bool may_lose_;
+    std::map<identity, std::uint64_t> states_;  // hashes of whole stores, by the last row
+    std::map<unsigned, identity> compared_;     // of each node: the row at its last comparison
+};
+
+}  // namespace latchkey::simulation
