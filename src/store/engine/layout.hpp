@@ -45,8 +45,8 @@
 //             44 source                             how many events it has (8)
 //             50 load (8)                           how far a bulk load has come, see bulk_load.cpp
 //             51 load (8), user id of its source    the id it has here (8); 0: it was refused
-//             60                                    cluster (16), position (8), schema (4), nonce of
-//                                                   the row at that position (16)
+//             60                                    cluster (16), position (8), schema (4), nonce
+//                                                   of the row at that position (16)
 //
 // 00, 01 and 60 are local: they say something about this copy and are never among the effects that
 // other nodes of a cluster apply (effects.hpp). 60 is absent in a store that is no node.
