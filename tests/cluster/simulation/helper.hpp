@@ -23,6 +23,7 @@ class helper {
     void turn();
     // It cannot reach the engine.
     void cut(bool is_cut) { is_cut_ = is_cut; }
+    bool has_late_messages() const { return !outbox_.empty(); }
 
   private:
     enum class stage : std::uint8_t { none, renewing, renewed, lines_read };

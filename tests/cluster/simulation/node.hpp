@@ -43,6 +43,7 @@ class node final : coro::executor {
     void start_helper(std::uint64_t session);
     void stop_helper() { helper_.reset(); }
     bool has_helper() const { return helper_ != nullptr; }
+    bool has_late_messages() const { return helper_ && helper_->has_late_messages(); }
 
     // ---- turns
     void writer_turn();

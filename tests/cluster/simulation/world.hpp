@@ -41,6 +41,7 @@ class world {
     void lose_promises();
 
     void settle();
+    void go_on_until_settled();
     bool is_settled();
     void check_losers();
     void check();
