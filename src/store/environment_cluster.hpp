@@ -13,7 +13,8 @@ struct cluster_record {
 };
 cluster_record read_cluster(environment_state const& store);
 
-// Called when the store is opened: from then on transactions of a node demand a log.
+// Called when the store is opened: from then on transactions of a node demand a log, and their
+// commits rely on it for the last one's durability.
 void note_cluster(environment_state& store);
 
 }  // namespace latchkey::store

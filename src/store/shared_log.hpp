@@ -69,7 +69,7 @@ class shared_log {
     virtual bool fetch(std::uint64_t position) = 0;
     // After `fetch` nothing will be appended: gives up the position that `fetch` may have reserved.
     virtual void release() {}
-    // This store is at `position` now, durably; `nonce` is that of the row there. `urgent`: a row
+    // This store is at `position` now; `nonce` is that of the row there. `urgent`: a row
     // that changes a key is among those since the last call, so others wait for it.
     virtual void applied(std::uint64_t position, row_nonce const& nonce, bool urgent) = 0;
     // The highest position that every node with a lease has applied, this one included.
