@@ -144,6 +144,25 @@ void postgres::start() {
     }
 }
 
+std::string postgres::take_tls() {
+    auto const certificate = folder_ + "/db.test.pem", key = folder_ + "/data/server.key";
+    if (std::filesystem::exists(certificate)) return certificate;
+    auto const openssl = start_program(
+        {"/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+         "-nodes", "-days", "30", "-subj", "/CN=db.test", "-addext", "subjectAltName=DNS:db.test",
+         "-keyout", key, "-out", certificate},
+        folder_ + "/log");
+    int status = 0;
+    ::waitpid(openssl, &status, 0);
+    base::check(status == 0, "openssl failed");
+    sql_session sql("host=" + folder_ + " port=" + std::to_string(port_) +
+                    " user=latchkey dbname=postgres");
+    sql.run("ALTER SYSTEM SET ssl_cert_file = '" + certificate + "'");
+    sql.run("ALTER SYSTEM SET ssl = on");
+    sql.run("SELECT pg_reload_conf()");
+    return certificate;
+}
+
 // The server and its backends, which are its children.
 void postgres::signal_all(int number) const {
     for (auto const& each : std::filesystem::directory_iterator("/proc")) {

@@ -45,6 +45,9 @@ class postgres {
     std::string make_database();
     std::string over_tcp(std::string const& conninfo, int port) const;
     int port() const { return port_; }
+    // From then on it takes TLS over TCP, with a certificate that it has issued to itself for the
+    // host db.test; the path of that.
+    std::string take_tls();
 
     void stop_at_once();  // as a crash: no transaction ends, no client is told
     void start();
