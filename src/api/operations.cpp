@@ -250,7 +250,8 @@ constexpr operation put_event_secret{
     .response_schema = "SetEventSecret",
     .request_schema = "NewEventSecret?",
     .problems = {not_found},
-    .description = "From then on the events of the source must be signed."};
+    .description = "From then on the events of the source must be signed.",
+    .is_confirmed = true};
 constexpr operation delete_event_secret{
     .id = "deleteEventSecret",
     .group = "Events",

@@ -47,7 +47,7 @@ class transaction {
     // Rows of others that should be committed before anything is decided: others wait for one, or
     // more have arrived than one transaction applies.
     bool has_urgent_rows() const { return has_urgent_rows_; }
-    // A key is changed by this transaction.
+    // A key, or the secret of a source of events, is changed by this transaction.
     void note_urgency() { is_urgent_ = true; }
     // The cluster's schema from this transaction's row on, if it is a later one.
     void raise_schema(std::uint32_t schema) {

@@ -9,19 +9,19 @@ namespace {
 
 constexpr auto poll_interval = std::chrono::milliseconds(1);
 
+template <class... Actions>
+bool is_one_of(command::any_action const& action) {
+    return (std::holds_alternative<Actions>(action) || ...);
+}
+
 }  // namespace
 
 key_switch switch_of(command const& command, outcome const& outcome) {
     using enum key_switch;
     if (outcome.problem != base::problem::none) return none;
     auto const& action = command.action;
-    if (std::holds_alternative<deactivate_key>(action) ||
-        std::holds_alternative<change_key>(action) || std::holds_alternative<rotate_key>(action))
-        return off;
-    return std::holds_alternative<create_key>(action) ||
-                   std::holds_alternative<reactivate_key>(action)
-               ? on
-               : none;
+    if (is_one_of<deactivate_key, change_key, rotate_key, put_event_secret>(action)) return off;
+    return is_one_of<create_key, reactivate_key, delete_event_secret>(action) ? on : none;
 }
 
 void await_confirmation(environment_state& store, std::span<command const> commands,

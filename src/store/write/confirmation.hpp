@@ -1,6 +1,7 @@
-// Confirmation: in a cluster a change of a key is answered once every node with a lease has applied
-// it. What turns a key off waits 5 s, then its answer names the time by which the last lease ends,
-// so that one without that time holds everywhere; what turns one on waits 1 s. Private to the
+// Confirmation: in a cluster a change of a key, or of the secret of a source of events, is answered
+// once every node with a lease has applied it. What turns something off (a key; events that the new
+// secret has not signed) waits 5 s, then its answer names the time by which the last lease ends, so
+// that one without that time holds everywhere; what turns something on waits 1 s. Private to the
 // store.
 #pragma once
 
@@ -13,7 +14,7 @@
 namespace latchkey::store {
 
 // What the answer to a command waits for, until `outcome.position` is confirmed. `off` also where
-// nothing has changed: the key may have been turned off a moment ago, by an unconfirmed row.
+// nothing has changed: it may have been turned off a moment ago, by an unconfirmed row.
 enum class key_switch : std::uint8_t { none, on, off };
 key_switch switch_of(command const& command, outcome const& outcome);
 

@@ -36,6 +36,7 @@ outcome run(transaction& txn, put_event_secret const& action, command const& com
     }
     encode(all, txn.scratch);
     txn.put(table::index, key, txn.scratch);
+    txn.note_urgency();
     note(txn, command, audit_action::secret_put, action.source, std::move(fields));
     return {.record = secret_result{action.source, action.format,
                                     action.reveal ? action.secret : base::secret()}};
@@ -49,6 +50,7 @@ outcome run(transaction& txn, delete_event_secret const& action, command const& 
     if (auto rejection = check_conditions(command)) return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, false)) return reject(*shortage);
     txn.erase(table::index, key);
+    txn.note_urgency();
     note(txn, command, audit_action::secret_delete, action.source, {});
     return {};
 }

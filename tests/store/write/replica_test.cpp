@@ -17,6 +17,11 @@ std::atomic<base::mono_ns> mono_now;
 constexpr base::wall_ms wall_now = 1'800'000'000'000;
 
 // Two nodes with writers, by a clock that the test moves.
+command secret_of(std::string source) {
+    return {.action = put_event_secret{.source = std::move(source),
+                                       .secret = base::secret("a secret of 24 bytes at least")}};
+}
+
 class store_replica : public cluster_test {
   protected:
     store_replica() {
@@ -196,6 +201,30 @@ TEST_F(store_replica, turns_on_everywhere_before_it_answers) {
     auto const reactivated = ask(first_writer(), {.action = reactivate_key{key}});
     EXPECT_EQ(reactivated.problem, problem::none);
     EXPECT_GE(second().store->node()->position, reactivated.position);
+}
+
+TEST_F(store_replica, changes_the_secret_of_a_source_everywhere_before_it_answers) {
+    start_both();
+    for (auto const& each : nodes) each->log.set_lease(true);
+    auto const put = ask(first_writer(), secret_of("shop"));
+    EXPECT_EQ(put.problem, problem::none);
+    EXPECT_GE(second().store->node()->position, put.position);
+    auto const removed = ask(first_writer(), {.action = delete_event_secret{"shop"}});
+    EXPECT_EQ(removed.problem, problem::none);
+    EXPECT_GE(second().store->node()->position, removed.position);
+    EXPECT_GE(second().log.urgent_reports(), 2u);
+}
+
+TEST_F(store_replica, says_by_when_a_new_secret_holds_where_a_node_does_not_answer) {
+    start(first());
+    for (auto const& each : nodes) each->log.set_lease(true);
+    first().log.set_lease_end(wall_now + 30'000);
+    auto const reports = first().log.urgent_reports();
+    pending_command setting(first_writer(), secret_of("shop"));
+    ASSERT_TRUE(soon([&] { return first().log.urgent_reports() > reports; }));
+    pass(first(), 5 * base::second + 1);
+    EXPECT_EQ(setting.answer().problem, problem::none);
+    EXPECT_EQ(setting.answer().effective_by, wall_now + 30'000);
 }
 
 TEST_F(store_replica, answers_what_turns_on_though_a_node_is_silent) {
