@@ -297,6 +297,11 @@ void link::report_applied() {
     unreported_urgency = false;
 }
 
+void link::watch(std::uint64_t position) {
+    watched = position;
+    send(replication::watch{position});
+}
+
 void link::wake_store() {
     std::lock_guard const mutex_lock(wake_mutex);
     if (wake) wake();

@@ -53,6 +53,8 @@ struct link {
     void publish_lease();
     void try_begin_lease();
     void report_applied();
+    // Asks for what the others have applied, until all have that position.
+    void watch(std::uint64_t position);
     bool must_report() const { return reported_position != applied || unreported_urgency; }
     // The store has applied the rows up to `position`, durably.
     void note_applied(std::uint64_t position, store::row_nonce const& nonce, bool urgent);

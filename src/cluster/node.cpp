@@ -182,10 +182,7 @@ store::append_result node::append(store::log_row const& row) {
     if (result == lost) ++link.losses;
     if (result == unknown) ++link.unknowns;
     // Whoever changed a key waits for the others.
-    if (row.urgent && (result == won || result == unknown)) {
-        link.watched = row.position;
-        link.send(replication::watch{row.position});
-    }
+    if (row.urgent && (result == won || result == unknown)) link.watch(row.position);
     return result;
 }
 
@@ -250,6 +247,12 @@ void node::applied(std::uint64_t position, store::row_nonce const& nonce, bool u
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
     link.note_applied(position, nonce, urgent);
+}
+
+void node::watch(std::uint64_t position) {
+    auto& link = *link_;
+    lock const mutex_lock(link.mutex);
+    if (position > link.watched) link.watch(position);
 }
 
 std::uint64_t node::confirmed() const {

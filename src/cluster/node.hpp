@@ -102,6 +102,7 @@ class node final : public store::shared_log {
     bool fetch(std::uint64_t position) override;
     void release() override;
     void applied(std::uint64_t position, store::row_nonce const& nonce, bool urgent) override;
+    void watch(std::uint64_t position) override;
     std::uint64_t confirmed() const override;
     base::wall_ms last_lease_end() const override;
     void on_news(std::function<void()> wake) override;

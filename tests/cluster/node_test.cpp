@@ -314,6 +314,14 @@ TEST_F(nodes, watch_the_others_after_they_turned_something_off) {
     EXPECT_TRUE(eventually([&] { return node_.confirmed() == 1; }));
 }
 
+TEST_F(nodes, watch_the_others_where_what_they_know_matters) {
+    node_.watch(3);
+    EXPECT_EQ(helper_.expect<replication::watch>().position, 3u);
+    node_.watch(2);  // under way already
+    node_.watch(4);
+    EXPECT_EQ(helper_.expect<replication::watch>().position, 4u);
+}
+
 TEST_F(nodes, know_until_when_a_silent_one_may_hold_a_lease) {
     auto const end = read_boot() + 12 * second;
     helper_.say(replication::confirmed{0, end});

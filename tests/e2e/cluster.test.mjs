@@ -177,6 +177,13 @@ describe('a key', () => {
     });
   }
 
+  test('that is off can be turned off again on every node, which need not wait for the others', async () => {
+    const { id } = await makeKey(one);
+    assertStatus(await one.ask('POST', `/keys/${id}/deactivate`), 200);
+    assertStatus(await one.ask('POST', '/users', { body: newUser() }), 201);
+    for (const node of [two, three, one]) assertStatus(await node.ask('POST', `/keys/${id}/deactivate`), 200);
+  });
+
   test('of the command line of one node works on the others, and is refused by all once the command has turned it off', async () => {
     for (const node of [one, two, three]) {
       const { id, key } = JSON.parse(await node.done('keys', 'create', '--name', 'cli', '--scope', 'users:read', '--unlimited', '--json'));
@@ -187,6 +194,16 @@ describe('a key', () => {
       for (const each of cluster.nodes) assertStatus(await each.ask('GET', '/users?limit=1', { key }), 403, 'key_deactivated');
     }
   });
+});
+
+test('the secret of a source holds on every node from the answer on, and so does its end', async () => {
+  for (const [round, node] of [one, two, three].entries()) {
+    const source = `shop-${round}`;
+    assertStatus(await node.ask('PUT', `/events/${source}/secret`), 201);
+    for (const each of cluster.nodes) assertStatus(await each.ask('POST', `/events/${source}`, { body: {} }), 401, 'signature_invalid');
+    assertStatus(await node.ask('DELETE', `/events/${source}/secret`), 204);
+    for (const each of cluster.nodes) assertStatus(await each.ask('POST', `/events/${source}`, { body: {} }), 202);
+  }
 });
 
 describe('a node', () => {

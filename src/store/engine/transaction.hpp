@@ -172,8 +172,9 @@ class transaction {
     base::mono_ns uptime_ = 0;
     bool age_lags_ = false;  // the age time is stored, since it is behind
     std::uint64_t position_ = 0;
-    std::uint32_t schema_ = 0;  // of the cluster
-    row_nonce nonce_{};         // of the row at `position_`
+    std::uint64_t urgent_position_ = 0;  // of the last urgent row that it applies; 0: none
+    std::uint32_t schema_ = 0;           // of the cluster
+    row_nonce nonce_{};                  // of the row at `position_`
     std::string effects_;
     store::counters counters_;
     std::optional<write_capacity> capacity_;

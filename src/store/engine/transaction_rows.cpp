@@ -27,6 +27,8 @@ bool transaction::begin_in_cluster() {
     auto const position = bytes ? decode_position(*bytes) : std::nullopt;
     if (!position) fail(MDB_CORRUPTED);  // no effect after an earlier failure
     if (failure_ != 0) return false;
+    // Another process has applied rows, of which nothing is known here.
+    if (store_.position != position->position) store_.urgent_position = position->position;
     store_.position = position_ = position->position;
     schema_ = position->schema;
     nonce_ = position->nonce;
@@ -81,6 +83,7 @@ bool transaction::apply(log_row const& row) {
     nonce_ = row.nonce;
     has_rows_ = true;
     applied_urgent_rows_ |= row.urgent;
+    if (row.urgent) urgent_position_ = row.position;
     has_urgent_rows_ |= row.urgent;
     return failure_ == 0;
 }
@@ -141,6 +144,8 @@ void transaction::note_applied() {
     auto& own = store_.unapplied_row;
     if (own && own->row.position <= position_) own.reset();
     store_.position = position_;
+    if (is_urgent_) urgent_position_ = position_;
+    if (urgent_position_ != 0) store_.urgent_position = urgent_position_;
     store_.log->applied(position_, nonce_, is_urgent_ || applied_urgent_rows_);
 }
 

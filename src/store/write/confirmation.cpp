@@ -24,6 +24,11 @@ key_switch switch_of(command const& command, outcome const& outcome) {
     return is_one_of<create_key, reactivate_key, delete_event_secret>(action) ? on : none;
 }
 
+std::uint64_t position_to_confirm(environment_state const& store, outcome const& outcome) {
+    if (outcome.position > store.position) return outcome.position;  // not applied here yet
+    return std::min(outcome.position, store.urgent_position);
+}
+
 void await_confirmation(environment_state& store, std::span<command const> commands,
                         std::span<outcome> outcomes) {
     if (store.log == nullptr) return;
@@ -32,15 +37,16 @@ void await_confirmation(environment_state& store, std::span<command const> comma
     for (std::size_t i = 0; i < commands.size(); ++i) {
         auto const kind = switch_of(commands[i], outcomes[i]);
         if (kind == key_switch::none) continue;
-        position = std::max(position, outcomes[i].position);
+        position = std::max(position, position_to_confirm(store, outcomes[i]));
         patience = std::max(patience, confirmation_patience(kind));
     }
+    if (position > store.log->confirmed()) store.log->watch(position);
     auto const end = store.clocks().mono + patience;
     while (store.log->confirmed() < position && store.clocks().mono < end)
         std::this_thread::sleep_for(poll_interval);
     auto const confirmed = store.log->confirmed();
     for (std::size_t i = 0; i < commands.size(); ++i)
-        if (outcomes[i].position > confirmed &&
+        if (position_to_confirm(store, outcomes[i]) > confirmed &&
             switch_of(commands[i], outcomes[i]) == key_switch::off)
             outcomes[i].effective_by = store.log->last_lease_end();
 }

@@ -22,6 +22,10 @@ constexpr base::mono_ns confirmation_patience(key_switch kind) {
     return kind == key_switch::on ? base::second : 5 * base::second;
 }
 
+// What has to be confirmed for it: its row, or, where it has changed nothing, the last row that has
+// changed a key here.
+std::uint64_t position_to_confirm(environment_state const& store, outcome const& outcome);
+
 // Waits on the calling thread for all of them, and sets `effective_by` where it waited in vain. For
 // commands of the command line; the log's `on_news` is not used.
 void await_confirmation(environment_state& store, std::span<command const> commands,

@@ -59,9 +59,11 @@ ticket_queue::batch replica::without_waits(ticket_queue::batch tickets) {
 bool replica::hold_unconfirmed(ticket& ticket) {
     auto const kind = switch_of(ticket.command, ticket.outcome);
     if (kind == key_switch::none) return false;
-    if (ticket.outcome.position <= store_.log->confirmed()) return false;
+    auto const position = position_to_confirm(store_, ticket.outcome);
+    if (position <= store_.log->confirmed()) return false;
+    store_.log->watch(position);
     auto const deadline = store_.clocks().mono + confirmation_patience(kind);
-    unconfirmed_.push_back({&ticket, ticket.outcome.position, deadline});
+    unconfirmed_.push_back({&ticket, position, deadline});
     return true;
 }
 

@@ -190,6 +190,22 @@ TEST_F(store_replica, says_by_when_it_is_off_where_a_node_does_not_answer) {
     EXPECT_EQ(repeat.answer().effective_by, wall_now + 30'000) << "it may not hold everywhere yet";
 }
 
+// Rows that change no key may be missing elsewhere.
+TEST_F(store_replica, repeats_what_is_confirmed_without_a_wait) {
+    start(first());
+    auto const key = get_key(ask(first_writer(), new_key(key_number(1))));
+    catch_up(second());
+    for (auto const& each : nodes) each->log.set_lease(true);
+    pending_command switching(first_writer(), {.action = deactivate_key{key.id}});
+    ASSERT_TRUE(soon([&] { return engine.head() == 2; }));
+    catch_up(second());
+    EXPECT_EQ(switching.answer().effective_by, 0);
+    ask(first_writer(), user_named("ann"));
+    auto const repeat = ask(first_writer(), {.action = deactivate_key{key.id}});
+    EXPECT_EQ(repeat.effective_by, 0);
+    EXPECT_LT(second().store->node()->position, repeat.position);
+}
+
 // Else a new key would be refused by nodes that do not know it yet. Those have a second for it.
 TEST_F(store_replica, turns_on_everywhere_before_it_answers) {
     start_both();
