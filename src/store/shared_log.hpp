@@ -72,8 +72,8 @@ class shared_log {
     // This store is at `position` now; `nonce` is that of the row there. `urgent`: a row
     // that changes a key is among those since the last call, so others wait for it.
     virtual void applied(std::uint64_t position, row_nonce const& nonce, bool urgent) = 0;
-    // Keeps `confirmed` up to date until it has reached that position: an urgent row that this store
-    // appends is watched without being asked for, others are not.
+    // Keeps `confirmed` up to date until it has reached that position. An urgent row that this
+    // store appends needs no call.
     virtual void watch(std::uint64_t) {}
     // The highest position that every node with a lease has applied, this one included.
     virtual std::uint64_t confirmed() const = 0;
