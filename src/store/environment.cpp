@@ -66,13 +66,16 @@ bool is_empty(std::string const& path) {
 // writes a new lock file; the others get EINVAL for the empty one.
 int open_lmdb(environment_state& store, std::string const& path, std::uint64_t map_bytes,
               unsigned flags) {
+    bool was_written = false;
     for (int step = 0;; ++step) {
         if (int const code = ::mdb_env_create(&store.env); code != 0) return code;
         ::mdb_env_set_maxreaders(store.env, readers_max);
         ::mdb_env_set_maxdbs(store.env, 16);
         int code = ::mdb_env_set_mapsize(store.env, map_bytes);
         if (code == 0) code = ::mdb_env_open(store.env, path.c_str(), flags, 0600);
-        if (code != EINVAL || step == restore_wait_steps || !is_empty(path + "-lock")) return code;
+        // One that is not empty now may have been so when it was opened: it is tried once more.
+        if (code != EINVAL || step == restore_wait_steps || was_written) return code;
+        was_written = !is_empty(path + "-lock");
         ::mdb_env_close(std::exchange(store.env, nullptr));
         // Intervals differ by process, or all would go on finding each other.
         std::this_thread::sleep_for(restore_wait_step / 10 * (1 + (::getpid() + step) % 19));
