@@ -132,20 +132,29 @@ void world::read(node& next) {
     }
 }
 
-// Its clients repeat what they may, at whichever node.
+// Its clients repeat what they may, at whichever node or at this one when it is back.
 void world::end(node& next) {
     trace(&next, "ends");
     ++events_.crashes;
     next.stop();
     next.start_time = now_ + static_cast<real_ns>(dice_.below(2000)) * millisecond;
-    for (auto& each : next.take_requests())
-        if (each->command.idempotency) route(std::move(each));
+    for (auto& each : next.take_requests()) {
+        bool const may_repeat =
+            each->command.idempotency ||
+            std::holds_alternative<store::deactivate_key>(each->command.action);
+        if (!may_repeat) continue;
+        if (dice_.below(2) == 0)
+            route(std::move(each));
+        else
+            repeats_[next.number].push_back(std::move(each));
+    }
 }
 
 void world::start(node& next) {
     next.start(++sessions_);
     auto const place = next.position();
     trace(&next, "starts at position " + std::to_string(place.position));
+    for (auto& each : std::exchange(repeats_[next.number], {})) next.submit(std::move(each));
 }
 
 void world::route(std::unique_ptr<request> request) {
@@ -208,8 +217,10 @@ store::command world::next_command(int number, node& first) {
         if (auto const user = shown.user(1))
             command.conditions.match = store::tag_list{.tags = {model::tag_of(*user)}};
     } else if (choice < 8) {
-        command.action =
-            store::deactivate_key{2 + static_cast<model::id>(dice_.below(key_count - 1))};
+        // Often once more, by a client that was not answered.
+        if (deactivated_ == 0 || dice_.below(2) == 0)
+            deactivated_ = 2 + static_cast<model::id>(dice_.below(key_count - 1));
+        command.action = store::deactivate_key{deactivated_};
     } else if (choice < 10) {
         model::id const user = 2 + static_cast<model::id>(dice_.below(20));
         history_.note_deletion(user);

@@ -56,6 +56,8 @@ class world {
     history history_;
     std::uint64_t sessions_ = 0;
     int requests_ = 0;
+    std::map<unsigned, std::vector<std::unique_ptr<request>>> repeats_;  // for each node's start
+    model::id deactivated_ = 0;  // the key that was asked for last; 0: none
     bool may_lose_;
     std::map<identity, std::uint64_t> states_;  // hashes of whole stores, by the last row
     std::map<unsigned, identity> compared_;     // of each node: the row at its last comparison
