@@ -191,7 +191,7 @@ replication::reserved helper::take_reservation(replication::reserve const& place
     auto const head = engine_.head();
     auto const nonce = engine_.nonce_at(place.position);
     bool const is_other = nonce && place.nonce != identity{} && *nonce != place.nonce;
-    if (is_other) stop_for_lost_rows();
+    is_unchecked_ |= is_other;
     if (is_other || !nonce || !engine_.reserve(this)) return {.granted = false, .head = head};
     for (auto position = place.position; position < head;) {
         auto rows = engine_.rows_after(position);
@@ -211,13 +211,22 @@ void helper::advance(std::uint64_t position, identity const& nonce) {
 
 // ---- the rest
 
+// A server that lacks rows may be a former primary: others are asked for as long as a lease lasts.
 bool helper::check_position() {
     is_unchecked_ = false;
     auto const nonce = engine_.nonce_at(position_);
     bool const is_other = nonce && nonce_ != identity{} && *nonce != nonce_;
-    if (engine_.head() < head_ || !nonce || is_other) stop_for_lost_rows();
-    head_ = std::max(head_, engine_.head());
-    return !is_stopped_;
+    bool const is_behind = engine_.head() < head_ || (head_ != 0 && dice_.fails(20));
+    if (nonce && !is_other && !is_behind) {
+        head_ = engine_.head();
+        doubt_time_.reset();
+        return true;
+    }
+    auto const now = machine_.boot();
+    if (!doubt_time_) doubt_time_ = now;
+    if (now - *doubt_time_ >= settings_.lease_ms * millisecond) stop_for_lost_rows();
+    follow_term_ = 0;
+    return false;
 }
 
 void helper::greet() {

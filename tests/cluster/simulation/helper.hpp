@@ -68,6 +68,7 @@ class helper {
     bool tails_ = false, is_unchecked_ = false;
     std::uint64_t position_ = 0, head_ = 0;
     identity nonce_{};
+    std::optional<cluster::boot_ns> doubt_time_;  // since when every server lacks rows
     stage stage_ = stage::none;
     lease_state lease_ = lease_state::none;
     cluster::boot_ns lease_time_ = 0, renewal_start_ = 0;

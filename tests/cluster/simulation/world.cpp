@@ -323,9 +323,9 @@ void world::settle() {
 
 // Each has had many turns since: what was sent to it has been read.
 void world::go_on_until_settled() {
-    constexpr int calm_steps = 200;
+    constexpr int calm_steps = 200, steps_max = 10'000;
     int calm = 0;
-    for (int i = 0; i < 5000 && calm < calm_steps; ++i) {
+    for (int i = 0; i < steps_max && calm < calm_steps; ++i) {
         step();
         now_ += 5 * millisecond;
         if (::testing::Test::HasFailure()) return;
@@ -337,9 +337,10 @@ void world::go_on_until_settled() {
 bool world::is_settled() {
     return std::ranges::all_of(nodes_, [&](auto const& each) {
         if (!each->is_running()) return false;
-        bool const is_lost = !each->failure().empty();
-        return is_lost || (!each->has_requests() && !each->has_late_messages() &&
-                           each->holds_lease() && each->position().position == engine_.head());
+        if (!each->failure().empty()) return true;
+        auto const place = each->position();
+        return !each->has_requests() && !each->has_late_messages() && each->holds_lease() &&
+               place.position == engine_.head() && place.nonce == engine_.nonce_at(place.position);
     });
 }
 
