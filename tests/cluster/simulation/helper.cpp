@@ -72,6 +72,8 @@ void helper::take(replication::envelope parcel) {
                std::holds_alternative<replication::reserve>(content) ||
                std::holds_alternative<replication::release>(content)) {
         requests_.push_back(std::move(parcel));
+    } else if (auto const* ask = std::get_if<replication::quota_ask>(&content)) {
+        answer_ask(parcel.request, *ask);
     } else {
         take_follow(parcel);
     }
@@ -207,6 +209,33 @@ void helper::advance(std::uint64_t position, identity const& nonce) {
     if (position <= position_) return;
     position_ = position;
     nonce_ = nonce;
+}
+
+// ---- tokens, on a connection of their own
+
+void helper::answer_ask(std::uint32_t request, replication::quota_ask const& ask) {
+    bool const is_reached = !engine_.is_away() && !is_cut_ && !is_stopped_;
+    auto const refuse = [&] {
+        send(replication::failed{replication::failure::engine, false, "away"}, request);
+    };
+    if (!is_reached || dice_.fails(40)) return refuse();
+    auto const answer = replication::grant(engine_.tokens, ask, settings_.node,
+                                           [this](auto const& member) { return is_alive(member); });
+    if (dice_.fails(40)) return refuse();  // the connection broke before the answer
+    send(answer, request);
+}
+
+bool helper::is_alive(replication::quota_member const& member) {
+    auto const now = machine_.boot();
+    auto const [place, is_new] = sightings_.try_emplace(member.name);
+    auto& [line, time] = place->second;
+    if (is_new || line != member) {
+        line = member;
+        time = now;
+    }
+    auto const* const node = nodes_.find(member.name);
+    bool const holds_lease = node != nullptr && node->lease_end > now;
+    return holds_lease || now - time <= settings_.lease_ms * millisecond + second;
 }
 
 // ---- the rest

@@ -38,6 +38,9 @@ void make_template(std::string const& directory) {
     auto const store = store::open_store(directory, 1u << 26);
     for (unsigned i = 1; i <= key_count; ++i)
         store::one(*store, store::new_key(store::key_number(i)));
+    auto limited = store::key_number(limited_key);
+    limited.rate_limits = {limit_of_run};
+    store::one(*store, store::new_key(limited));
     store::one(*store, store::new_user("first", "first@example.org"));
     ASSERT_TRUE(store::join_cluster(*store, cluster_of_run));
 }
@@ -122,11 +125,12 @@ void world::write(node& next) {
 }
 
 void world::read(node& next) {
-    for (auto const& [request, is_accepted] : next.worker_turn()) {
+    for (auto const& [request, verdict] : next.worker_turn()) {
+        bool const is_accepted = verdict == node::verdict::accepted;
         if (is_accepted)
             history_.note_acceptance(request, next, now_);
         else
-            ++events_.refused;
+            ++(verdict == node::verdict::limited ? events_.limited : events_.refused);
         trace(&next, (is_accepted ? "accepts key " : "refuses key ") + std::to_string(request.key) +
                          " of " + std::to_string(static_cast<double>(request.time) / 1e9));
     }
@@ -139,9 +143,8 @@ void world::end(node& next) {
     next.stop();
     next.start_time = now_ + static_cast<real_ns>(dice_.below(2000)) * millisecond;
     for (auto& each : next.take_requests()) {
-        bool const may_repeat =
-            each->command.idempotency ||
-            std::holds_alternative<store::deactivate_key>(each->command.action);
+        bool const may_repeat = each->command.idempotency ||
+                                std::holds_alternative<store::deactivate_key>(each->command.action);
         if (!may_repeat) continue;
         if (dice_.below(2) == 0)
             route(std::move(each));
@@ -193,6 +196,10 @@ void world::compare(node& next) {
 void world::ask() {
     auto& next = *nodes_[dice_.below(node_count)];
     if (!next.is_running()) return;
+    if (dice_.below(10) == 0) {
+        for (auto count = dice_.below(40); count != 0; --count) next.receive({limited_key, now_});
+        return;
+    }
     if (dice_.below(2) == 0) {
         auto const key = 2 + static_cast<unsigned>(dice_.below(key_count - 1));
         return next.receive({key, now_});

@@ -1,6 +1,6 @@
 // Some nodes over one engine, in one thread and in virtual time. A seed decides whose turn it is,
-// how time moves, what clients ask for and what fails. Limits across nodes have a simulation of
-// their own (../quota_simulation.hpp), since no node charges them yet.
+// how time moves, what clients ask for and what fails. Of limits it shows that nodes keep them
+// beside all that; what fails about them alone has a simulation of its own (../quota_simulation.hpp).
 //
 //     world(seed, directory, events).run();
 #pragma once
