@@ -24,14 +24,14 @@ boot_ns link::next_ask_time() const {
 
 void link::ask_for_tokens() {
     if (!can_ask()) return;
-    auto const now = read_boot();
+    auto const time = now();
     if (!std::exchange(quota_attached, true)) quota->attach();
     if (auto const end = lease.end_time(); end != quota_lease_end) {
-        quota->hold_lease(end, now);
+        quota->hold_lease(end, time);
         quota_lease_end = end;
     }
     auto const lost_asks = quota->count().losses;
-    if (auto question = quota->next_ask(now)) {
+    if (auto question = quota->next_ask(time)) {
         quota_question = question->id;
         quota_request = next_request();
         send(std::move(question->ask), quota_request);
@@ -42,9 +42,9 @@ void link::ask_for_tokens() {
 void link::take_tokens(replication::message const& content) {
     quota_request = 0;
     if (auto const* const answer = std::get_if<replication::quota_answer>(&content))
-        quota->on_answer(quota_question, *answer, read_boot());
+        quota->on_answer(quota_question, *answer, now());
     else
-        quota->on_lost(quota_question, read_boot());
+        quota->on_lost(quota_question, now());
     tell_tokens();
 }
 

@@ -205,6 +205,8 @@ base::result<void> environment::attach(shared_log& log, cluster_id const& cluste
                            " was written by a newer version of latchkey, to which its cluster was "
                            "upgraded: upgrade this node"};
     state_->cluster = cluster;
+    // Whether others confirmed the last change of a key there is not known.
+    state_->urgent_position = record.position->position;
     state_->position = record.position->position;
     state_->log = &log;
     return {};

@@ -51,23 +51,6 @@ struct simulation::node {
     }
 };
 
-double excess(std::vector<real_ns> const& admissions, model::rate_limit const& limit, real_ns start,
-              real_ns end) {
-    wide const window = wide{limit.window_seconds} * base::second;
-    wide const burst = limit.burst != 0 ? limit.burst : limit.limit;
-    wide lowest = 0, most = -burst * window, index = 0;
-    bool is_first = true;
-    for (auto const time : admissions) {
-        if (time < start || time >= end) continue;
-        wide const base = index * window - wide{time} * limit.limit;
-        lowest = is_first ? base : std::min(lowest, base);
-        is_first = false;
-        most = std::max(most, base + window - lowest - burst * window);
-        ++index;
-    }
-    return static_cast<double>(most) / static_cast<double>(window);
-}
-
 simulation::simulation(scenario const& settings)
     : settings_(settings), random_(settings.seed * 0x9e3779b97f4a7c15) {
     now_ = second;

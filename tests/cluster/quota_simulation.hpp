@@ -18,11 +18,10 @@
 #include "base/time_units.hpp"
 #include "cluster/quota.hpp"
 #include "cluster/quota_purse.hpp"
+#include "quota_promise.hpp"
 #include "replication/quota_grant.hpp"
 
 namespace latchkey::cluster {
-
-using real_ns = std::int64_t;  // the time of the simulation
 
 // What a wrong implementation would do; tests show that the check notices it.
 enum class sabotage : std::uint8_t {
@@ -58,10 +57,6 @@ struct key_report {
     std::uint64_t requests = 0, refusals = 0, behind = 0, waits = 0;
     std::uint64_t requests_early = 0;  // in the first minute
 };
-
-// How many tokens the admissions are beyond the promise at most; 0 or less: it holds.
-double excess(std::vector<real_ns> const& admissions, model::rate_limit const& limit, real_ns start,
-              real_ns end);
 
 class simulation {
   public:

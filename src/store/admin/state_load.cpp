@@ -147,7 +147,7 @@ base::result<void> state_load::add(std::span<state_record const> records) {
 }
 
 base::result<void> state_load::finish(std::uint64_t position, std::uint32_t schema,
-                                     row_nonce const& nonce) {
+                                      row_nonce const& nonce) {
     local_transaction txn(store_->native());
     if (txn.code() == 0 && !txn.has(key_bytes{tag::counters}))
         return base::error{"the state of the cluster has no counts: it is not complete"};

@@ -126,9 +126,12 @@ std::map<std::string, bool> engine::fail_over_without_promises() {
     rows_.clear();
     lines_.clear();
     for (auto const& each : history_) replay(each);
-    for (auto const& [name, line] : lines)
-        forgotten[name] =
-            may_hold_lease(line) && (!lines_.contains(name) || !may_hold_lease(lines_[name]));
+    for (auto const& [name, line] : lines) {
+        auto const place = lines_.find(name);
+        bool const is_known = place != lines_.end() && may_hold_lease(place->second) &&
+                              place->second.renewal == line.renewal;
+        forgotten[name] = may_hold_lease(line) && !is_known;
+    }
     fail_over();
     return forgotten;
 }

@@ -13,6 +13,7 @@
 #include "machine.hpp"
 #include "replicate/node_table.hpp"
 #include "replication/messages.hpp"
+#include "replication/quota_grant.hpp"
 
 namespace latchkey::simulation {
 
@@ -42,12 +43,15 @@ class engine {
     void write_departure(std::string const& name);
     std::vector<replicate::node_row> lines() const;
 
+    // Tokens of limits. No failover takes them back: what is promised of limits assumes that.
+    replication::quota_rows tokens;
+
     // ---- what happens to it
     void step();
     void begin_outage();
     void fail_over();
-    // At least one row is lost. Lines of nodes too: true for those whose lease is not known any
-    // more.
+    // At least one row is lost. Lines of nodes too: true for those whose lease, or the last renewal
+    // of it, is not known any more.
     std::map<std::string, bool> fail_over_without_promises();
     bool has_lost(identity const& nonce) const { return losses_.contains(nonce); }
     void heal();

@@ -72,6 +72,8 @@ void helper::take(replication::envelope parcel) {
                std::holds_alternative<replication::reserve>(content) ||
                std::holds_alternative<replication::release>(content)) {
         requests_.push_back(std::move(parcel));
+    } else if (auto const* ask = std::get_if<replication::quota_ask>(&content)) {
+        answer_ask(parcel.request, *ask);
     } else {
         take_follow(parcel);
     }
@@ -191,7 +193,7 @@ replication::reserved helper::take_reservation(replication::reserve const& place
     auto const head = engine_.head();
     auto const nonce = engine_.nonce_at(place.position);
     bool const is_other = nonce && place.nonce != identity{} && *nonce != place.nonce;
-    if (is_other) stop_for_lost_rows();
+    is_unchecked_ |= is_other;
     if (is_other || !nonce || !engine_.reserve(this)) return {.granted = false, .head = head};
     for (auto position = place.position; position < head;) {
         auto rows = engine_.rows_after(position);
@@ -209,15 +211,51 @@ void helper::advance(std::uint64_t position, identity const& nonce) {
     nonce_ = nonce;
 }
 
+// ---- tokens, on a connection of their own
+
+void helper::answer_ask(std::uint32_t request, replication::quota_ask const& ask) {
+    bool const is_reached = !engine_.is_away() && !is_cut_ && !is_stopped_;
+    auto const refuse = [&] {
+        send(replication::failed{replication::failure::engine, false, "away"}, request);
+    };
+    if (!is_reached || dice_.fails(40)) return refuse();
+    auto const answer = replication::grant(engine_.tokens, ask, settings_.node,
+                                           [this](auto const& member) { return is_alive(member); });
+    if (dice_.fails(40)) return refuse();  // the connection broke before the answer
+    send(answer, request);
+}
+
+bool helper::is_alive(replication::quota_member const& member) {
+    auto const now = machine_.boot();
+    auto const [place, is_new] = sightings_.try_emplace(member.name);
+    auto& [line, time] = place->second;
+    if (is_new || line != member) {
+        line = member;
+        time = now;
+    }
+    auto const* const node = nodes_.find(member.name);
+    bool const holds_lease = node != nullptr && node->lease_end > now;
+    return holds_lease || now - time <= settings_.lease_ms * millisecond + second;
+}
+
 // ---- the rest
 
+// A server that lacks rows may be a former primary: others are asked for as long as a lease lasts.
 bool helper::check_position() {
     is_unchecked_ = false;
     auto const nonce = engine_.nonce_at(position_);
     bool const is_other = nonce && nonce_ != identity{} && *nonce != nonce_;
-    if (engine_.head() < head_ || !nonce || is_other) stop_for_lost_rows();
-    head_ = std::max(head_, engine_.head());
-    return !is_stopped_;
+    bool const is_behind = engine_.head() < head_ || (head_ != 0 && dice_.fails(20));
+    if (nonce && !is_other && !is_behind) {
+        head_ = engine_.head();
+        doubt_time_.reset();
+        return true;
+    }
+    auto const now = machine_.boot();
+    if (!doubt_time_) doubt_time_ = now;
+    if (now - *doubt_time_ >= settings_.lease_ms * millisecond) stop_for_lost_rows();
+    follow_term_ = 0;
+    return false;
 }
 
 void helper::greet() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <utility>
 
 #include "engine.hpp"
@@ -45,6 +46,8 @@ class helper {
     replication::reserved take_reservation(replication::reserve const& place,
                                            std::uint32_t request);
     void advance(std::uint64_t position, identity const& nonce);
+    void answer_ask(std::uint32_t request, replication::quota_ask const& ask);
+    bool is_alive(replication::quota_member const& member);
     bool check_position();
     void greet();
     void follow();
@@ -68,6 +71,7 @@ class helper {
     bool tails_ = false, is_unchecked_ = false;
     std::uint64_t position_ = 0, head_ = 0;
     identity nonce_{};
+    std::optional<cluster::boot_ns> doubt_time_;  // since when every server lacks rows
     stage stage_ = stage::none;
     lease_state lease_ = lease_state::none;
     cluster::boot_ns lease_time_ = 0, renewal_start_ = 0;
@@ -79,6 +83,12 @@ class helper {
     std::vector<replicate::node_row> lines_;
     replicate::node_table nodes_;
     std::uint32_t departure_ = 0;
+
+    struct sighting {
+        replication::quota_member line;
+        cluster::boot_ns time = 0;  // since when it is unchanged
+    };
+    std::map<std::string, sighting> sightings_;
 };
 
 }  // namespace latchkey::simulation

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
+
+#include "tests/cluster/quota_promise.hpp"
 
 namespace latchkey::simulation {
 
@@ -34,6 +37,7 @@ void history::check(store::environment& store) const {
     check_users(store);
     check_changes();
     check_acceptances();
+    check_limit();
 }
 
 // What was acknowledged is there, and nothing is there twice.
@@ -77,6 +81,14 @@ void history::check_acceptances() const {
                               << request.time << ", which node " << origin.node
                               << " had turned off by " << time << ", as it said at " << origin.time;
     }
+}
+
+void history::check_limit() const {
+    std::vector<real_ns> times;
+    for (auto const& each : acceptances_)
+        if (each.request.key == limited_key) times.push_back(each.time);
+    EXPECT_LE(cluster::excess(times, limit_of_run, 0, std::numeric_limits<real_ns>::max()), 0)
+        << times.size() << " requests were admitted";
 }
 
 }  // namespace latchkey::simulation

@@ -16,7 +16,7 @@ namespace latchkey::simulation {
 // What happened in all runs: each kind must have.
 struct event_counts {
     std::uint64_t acknowledged = 0, behind = 0, replayed = 0, rows = 0, crashes = 0, accepted = 0,
-                  refused = 0, confirmed = 0, unconfirmed = 0, lost_rows = 0;
+                  refused = 0, limited = 0, confirmed = 0, unconfirmed = 0, lost_rows = 0;
 };
 
 class history {
@@ -64,6 +64,7 @@ class history {
     void check_users(store::environment& store) const;
     void check_changes() const;
     void check_acceptances() const;
+    void check_limit() const;
 
     event_counts& events_;
     engine const& engine_;

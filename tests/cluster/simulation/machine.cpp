@@ -6,7 +6,7 @@ namespace {
 constexpr base::wall_ms begin_time = 1'800'000'000'000;
 constexpr base::wall_ms minute_ms = 60'000;
 constexpr std::int64_t million = 1'000'000;
-constexpr std::int64_t millionths_max = 2000;
+constexpr std::int64_t millionths_max = 240;  // clocks that NTP keeps differ by less than 500
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "store/engine/environment_state.hpp"
 #include "store/write/group.hpp"
@@ -71,6 +72,7 @@ void node::start(std::uint64_t session) {
     queue_ = std::make_unique<store::ticket_queue>();
     replica_ = std::make_unique<store::replica>(store_->native(), *queue_);
     snapshot_ = std::make_unique<store::snapshot>(*store_);
+    ASSERT_TRUE(node_->share_limits(session));
     node_->begin_lease();
 }
 
@@ -180,21 +182,37 @@ void node::post(coro::resumption& answered) noexcept {
 
 // ---- a worker, as server/worker.cpp does it
 
-std::vector<node::verdict> node::worker_turn() {
+std::vector<node::decision> node::worker_turn() {
     on_machine const here(machine);
-    auto const requests = std::exchange(arrivals_, {});
+    auto requests = std::exchange(arrivals_, {});
     bool const lease_over = !node_->holds_lease(machine::current_boot());
     if (dice_.fails(100)) pass_(*this);  // the kernel runs others instead
     if (is_doomed) return {};
     snapshot_->renew();
-    std::vector<verdict> verdicts;
-    for (auto const& each : requests) {
-        auto const key = snapshot_->key_with_digest(store::key_number(each.key).digest);
-        bool const is_active = key && key->state_at(snapshot_->time()) == model::key_state::active;
-        verdicts.push_back({each, is_active && !lease_over});
+    std::vector<decision> decisions;
+    for (auto& each : requests) {
+        auto const verdict = decide(each, lease_over);
+        if (verdict == verdict::pending)
+            arrivals_.push_back(each);
+        else
+            decisions.push_back({each, verdict});
     }
     snapshot_->reset();
-    return verdicts;
+    return decisions;
+}
+
+node::verdict node::decide(arrival& request, bool lease_over) {
+    auto const key = snapshot_->key_with_digest(store::key_number(request.key).digest);
+    bool const is_active = key && key->state_at(snapshot_->time()) == model::key_state::active;
+    if (!is_active || lease_over) return verdict::refused;
+    if (request.key != limited_key) return verdict::accepted;
+    static constexpr std::uint8_t slots[] = {0};
+    static auto const policy = limit::prepare(std::span(&limit_of_run, 1), slots);
+    auto const charge =
+        node_->quota()->admit(limited_key, policy, machine::current_boot(), 1, request.ticket);
+    if (charge.state == cluster::quota_state::pending) return verdict::pending;
+    if (charge.state == cluster::quota_state::behind) return verdict::refused;
+    return charge.decision.admitted() ? verdict::accepted : verdict::limited;
 }
 
 // ---- clients

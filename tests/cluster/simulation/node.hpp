@@ -47,11 +47,12 @@ class node final : coro::executor {
 
     // ---- turns
     void writer_turn();
-    struct verdict {
+    enum class verdict : std::uint8_t { accepted, refused, limited, pending };
+    struct decision {
         arrival request;
-        bool is_accepted = false;
+        node::verdict verdict = verdict::refused;
     };
-    std::vector<verdict> worker_turn();
+    std::vector<decision> worker_turn();
     void node_turn();
     void helper_turn();
 
@@ -79,6 +80,7 @@ class node final : coro::executor {
   private:
     void post(coro::resumption& answered) noexcept override;
     bool settle();
+    verdict decide(arrival& request, bool lease_over);
     void commit_group();
     void complete(std::size_t count, identity const& row);
     void wait();

@@ -70,12 +70,13 @@ TEST(cluster_simulation, keeps_what_was_promised) {
     std::cout << events.rows << " rows, " << events.acknowledged << " acknowledged, "
               << events.behind << " behind, " << events.replayed << " replayed, " << events.crashes
               << " ends of nodes, " << events.accepted << " accepted, " << events.refused
-              << " refused, " << events.confirmed << " confirmed, " << events.unconfirmed
-              << " not confirmed, " << events.lost_rows << " nodes that lost rows\n";
+              << " refused, " << events.limited << " limited, " << events.confirmed
+              << " confirmed, " << events.unconfirmed << " not confirmed, " << events.lost_rows
+              << " nodes that lost rows\n";
     if (only != 0 || count < 100) return;
-    for (auto const number :
-         {events.rows, events.acknowledged, events.behind, events.replayed, events.crashes,
-          events.accepted, events.refused, events.confirmed, events.unconfirmed, events.lost_rows})
+    for (auto const number : {events.rows, events.acknowledged, events.behind, events.replayed,
+                              events.crashes, events.accepted, events.refused, events.limited,
+                              events.confirmed, events.unconfirmed, events.lost_rows})
         EXPECT_GT(number, 0u);
 }
 

@@ -38,6 +38,9 @@ void make_template(std::string const& directory) {
     auto const store = store::open_store(directory, 1u << 26);
     for (unsigned i = 1; i <= key_count; ++i)
         store::one(*store, store::new_key(store::key_number(i)));
+    auto limited = store::key_number(limited_key);
+    limited.rate_limits = {limit_of_run};
+    store::one(*store, store::new_key(limited));
     store::one(*store, store::new_user("first", "first@example.org"));
     ASSERT_TRUE(store::join_cluster(*store, cluster_of_run));
 }
@@ -122,30 +125,39 @@ void world::write(node& next) {
 }
 
 void world::read(node& next) {
-    for (auto const& [request, is_accepted] : next.worker_turn()) {
+    for (auto const& [request, verdict] : next.worker_turn()) {
+        bool const is_accepted = verdict == node::verdict::accepted;
         if (is_accepted)
             history_.note_acceptance(request, next, now_);
         else
-            ++events_.refused;
+            ++(verdict == node::verdict::limited ? events_.limited : events_.refused);
         trace(&next, (is_accepted ? "accepts key " : "refuses key ") + std::to_string(request.key) +
                          " of " + std::to_string(static_cast<double>(request.time) / 1e9));
     }
 }
 
-// Its clients repeat what they may, at whichever node.
+// Its clients repeat what they may, at whichever node or at this one when it is back.
 void world::end(node& next) {
     trace(&next, "ends");
     ++events_.crashes;
     next.stop();
     next.start_time = now_ + static_cast<real_ns>(dice_.below(2000)) * millisecond;
-    for (auto& each : next.take_requests())
-        if (each->command.idempotency) route(std::move(each));
+    for (auto& each : next.take_requests()) {
+        bool const may_repeat = each->command.idempotency ||
+                                std::holds_alternative<store::deactivate_key>(each->command.action);
+        if (!may_repeat) continue;
+        if (dice_.below(2) == 0)
+            route(std::move(each));
+        else
+            repeats_[next.number].push_back(std::move(each));
+    }
 }
 
 void world::start(node& next) {
     next.start(++sessions_);
     auto const place = next.position();
     trace(&next, "starts at position " + std::to_string(place.position));
+    for (auto& each : std::exchange(repeats_[next.number], {})) next.submit(std::move(each));
 }
 
 void world::route(std::unique_ptr<request> request) {
@@ -184,6 +196,10 @@ void world::compare(node& next) {
 void world::ask() {
     auto& next = *nodes_[dice_.below(node_count)];
     if (!next.is_running()) return;
+    if (dice_.below(10) == 0) {
+        for (auto count = dice_.below(40); count != 0; --count) next.receive({limited_key, now_});
+        return;
+    }
     if (dice_.below(2) == 0) {
         auto const key = 2 + static_cast<unsigned>(dice_.below(key_count - 1));
         return next.receive({key, now_});
@@ -208,8 +224,10 @@ store::command world::next_command(int number, node& first) {
         if (auto const user = shown.user(1))
             command.conditions.match = store::tag_list{.tags = {model::tag_of(*user)}};
     } else if (choice < 8) {
-        command.action =
-            store::deactivate_key{2 + static_cast<model::id>(dice_.below(key_count - 1))};
+        // Often once more, by a client that was not answered.
+        if (deactivated_ == 0 || dice_.below(2) == 0)
+            deactivated_ = 2 + static_cast<model::id>(dice_.below(key_count - 1));
+        command.action = store::deactivate_key{deactivated_};
     } else if (choice < 10) {
         model::id const user = 2 + static_cast<model::id>(dice_.below(20));
         history_.note_deletion(user);
@@ -312,9 +330,9 @@ void world::settle() {
 
 // Each has had many turns since: what was sent to it has been read.
 void world::go_on_until_settled() {
-    constexpr int calm_steps = 200;
+    constexpr int calm_steps = 200, steps_max = 10'000;
     int calm = 0;
-    for (int i = 0; i < 5000 && calm < calm_steps; ++i) {
+    for (int i = 0; i < steps_max && calm < calm_steps; ++i) {
         step();
         now_ += 5 * millisecond;
         if (::testing::Test::HasFailure()) return;
@@ -326,9 +344,10 @@ void world::go_on_until_settled() {
 bool world::is_settled() {
     return std::ranges::all_of(nodes_, [&](auto const& each) {
         if (!each->is_running()) return false;
-        bool const is_lost = !each->failure().empty();
-        return is_lost || (!each->has_requests() && !each->has_late_messages() &&
-                           each->holds_lease() && each->position().position == engine_.head());
+        if (!each->failure().empty()) return true;
+        auto const place = each->position();
+        return !each->has_requests() && !each->has_late_messages() && each->holds_lease() &&
+               place.position == engine_.head() && place.nonce == engine_.nonce_at(place.position);
     });
 }
 

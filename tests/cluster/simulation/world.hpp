@@ -1,6 +1,6 @@
 // Some nodes over one engine, in one thread and in virtual time. A seed decides whose turn it is,
-// how time moves, what clients ask for and what fails. Limits across nodes have a simulation of
-// their own (../quota_simulation.hpp), since no node charges them yet.
+// how time moves, what clients ask for and what fails. Of limits it shows that nodes keep them
+// beside all that; what fails about them alone has a simulation of its own (../quota_simulation.hpp).
 //
 //     world(seed, directory, events).run();
 #pragma once
@@ -56,6 +56,8 @@ class world {
     history history_;
     std::uint64_t sessions_ = 0;
     int requests_ = 0;
+    std::map<unsigned, std::vector<std::unique_ptr<request>>> repeats_;  // for each node's start
+    model::id deactivated_ = 0;  // the key that was asked for last; 0: none
     bool may_lose_;
     std::map<identity, std::uint64_t> states_;  // hashes of whole stores, by the last row
     std::map<unsigned, identity> compared_;     // of each node: the row at its last comparison

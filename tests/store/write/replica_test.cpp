@@ -207,6 +207,23 @@ TEST_F(store_replica, repeats_what_is_confirmed_without_a_wait) {
     EXPECT_LT(second().store->node()->position, repeat.position);
 }
 
+// The process that appended the row has ended before it was confirmed.
+TEST_F(store_replica, confirms_what_was_off_when_it_began) {
+    start(first());
+    auto const key = get_key(ask(first_writer(), new_key(key_number(1))));
+    ask(first_writer(), {.action = deactivate_key{key.id}});
+    writers[0].reset();
+    first().close();
+    first().open();
+    for (auto const& each : nodes) each->log.set_lease(true);
+    first().log.set_lease_end(wall_now + 30'000);
+    start(first());
+    pending_command repeat(first_writer(), {.action = deactivate_key{key.id}});
+    EXPECT_EQ(get_user(ask(first_writer(), user_named("ann"))).id, 1);
+    pass(first(), 5 * base::second + 1);
+    EXPECT_EQ(repeat.answer().effective_by, wall_now + 30'000);
+}
+
 // Else a new key would be refused by nodes that do not know it yet. Those have a second for it.
 TEST_F(store_replica, turns_on_everywhere_before_it_answers) {
     start_both();

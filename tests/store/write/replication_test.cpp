@@ -3,6 +3,7 @@
 
 #include "cluster_fixture.hpp"
 #include "store/admin/bulk_load.hpp"
+#include "store/engine/checksum.hpp"
 #include "store/engine/layout.hpp"
 #include "store/write/group.hpp"
 
@@ -96,6 +97,29 @@ TEST_F(replication, rows_name_the_row_that_they_come_after) {
     second().open();
     create(second(), "cid");
     EXPECT_EQ(engine.rows()[2].previous, engine.rows()[1].nonce);
+}
+
+// A version before this one kept no nonce beside the position.
+TEST_F(replication, a_store_without_the_nonce_of_its_row_goes_on) {
+    create(first(), "ann");
+    auto& native = first().store->native();
+    auto const place = *first().store->node();
+    std::string content;
+    encode(place, content);
+    content.resize(content.size() - place.nonce.size());
+    MDB_txn* txn = nullptr;
+    ASSERT_EQ(::mdb_txn_begin(native.env, nullptr, 0, &txn), 0);
+    ASSERT_EQ(put_checked(txn, native.dbi(table::index), table::index, key_bytes{tag::position},
+                          content, 0),
+              0);
+    ASSERT_EQ(::mdb_txn_commit(txn), 0);
+    EXPECT_EQ(first().store->node()->position, place.position);
+    EXPECT_EQ(first().store->node()->schema, place.schema);
+    EXPECT_EQ(first().store->node()->nonce, row_nonce{});
+    create(first(), "bob");
+    EXPECT_EQ(engine.rows()[1].previous, row_nonce{}) << "nothing to compare";
+    EXPECT_EQ(first().store->node()->nonce, engine.rows()[1].nonce);
+    expect_equal();
 }
 
 TEST_F(replication, an_unknown_row_that_is_there_is_applied_once) {
