@@ -56,7 +56,7 @@ struct link {
     // Asks for what the others have applied, until all have that position.
     void watch(std::uint64_t position);
     bool must_report() const { return reported_position != applied || unreported_urgency; }
-    // The store has applied the rows up to `position`, durably.
+    // The store has applied the rows up to `position`.
     void note_applied(std::uint64_t position, store::row_nonce const& nonce, bool urgent);
     // Is another row than that one queued at its position?
     bool has_other_row(std::uint64_t position, store::row_nonce const& nonce) const;

@@ -231,6 +231,18 @@ TEST_F(nodes, name_the_row_that_they_have_to_a_new_helper) {
     EXPECT_EQ(question.nonce, replication::identity{'d'});
 }
 
+// An earlier helper appended row 4, so the one that renews the lease does not know of it.
+TEST_F(nodes, ask_for_the_log_when_a_lease_tells_a_head_behind_them) {
+    node_.applied(4, {'d'}, false);
+    helper_.expect<replication::applied>();
+    helper_.say(replication::lease{.start = read_boot(), .head = 4});
+    EXPECT_TRUE(helper_.is_silent());
+    helper_.say(replication::lease{.start = read_boot(), .head = 3});
+    auto const question = helper_.expect<replication::tail>();
+    EXPECT_EQ(question.position, 4u);
+    EXPECT_EQ(question.nonce, replication::identity{'d'});
+}
+
 TEST_F(nodes, reserve_the_next_position_when_they_fetch_what_they_lost_to) {
     auto result = begin([&] { return node_.fetch(0); });
     std::uint32_t request = 0;
