@@ -261,8 +261,8 @@ void link::on(replication::rows& arrived) {
 void link::on(replication::lease const& renewal) {
     head = std::max(head, renewal.head);
     if (fatal) return;
-    // The log may lack what this node has applied: an earlier helper appended that. Or it came after
-    // the renewal, and the helper finds it.
+    // The log may lack what this node has applied, as an earlier helper appended it. Or that came
+    // after the renewal, and the helper finds it.
     if (follows && renewal.head < applied) request_rows();
     lease.renew(renewal.start, renewal.head);
     publish_lease();

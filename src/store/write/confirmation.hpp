@@ -13,8 +13,8 @@
 
 namespace latchkey::store {
 
-// What the answer to a command waits for, until `position_to_confirm` is confirmed. `off` also where
-// nothing has changed: it may have been turned off a moment ago, by an unconfirmed row.
+// What the answer to a command waits for, until `position_to_confirm` is confirmed. `off` also
+// where nothing has changed: it may have been turned off a moment ago, by an unconfirmed row.
 enum class key_switch : std::uint8_t { none, on, off };
 key_switch switch_of(command const& command, outcome const& outcome);
 
