@@ -68,7 +68,7 @@ class Stores:
     def make_keys(self, folder):
         """One key for each client."""
         operator = self.run("keys", "create", "--data", folder, "--name", "operator", "--scope", "*", "--unlimited").strip()
-        wanted = {"name": "bench", "scopes": ["users:*", "posts:*"], "rate_limits": limits}
+        wanted = {"name": "bench", "scopes": ["users:*", "posts:*", "webhooks:*", "changes:read"], "rate_limits": limits}
 
         def make(call):
             return [json.loads(call("POST", "/api/v1/keys", operator, {**wanted, "name": f"bench {n}"}))["key"]

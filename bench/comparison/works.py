@@ -45,7 +45,7 @@ class Work:
     server_cores: str = "0"
     load_cores: str = "1"
     expect_length: bool = True
-    kind: str = "load"  # load | idle | cluster
+    kind: str = "load"  # load | idle | cluster | webhooks
     needs: list = field(default_factory=list)  # stores
 
 
@@ -130,4 +130,6 @@ works = [
          [Run("plain", s.Latchkey, []), Run("TLS", s.Latchkey, [])], [], kind="idle"),
     Work("cluster", "nodes of a cluster over one PostgreSQL without a standby, 1,000,000 users there", [], [], log=False,
          kind="cluster"),
+    Work("webhooks", "changes to webhooks over kept TLS connections, one core for the service and its helper", [], [], log=False,
+         kind="webhooks", needs=["writes"]),
 ]

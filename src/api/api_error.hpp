@@ -14,9 +14,10 @@ namespace latchkey::api {
 
 struct api_error {
     base::problem problem = base::problem::internal_error;
-    std::string detail;               // a sentence for people, never a secret; empty: the advice
-    std::vector<base::fault> faults;  // `errors` of the document
-    std::string_view scope;           // with insufficient_scope: the scope that the key lacks
+    std::string detail;                 // a sentence for people, never a secret; empty: the advice
+    std::vector<base::fault> faults{};  // `errors` of the document
+    std::string_view scope{};           // with insufficient_scope: the scope that the key lacks
+    std::int64_t oldest_change = 0;     // with changes_expired: the first sequence that is kept
 };
 
 // Either a value or an error.
@@ -26,19 +27,18 @@ using api_result = boost::system::result<T, api_error>;
 [[noreturn]] void throw_exception_from_error(api_error const& error, boost::source_location const&);
 
 inline api_error make_error(base::problem problem, std::string_view detail = {}) {
-    return {problem, std::string(detail), {}, {}};
+    return {.problem = problem, .detail = std::string(detail)};
 }
 
 // A fault in one place, of which the document shows code and detail.
 inline api_error make_error(base::problem problem, std::string_view detail, base::fault fault) {
-    return {problem, std::string(detail), {std::move(fault)}, {}};
+    return {.problem = problem, .detail = std::string(detail), .faults = {std::move(fault)}};
 }
 
 inline api_error missing_scope(std::string_view scope) {
-    return {base::problem::insufficient_scope,
-            "the key lacks the scope " + std::string(scope),
-            {},
-            scope};
+    return {.problem = base::problem::insufficient_scope,
+            .detail = "the key lacks the scope " + std::string(scope),
+            .scope = scope};
 }
 
 // A query parameter that is not valid.

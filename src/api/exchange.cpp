@@ -4,6 +4,7 @@
 #include "api/checks/negotiate.hpp"
 #include "api/exchange_state.hpp"
 #include "api/handlers.hpp"
+#include "auth/key_form.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -58,6 +59,8 @@ void exchange_state::start(request_services& services, http::request const& requ
     failure_address = peer.client.value_or(limit::unknown_client);
     method = request.method;
     tls = peer.tls;
+    events.reset();
+    wants_events = false;
     credential_in_body = needs_key = was_charged = body_complete = false;
     tokens = {};
     wait = wait_kind::none;
@@ -84,6 +87,20 @@ bool exchange_state::is_external() const {
     return write_route != nullptr && write_route->external;
 }
 
+void exchange_state::note_exposed(auth::verdict const& verdict) {
+    if (uses != nullptr && verdict.caller) uses->expose(verdict.caller->record().digest);
+}
+
+// The writer looks the key up later: here the time that it takes would tell whether there is such a
+// key, to whom no failed authentication counts.
+void exchange_state::note_exposed(http::request const& request) {
+    if (uses == nullptr) return;
+    auto const credential = find_credential(request, true, decoded_credential);
+    if (auth::has_imported_form(credential.key))  // as generated ones have too
+        uses->expose_unknown(auth::digest_of(credential.key));
+    wipe(decoded_credential);
+}
+
 next_step exchange::begin(request_services& services, http::request const& request,
                           http::framing const& framing, peer const& peer, base::instant now,
                           http::response& response) {
@@ -92,6 +109,7 @@ next_step exchange::begin(request_services& services, http::request const& reque
     state.has_body = framing.body != body_kind::none;
     state.unknown_expectation = framing.expect_unknown;
     bool const secure = is_secure(request, peer);
+    if (!secure) state.note_exposed(request);
     if (!secure || state.matched.is_public) wipe_credentials(request);  // not used
     if (!secure) return refuse(problem::https_required, response);
     if (state.matched.is_public) return serve_public(request, response);
@@ -100,6 +118,7 @@ next_step exchange::begin(request_services& services, http::request const& reque
     bool const allow_query = services.settings.allow_query || state.is_external();
     auto const credential = find_credential(request, allow_query, state.decoded_credential);
     if (credential.source == key_source::none) {
+        if (!allow_query) state.note_exposed(request);
         wipe_credentials(request);  // two of one way, or a way that is switched off
         if (credential.problem != problem::none) return refuse(credential.problem, response);
         if (state.matched.gateway) return refuse(problem::key_missing, response);
@@ -116,6 +135,7 @@ next_step exchange::begin(request_services& services, http::request const& reque
                                                     services.snapshot, now);
     wipe_credentials(request);
     wipe(state.decoded_credential);
+    if (credential.source == key_source::query) state.note_exposed(verdict);
     if (credential.source == key_source::query && !may_come_by_query(services.settings, verdict))
         return refuse(make_error(problem::key_missing, "keys are not accepted in the query"),
                       response);
@@ -145,6 +165,7 @@ next_step exchange::finish(request_services& services, http::request const& requ
         auto const verdict = services.keys.authenticate(
             credential.key, state.client ? &*state.client : nullptr, services.snapshot, now);
         wipe_credential(request.body);
+        state.note_exposed(verdict);
         state.body_complete = true;
         return enter(services, request, verdict, now, response);
     }
@@ -269,14 +290,20 @@ bool exchange::has_scopes(http::request const& request, http::response& response
     auto const query_scope = reading != nullptr && reading->query_scope != nullptr
                                  ? reading->query_scope(request.query)
                                  : std::nullopt;
-    if (query_scope && !holds(*query_scope))
-        return reject(missing_scope(model::name_of(*query_scope)), response);
+    auto const* const writing = std::get_if<write>(&route.run);
+    auto const further = writing != nullptr ? writing->further_scope : query_scope;
+    if (further && !holds(*further))
+        return reject(missing_scope(model::name_of(*further)), response);
     return true;
 }
 
 bool exchange::check_head(http::request const& request, http::response& response) {
-    auto const& state = *state_;
-    if (!accepts_json(request)) return reject(make_error(problem::not_acceptable), response);
+    auto& state = *state_;
+    auto const* const reading = std::get_if<read>(&state.matched.route->run);
+    state.wants_events =
+        reading != nullptr && reading->stream != nullptr && asks_for_events(request);
+    if (!state.wants_events && !accepts_json(request))
+        return reject(make_error(problem::not_acceptable), response);
     if (takes_body() && state.has_body && !has_json_body(request))
         return reject(make_error(problem::unsupported_media_type), response);
     if (state.unknown_expectation) return reject(make_error(problem::expectation_failed), response);

@@ -37,6 +37,8 @@ namespace latchkey::api {
 
 enum class next_step : std::uint8_t { respond, read_body, commit, await_tokens };
 
+class event_stream;
+class request_context;
 struct route;
 struct exchange_state;
 enum class wait_kind : std::uint8_t;
@@ -76,6 +78,9 @@ class exchange {
     // Uses nothing of the request but what `begin` and `finish` kept.
     void answer(request_services& services, store::outcome const& outcome,
                 http::response& response);
+
+    // Of the response that was made: its content, where it does not end. Else null.
+    std::unique_ptr<event_stream> take_event_stream();
 
     // A refusal by the caller (413 while the body was read, 408): the same document with this
     // request's id; sets `close`.
@@ -124,6 +129,8 @@ class exchange {
                 http::response& response);
     next_step handle(request_services& services, http::request const& request, base::instant now,
                      http::response& response);
+    next_step open_stream(request_services& services, request_context const& context,
+                          http::response& response);
     next_step commit(store::command command);
     next_step await_tokens(wait_kind kind);
     next_step refuse_plan(api_error error, http::response& response);

@@ -145,6 +145,7 @@ next_step exchange::handle(request_services& services, http::request const& requ
     request_context const context(
         services, request, *state.principal, state.quota, now, state.query,
         {state.path_id.value_or(0), state.event_source, state.fresh_key, state.tokens});
+    if (state.wants_events) return open_stream(services, context, response);
     if (auto const* const reading = std::get_if<read>(&route.run)) {
         auto error = reading->run(context, services.snapshot, response);
         // A damaged record was left out, so the response would be wrong.
@@ -167,6 +168,24 @@ next_step exchange::handle(request_services& services, http::request const& requ
                           request.method != http::method::post && state.path_id.has_value();
     plan->conditions = take_conditions(request, required);
     return commit(std::move(*plan));
+}
+
+next_step exchange::open_stream(request_services& services, request_context const& context,
+                                http::response& response) {
+    auto& state = *state_;
+    auto const open = std::get<read>(state.matched.route->run).stream;
+    event_reader reader{*state.principal, state.client, *state.matched.route->scope};
+    auto stream = open(context, services, std::move(reader));
+    if (services.snapshot.damaged()) return refuse(problem::internal_error, response);
+    if (!stream) return refuse(stream.error(), response);
+    state.events = std::move(*stream);
+    response.content_type = http::content::event_stream;
+    response.add_lines("Cache-Control: no-store\r\nVary: Accept\r\n");
+    return add_common_headers(response);
+}
+
+std::unique_ptr<event_stream> exchange::take_event_stream() {
+    return std::move(state_->events);
 }
 
 next_step exchange::commit(store::command command) {
@@ -214,7 +233,10 @@ void exchange::render(request_services& services, store::outcome const& outcome,
         auto const scope = outcome.problem == problem::insufficient_scope && needed
                                ? model::name_of(*needed)
                                : std::string_view();
-        refuse({outcome.problem, outcome.detail, outcome.faults, scope}, response);
+        bool const is_expired = outcome.problem == problem::changes_expired;
+        refuse({outcome.problem, outcome.detail, outcome.faults, scope,
+                is_expired ? services.snapshot.changes().oldest : 0},
+               response);
         return;
     }
     if (state.writing->show != nullptr)

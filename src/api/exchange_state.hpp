@@ -3,6 +3,7 @@
 
 #include "api/charge.hpp"
 #include "api/checks/credential.hpp"
+#include "api/event_stream.hpp"
 #include "api/request_id.hpp"
 #include "api/request_services.hpp"
 #include "api/route.hpp"
@@ -57,6 +58,10 @@ struct exchange_state {
 
     wait_kind wait = wait_kind::none;
 
+    // ---- its stream, from its handler to the session
+    bool wants_events = false;
+    std::unique_ptr<event_stream> events;
+
     // ---- its write
     store::command command;
     std::optional<store::idempotency> idempotency;
@@ -66,6 +71,10 @@ struct exchange_state {
 
     void start(request_services& services, http::request const& request, peer const& peer);
     bool is_external() const;  // write::external of the route
+    // The key came by a way on which others may have read it (api.md §16): one that was looked up,
+    // or one in a head that is refused for that.
+    void note_exposed(auth::verdict const& verdict);
+    void note_exposed(http::request const& request);
 };
 
 }  // namespace latchkey::api

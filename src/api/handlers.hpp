@@ -9,6 +9,9 @@
 
 namespace latchkey::api {
 
+class event_stream;
+struct event_reader;
+
 // ---- users (users.cpp)
 std::optional<api_error> list_users(request_context const&, store::snapshot const&,
                                     http::response&);
@@ -56,6 +59,12 @@ std::optional<api_error> get_usage(request_context const&, store::snapshot const
 std::optional<api_error> list_audit(request_context const&, store::snapshot const&,
                                     http::response&);
 
+// ---- changes (changes.cpp, change_stream.cpp)
+std::optional<api_error> list_changes(request_context const&, store::snapshot const&,
+                                      http::response&);
+api_result<std::unique_ptr<event_stream>> open_change_stream(request_context const&,
+                                                             request_services&, event_reader);
+
 // ---- events (events.cpp)
 std::optional<api_error> list_events(request_context const&, store::snapshot const&,
                                      http::response&);
@@ -68,6 +77,29 @@ std::optional<api_error> get_event_secret(request_context const&, store::snapsho
 api_result<store::command> plan_put_event_secret(request_context const&);
 api_result<store::command> plan_delete_event_secret(request_context const&);
 void answer_event_secret(settings const&, store::outcome const&, http::response&);
+
+// ---- webhooks (webhooks.cpp, webhook_deliveries.cpp)
+bool sees_webhook(request_context const&, model::webhook const& webhook);
+std::optional<api_error> list_webhooks(request_context const&, store::snapshot const&,
+                                       http::response&);
+std::optional<api_error> get_webhook(request_context const&, store::snapshot const&,
+                                     http::response&);
+std::optional<api_error> list_deliveries(request_context const&, store::snapshot const&,
+                                         http::response&);
+// The webhook-id of a change; empty: it is not kept any more.
+std::string message_id_of(store::snapshot const& snapshot, model::id sequence);
+api_result<store::command> plan_create_webhook(request_context const&);
+api_result<store::command> plan_patch_webhook(request_context const&);
+api_result<store::command> plan_delete_webhook(request_context const&);
+api_result<store::command> plan_rotate_webhook_secret(request_context const&);
+api_result<store::command> plan_enable_webhook(request_context const&);
+api_result<store::command> plan_test_webhook(request_context const&);
+api_result<store::command> plan_replay_webhook(request_context const&);
+void answer_webhook(settings const&, store::outcome const&, http::response&);
+void answer_webhook_created(settings const&, store::outcome const&, http::response&);
+void answer_webhook_rotated(settings const&, store::outcome const&, http::response&);
+void answer_webhook_tested(settings const&, store::outcome const&, http::response&);
+void answer_webhook_replayed(settings const&, store::outcome const&, http::response&);
 
 // ---- /auth (gateway.cpp)
 std::optional<api_error> answer_gateway(request_context const&, http::response&);

@@ -47,9 +47,11 @@ extern operation const list_users, create_user, get_user, replace_user, patch_us
 extern operation const list_posts, create_post, get_post, replace_post, patch_post, delete_post;
 extern operation const list_keys, create_key, get_current_key, deactivate_current_key, verify_key,
     get_key, patch_key, delete_key, rotate_key, deactivate_key, reactivate_key, get_usage;
-extern operation const list_audit;
+extern operation const list_audit, list_changes;
 extern operation const list_events, get_event, receive_event, get_event_secret, put_event_secret,
     delete_event_secret;
+extern operation const list_webhooks, create_webhook, get_webhook, patch_webhook, delete_webhook,
+    rotate_webhook_secret, enable_webhook, test_webhook, list_deliveries, replay_webhook;
 extern operation const authorize, get_health, get_openapi, get_docs, get_problem;
 
 }  // namespace operations

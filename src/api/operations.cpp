@@ -260,6 +260,99 @@ constexpr operation delete_event_secret{
     .problems = {not_found},
     .description = "From then on its events need no signature."};
 
+// ---- webhooks
+
+constexpr operation list_webhooks{
+    .id = "listWebhooks",
+    .group = "Webhooks",
+    .summary = "List webhooks",
+    .result = list,
+    .response_schema = "WebhookList",
+    .description = "A caller without the scope `*` sees the webhooks of its own project."};
+constexpr operation create_webhook{
+    .id = "createWebhook",
+    .group = "Webhooks",
+    .summary = "Create a webhook",
+    .result = created,
+    .response_schema = "CreatedWebhook",
+    .request_schema = "NewWebhook",
+    .problems = {not_found},
+    .description =
+        "The response shows the secret, once. It is sent the changes after its creation, in the "
+        "form of Standard Webhooks. Needs the scope `changes:read` too."};
+constexpr operation get_webhook{.id = "getWebhook",
+                                .group = "Webhooks",
+                                .summary = "Get a webhook",
+                                .result = resource,
+                                .response_schema = "Webhook"};
+constexpr operation patch_webhook{
+    .id = "updateWebhook",
+    .group = "Webhooks",
+    .summary = "Change the settings of a webhook",
+    .result = done,
+    .response_schema = "Webhook",
+    .request_schema = "WebhookPatch",
+    .description =
+        "A JSON merge patch (RFC 7396). A header field that is sent back masked keeps "
+        "its value. Needs the scope `changes:read` too."};
+constexpr operation delete_webhook{.id = "deleteWebhook",
+                                   .group = "Webhooks",
+                                   .summary = "Delete a webhook",
+                                   .result = deleted,
+                                   .description = "What was not delivered is not."};
+constexpr operation rotate_webhook_secret{
+    .id = "rotateWebhookSecret",
+    .group = "Webhooks",
+    .summary = "Replace the secret of a webhook",
+    .result = done,
+    .response_schema = "CreatedWebhook",
+    .request_schema = "Rotation?",
+    .description =
+        "The response shows the new secret, once. Both sign until the overlap ends; one that "
+        "was replaced before it no longer does."};
+constexpr operation enable_webhook{
+    .id = "enableWebhook",
+    .group = "Webhooks",
+    .summary = "Enable a webhook again",
+    .result = done,
+    .response_schema = "Webhook",
+    .request_schema = "Nothing?",
+    .description =
+        "It goes on where it stopped, as far as changes are kept. Needs the scope "
+        "`changes:read` too."};
+constexpr operation test_webhook{
+    .id = "testWebhook",
+    .group = "Webhooks",
+    .summary = "Send a test to a webhook",
+    .result = accepted,
+    .response_schema = "WebhookChange",
+    .request_schema = "Nothing?",
+    .problems = {webhook_disabled},
+    .description =
+        "Answers with the change `webhook.test`, which goes to this webhook alone "
+        "whatever its types. What waits for a further attempt is tried at once."};
+constexpr operation list_deliveries{
+    .id = "listDeliveries",
+    .group = "Webhooks",
+    .summary = "List the deliveries of a webhook",
+    .result = report,
+    .response_schema = "DeliveryList",
+    .query = {"before", "limit", "delivery_state"},
+    .description =
+        "Newest first; kept as long as their changes. A page may have fewer than "
+        "`limit`: go on with `next_before` until `has_more` is false."};
+constexpr operation replay_webhook{
+    .id = "replayWebhook",
+    .group = "Webhooks",
+    .summary = "Send changes to a webhook again",
+    .result = accepted,
+    .response_schema = "ReplayRange",
+    .request_schema = "Replay",
+    .problems = {webhook_disabled, changes_expired},
+    .description =
+        "Those of the range that the types of the webhook have, under the same `webhook-id`. At "
+        "most 100 ranges wait (503 `overloaded`)."};
+
 // ---- the rest
 
 constexpr operation list_audit{
@@ -272,6 +365,20 @@ constexpr operation list_audit{
     .description =
         "A caller without the scope `*` sees the entries of its own project and, if it may read "
         "events or manage their secrets, those about secrets, which belong to no project."};
+constexpr operation list_changes{
+    .id = "listChanges",
+    .group = "Changes",
+    .summary = "List what has happened, or follow it as a stream",
+    .result = report,
+    .response_schema = "ChangeList",
+    .query = {"after", "limit_changes", "type"},
+    .problems = {changes_expired, not_found},
+    .description =
+        "In order, each change once. A page may have fewer changes than `limit`, or none: go on "
+        "with `next_after` until `has_more` is false. Accepted as `text/event-stream` the same "
+        "changes come as Server-Sent Events that do not end: `id` is the sequence, `event` the "
+        "type, `data` the change; `Last-Event-ID` takes the place of `after`. A caller without "
+        "the scope `*` sees of keys and webhooks only those of its own project."};
 constexpr operation authorize{
     .id = "authorize",
     .group = "Gateway",

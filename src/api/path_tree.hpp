@@ -108,7 +108,7 @@ class path_tree {
         return nullptr;
     }
 
-    std::array<node, 64> nodes_{};
+    std::array<node, 80> nodes_{};
     std::uint8_t count_ = 1;  // the first is the root
     std::string_view prefix_;
     std::uint8_t prefix_node_ = 0;

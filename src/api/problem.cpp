@@ -118,6 +118,12 @@ constexpr advice all_advice[] = {
      "A key that was deactivated as compromised or rotated cannot be reactivated. Create another "
      "one."},
     {problem::last_admin_key, "No other active key can manage keys. Create one first."},
+    {problem::webhook_disabled,
+     "The webhook is disabled, so nothing is sent to it. Enable it first with POST "
+     "/api/v1/webhooks/ID/enable."},
+    {problem::changes_expired,
+     "Changes are kept for a time, and those that were asked for are gone. Read the records "
+     "themselves anew, then go on from the oldest change that is kept."},
     {problem::precondition_failed,
      "The resource is not the version that If-Match or If-None-Match requires. Read it again and "
      "decide anew."},
@@ -199,6 +205,10 @@ void render_problem(api_error const& error, settings const& settings, std::strin
     append_plain_string(output, request_id);
     if (!error.faults.empty()) append_faults(output, error.faults);
     if (!violated.empty()) append_names(output, violated);
+    if (error.problem == base::problem::changes_expired) {
+        append_name(output, "oldest");
+        append_id_or_null(output, error.oldest_change);
+    }
     output.push_back('}');
 }
 

@@ -22,6 +22,8 @@ class quota_purse;
 
 namespace latchkey::api {
 
+class event_streams;
+
 // The other end of the connection. `client` is nullopt on a Unix socket and where a PROXY header
 // gives no address.
 struct peer {
@@ -46,6 +48,7 @@ struct request_services {
     // A node of a cluster without a lease: what it knows of keys may be old. Set for each turn.
     bool lease_over = false;
     cluster::quota_purse* quota = nullptr;  // of a node, in the place of `buckets`
+    event_streams* streams = nullptr;       // of this worker; null: it has none
     std::int64_t boot = 0;  // of a node: the turn's time of CLOCK_BOOTTIME, in nanoseconds
 };
 

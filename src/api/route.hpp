@@ -2,6 +2,7 @@
 // the access log, the metrics and the tests of completeness all read it. Constants, any thread.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,9 +14,15 @@
 
 namespace latchkey::api {
 
+class event_stream;
+struct event_reader;
+
 // Answers from the snapshot, or returns an error.
 using read_fn = std::optional<api_error> (*)(request_context const&, store::snapshot const&,
                                              http::response&);
+// The same with events, to a client that asks for a stream of them. The route has a scope.
+using stream_fn = api_result<std::unique_ptr<event_stream>> (*)(request_context const&,
+                                                                request_services&, event_reader);
 // Makes the command, which owns its bytes; `exchange` adds the caller.
 using write_fn = api_result<store::command> (*)(request_context const&);
 // Renders a committed outcome without reading again.
@@ -38,6 +45,7 @@ struct read {
     query_scope_fn query_scope = nullptr;
     // The record of the path's id, which can be prefetched before the key is known.
     std::optional<store::resource> record = std::nullopt;
+    stream_fn stream = nullptr;
 };
 struct write {
     write_fn plan;
@@ -47,6 +55,8 @@ struct write {
     // Sent by an external service: the body is kept byte for byte, so no credential is looked for
     // in it, and a key of that one source may come by query though others may not (api.md §12).
     bool external = false;
+    // Needed besides that of the route.
+    std::optional<model::scope> further_scope = std::nullopt;
 };
 struct action {
     action_fn run;

@@ -29,12 +29,15 @@ struct settings {
     bool allow_query = true;  // keys in the query (api.md §2, way 3)
     bool allow_body = true;   // keys in the body (way 4)
     std::vector<model::cidr> trusted_proxies;
-    std::string key_prefix = "lkey";         // of new keys
-    std::int64_t key_ttl_seconds = 0;        // of new keys without an expiry; 0: none
-    bool strict_transport_security = false;  // true with a configured certificate
+    std::vector<model::cidr> webhook_networks;  // not public, and webhooks may reach them
+    std::string key_prefix = "lkey";            // of new keys
+    std::int64_t key_ttl_seconds = 0;           // of new keys without an expiry; 0: none
+    bool strict_transport_security = false;     // true with a configured certificate
     std::vector<deprecation> deprecations;
     bool require_if_match = false;  // PUT, PATCH and DELETE without If-Match: 428
-    bool in_cluster = false;        // only for the description: api.md §15 holds
+    bool in_cluster = false;        // api.md §15 holds
+    bool records_changes = true;    // false: there are no changes and no webhooks (api.md §16)
+    std::size_t streams_max = base::limits::streams_max;  // open at once (api.md §16)
     std::size_t body_bytes_max = base::limits::body_bytes_max;
     // The description of the interface, made of the members above by `make_documents`
     // (documents.hpp).

@@ -101,6 +101,21 @@ verdict cache::authenticate(presented_key const& presented, model::address const
     return result;
 }
 
+verdict cache::authenticate_again(principal const& caller, model::address const* client,
+                                  store::snapshot const& snapshot, base::instant now) {
+    state_->thread.check();
+    auto const& digest = caller.record().digest;
+    auto const* const cached = state_->keys.find(digest);
+    if (cached == nullptr) snapshot.clear_damage();
+    auto entry = cached != nullptr ? *cached : state_->look_up(digest, snapshot);
+    verdict result;
+    result.problem = base::problem::key_invalid;
+    if (entry == nullptr) return result;
+    result.problem = problem_of(entry->record, client, now);
+    result.caller = principal(std::move(entry));
+    return result;
+}
+
 table::entry const* cache::state::find(model::digest const& digest) {
     auto const* const entry = keys.find(digest);
     if (entry != nullptr) [[likely]]

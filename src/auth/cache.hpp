@@ -86,8 +86,12 @@ class cache {
                          store::snapshot const& snapshot, base::instant now) {
         return authenticate(present(key), client, snapshot, now);
     }
+    // The same for a caller that was accepted before, whose key may have changed since: for what
+    // goes on after its request was answered.
+    verdict authenticate_again(principal const& caller, model::address const* client,
+                               store::snapshot const& snapshot, base::instant now);
 
-    // Every call increments one of the first four.
+    // Every call of `authenticate` increments one of the first four.
     struct counters {
         std::uint64_t hits = 0;       // known, from the cache
         std::uint64_t misses = 0;     // known, from the store

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <initializer_list>
 
+#include "auth/base64.hpp"
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
 #include "model/utf8.hpp"
@@ -42,13 +43,6 @@ hmac_digest mac_of(std::string_view key, std::initializer_list<std::string_view>
 
 std::string_view view_of(hmac_digest const& mac) {
     return {reinterpret_cast<char const*>(mac.data()), mac.size()};
-}
-
-std::string base64_of(std::string_view bytes) {
-    std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // EVP_EncodeBlock adds a NUL
-    text.resize(::EVP_EncodeBlock(reinterpret_cast<std::uint8_t*>(text.data()), bytes_of(bytes),
-                                  bytes.size()));
-    return text;
 }
 
 // The key of a standard secret, decoded from base64. Empty: not such a secret.

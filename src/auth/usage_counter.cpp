@@ -55,6 +55,12 @@ std::vector<store::key_use> usage_counter::take(std::size_t count_max) {
     return batch;
 }
 
+std::vector<model::digest> usage_counter::take_exposed() {
+    std::vector<model::digest> all(exposed_.begin(), exposed_.end());
+    exposed_.clear();
+    return all;
+}
+
 std::uint64_t usage_counter::put_back(std::vector<store::key_use> const& uses) {
     std::uint64_t loss = 0;
     for (auto const& each : uses) {

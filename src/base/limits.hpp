@@ -69,6 +69,12 @@ inline constexpr std::size_t requests_per_turn_max = 64;
 inline constexpr std::size_t skipped_body_bytes_max = 256 * kib;
 inline constexpr std::size_t lingering_bytes_max = 16 * mib;  // discarded after a last answer
 
+// Streams of events (api.md §16). What one step of a stream makes is bounded, and what is unsent is
+// bounded as that of any connection.
+inline constexpr std::size_t streams_max = 10'000;  // of the process: 503 (default of a setting)
+inline constexpr std::size_t stream_step_bytes_max = 64 * kib;
+inline constexpr std::int64_t stream_comment_interval_ns = 15 * second;
+
 // A worker; beyond, it answers 503 (defaults of settings).
 inline constexpr std::size_t requests_in_flight_max = 4096;
 inline constexpr std::size_t queued_bytes_max = 256 * mib;
@@ -112,6 +118,7 @@ static_assert(credential_bytes_max <= header_bytes_max && credential_bytes_max <
 static_assert(skipped_body_bytes_max <= body_bytes_max && body_bytes_max <= lingering_bytes_max,
               "a client must be able to send a refused body to its end");
 static_assert(idempotency_key_bytes_max <= header_bytes_max);
+static_assert(stream_step_bytes_max <= unsent_bytes_max);
 static_assert(unbudgeted_bytes_max <= scarce_unsent_bytes_min);
 static_assert(scarce_unsent_bytes_min < unsent_bytes_max && unsent_bytes_max < queued_bytes_max);
 

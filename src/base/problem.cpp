@@ -36,6 +36,8 @@ std::array<problem_entry, static_cast<std::size_t>(problem::count_)> const probl
     {key_not_active, 409, "key_not_active", "The API key is not active"},
     {key_not_reactivatable, 409, "key_not_reactivatable", "The API key cannot be reactivated"},
     {last_admin_key, 409, "last_admin_key", "This is the last active key that can manage keys"},
+    {webhook_disabled, 409, "webhook_disabled", "The webhook is disabled"},
+    {changes_expired, 410, "changes_expired", "The changes are not kept any more"},
     {precondition_failed, 412, "precondition_failed", "The resource has changed"},
     {body_too_large, 413, "body_too_large", "The body is too large"},
     {uri_too_long, 414, "uri_too_long", "The request line is too long"},

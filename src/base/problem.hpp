@@ -39,6 +39,8 @@ enum class problem : std::uint8_t {
     key_not_active,
     key_not_reactivatable,
     last_admin_key,
+    webhook_disabled,
+    changes_expired,
     precondition_failed,
     body_too_large,
     uri_too_long,

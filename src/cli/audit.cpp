@@ -41,9 +41,10 @@ void print_entry(store::audit_entry const& entry) {
     for (auto const& each : entry.fields) fields += (fields.empty() ? "" : ",") + each;
     auto const actor =
         entry.actor == 0 ? std::string("the command line") : "key " + std::to_string(entry.actor);
-    auto const subject = entry.source.empty()
-                             ? "key " + std::to_string(entry.key) + " in " + entry.project
-                             : "source " + entry.source;
+    auto const subject = store::is_about_webhook(entry.action) ? "webhook " + entry.source
+                         : !entry.source.empty()
+                             ? "source " + entry.source
+                             : "key " + std::to_string(entry.key) + " in " + entry.project;
     std::printf("%lld  %s  %-14s  %s  by %s%s%s  %s\n", static_cast<long long>(entry.id),
                 format_time(entry.time, "-").c_str(),
                 std::string(store::name_of(entry.action)).c_str(), base::visible(subject).c_str(),

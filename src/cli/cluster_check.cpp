@@ -17,8 +17,8 @@ constexpr base::mono_ns part_patience = 120 * base::second;
 constexpr std::size_t printed_max = 20;
 constexpr int attempts_max = 20;
 constexpr auto attempt_interval = std::chrono::milliseconds(200);
-constexpr char const* table_names[store::state_tables] = {"users", "posts", "index", "audit",
-                                                          "events"};
+constexpr char const* table_names[store::state_tables] = {"users",  "posts",   "index",     "audit",
+                                                          "events", "changes", "deliveries"};
 
 // Compares records of the engine, in order, with those of the reader.
 class comparison {

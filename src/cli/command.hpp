@@ -14,6 +14,8 @@ void add_config(CLI::App& program, int& code);
 void add_keys(CLI::App& program, int& code);
 void add_audit(CLI::App& program, int& code);
 void add_events(CLI::App& program, int& code);
+void add_changes(CLI::App& program, int& code);
+void add_webhooks(CLI::App& program, int& code);
 void add_import(CLI::App& program, int& code);
 void add_export(CLI::App& program, int& code);
 void add_seed(CLI::App& program, int& code);

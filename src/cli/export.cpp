@@ -1,11 +1,13 @@
-// latchkey export: writes users and posts of one snapshot into files.
+// latchkey export: writes users, posts and changes of one snapshot into files.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 
+#include "api/resources/changes.hpp"
 #include "api/resources/resource.hpp"
+#include "base/function_ref.hpp"
 #include "base/log.hpp"
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
@@ -16,7 +18,7 @@ namespace latchkey::cli {
 namespace {
 
 struct export_options : store_command {
-    std::string users, posts;
+    std::string users, posts, changes;
     bool quiet = false, force = false;
 };
 
@@ -43,61 +45,112 @@ base::result<std::uint64_t> write_all(output_file& output, progress& bar, Walk w
     return count;
 }
 
-base::result<void> write_both(export_options const& options, store::environment& store,
-                              output_file& users, output_file* posts, std::uint64_t (&counts)[2]) {
+// A file that may be asked for, and how many records it got.
+struct export_file {
+    std::optional<output_file> output;
+    std::uint64_t count = 0;
+
+    base::result<void> create(std::string const& path, existing_file policy) {
+        if (path.empty()) return {};
+        auto created = output_file::create(path, policy);
+        if (!created) return created.error();
+        output.emplace(std::move(*created));
+        return {};
+    }
+    base::result<void> finish() { return output ? output->finish() : base::result<void>(); }
+};
+struct export_files {
+    export_file users, posts, changes;
+};
+
+// An unreadable change ends a visit: the next part begins after it.
+store::list_result walk_changes(store::snapshot const& snapshot, store::range const& part,
+                                base::function_ref<void(store::change_view const&)> each) {
+    store::list_result listed;
+    std::uint32_t count = 0;
+    snapshot.changes_after(part.after_id, [&](store::change_view const& change) {
+        if (count++ == part.limit) return false;
+        listed.last = change.sequence;
+        each(change);
+        return true;
+    });
+    if (listed.last == 0) listed.last = part.after_id + 1;
+    listed.has_more = listed.last < snapshot.changes().last;
+    return listed;
+}
+
+base::result<void> write_files(export_options const& options, store::environment& store,
+                               export_files& files) {
     store::snapshot snapshot(store);
     snapshot.renew();
     auto const form = progress::choose_form(options.json, options.quiet);
-    progress bar("users", snapshot.users({.limit = 0}, [](auto const&) {}).total, form);
-    auto const outcome = write_all(users, bar, [&](store::range const& part, auto each) {
-        return snapshot.users(part, [&](auto const& user) { each(api::append_user, user); });
-    });
-    if (!outcome) return outcome.error();
-    counts[0] = *outcome;
-    if (posts != nullptr) {
-        progress posts_bar("posts", snapshot.posts({}, {.limit = 0}, [](auto const&) {}).total,
-                           form);
-        auto const posts_outcome =
-            write_all(*posts, posts_bar, [&](store::range const& part, auto each) {
-                return snapshot.posts({}, part,
-                                      [&](auto const& post) { each(api::append_post, post); });
-            });
-        if (!posts_outcome) return posts_outcome.error();
-        counts[1] = *posts_outcome;
-    }
-    return {};
+    auto const write = [&](export_file& file, char const* title, std::uint64_t total, auto walk) {
+        if (!file.output) return base::result<void>();
+        progress bar(title, total, form);
+        auto const count = write_all(*file.output, bar, walk);
+        if (!count) return base::result<void>(count.error());
+        file.count = *count;
+        return base::result<void>();
+    };
+    auto outcome = write(
+        files.users, "users", snapshot.users({.limit = 0}, [](auto const&) {}).total,
+        [&](store::range const& part, auto each) {
+            return snapshot.users(part, [&](auto const& user) { each(api::append_user, user); });
+        });
+    if (!outcome) return outcome;
+    outcome =
+        write(files.posts, "posts", snapshot.posts({}, {.limit = 0}, [](auto const&) {}).total,
+              [&](store::range const& part, auto each) {
+                  return snapshot.posts({}, part,
+                                        [&](auto const& post) { each(api::append_post, post); });
+              });
+    if (!outcome) return outcome;
+    auto const bounds = snapshot.changes();
+    auto const retained_range = bounds.last == 0 ? 0 : bounds.last - bounds.oldest + 1;
+    return write(files.changes, "changes", static_cast<std::uint64_t>(retained_range),
+                 [&](store::range const& part, auto each) {
+                     return walk_changes(snapshot, part, [&](store::change_view const& change) {
+                         each(api::append_change, change);
+                     });
+                 });
+}
+
+void report_counts(export_options const& options, export_files const& files) {
+    bool const to_output = options.users == "-" || options.posts == "-" || options.changes == "-";
+    if (options.json && to_output) return;
+    std::string text, document;
+    auto const add = [&](export_file const& file, std::string const& noun) {
+        if (!file.output) return;
+        text += (text.empty() ? "" : ", ") + with_commas(file.count) + " " + noun;
+        document += (document.empty() ? "{\"" : ",\"") + noun + "\":" + std::to_string(file.count);
+    };
+    add(files.users, "users");
+    add(files.posts, "posts");
+    add(files.changes, "changes");
+    if (options.json)
+        std::printf("%s}\n", document.c_str());
+    else
+        base::log(text + " exported");
 }
 
 int export_all(export_options const& options) {
-    if (options.users == "-" && options.posts == "-")
-        return report_usage_error("users and posts cannot both be written to standard output");
+    if ((options.users == "-") + (options.posts == "-") + (options.changes == "-") > 1)
+        return report_usage_error("only one file can be written to standard output");
     int code = done;
     auto const store = open_store(options, code, store_access::copies);
     if (store == nullptr) return code;
     auto const policy = options.force ? existing_file::replaced : existing_file::kept_without_force;
-    auto users = output_file::create(options.users, policy);
-    if (!users) return report_failure(users.error().message);
-    std::optional<output_file> posts;
-    if (!options.posts.empty()) {
-        auto created = output_file::create(options.posts, policy);
-        if (!created) return report_failure(created.error().message);
-        posts.emplace(std::move(*created));
-    }
-    std::uint64_t counts[2] = {};
-    auto outcome = write_both(options, *store, *users, posts ? &*posts : nullptr, counts);
-    if (outcome) outcome = users->finish();
-    if (outcome && posts) outcome = posts->finish();
+    export_files files;
+    auto outcome = files.users.create(options.users, policy);
+    if (outcome) outcome = files.posts.create(options.posts, policy);
+    if (outcome) outcome = files.changes.create(options.changes, policy);
+    if (outcome) outcome = write_files(options, *store, files);
+    for (auto* const file : {&files.users, &files.posts, &files.changes})
+        if (outcome) outcome = file->finish();
     if (!outcome) return report_failure(outcome.error().message);
-    bool const to_output = options.users == "-" || options.posts == "-";
-    auto const damaged = store->damaged_reads();
-    if (!options.json)
-        base::log(with_commas(counts[0]) + " users" +
-                  (posts ? " and " + with_commas(counts[1]) + " posts" : "") + " exported");
-    else if (!to_output)
-        std::printf("{\"users\":%llu,\"posts\":%llu}\n", static_cast<unsigned long long>(counts[0]),
-                    static_cast<unsigned long long>(counts[1]));
+    report_counts(options, files);
     // The files have all readable records: the use of an export from a damaged store.
-    if (damaged != 0)
+    if (store->damaged_reads() != 0)
         return report_failure(
             "some records are damaged and are not in the files: run latchkey check, which names "
             "them");
@@ -108,19 +161,21 @@ int export_all(export_options const& options) {
 
 void add_export(CLI::App& program, int& code) {
     auto* const command = program.add_subcommand(
-        "export", "Write all users and posts into files, beside a running service");
+        "export", "Write all users, posts and changes into files, beside a running service");
     auto const options = std::make_shared<export_options>();
     options->add_to(*command);
     command->add_option("USERS", options->users, "File for users; - is standard output")
         ->required();
     command->add_option("POSTS", options->posts, "File for posts; - is standard output");
+    command->add_option("--changes", options->changes,
+                        "File for what has happened, as far as it is kept; - is standard output");
     command->add_flag("--force", options->force, "Replace existing files");
     command->add_flag("--quiet", options->quiet, "Show no progress");
     command->footer(
         "Writes one JSON object per line, in the form of the API, ordered by id, from one\n"
         "consistent snapshot. While it runs, the service cannot reuse freed pages, so a slow\n"
         "reader of standard output makes the store's file grow. To load the files: latchkey\n"
-        "import.\n"
+        "import, which does not take changes.\n"
         "Example: latchkey export users.ndjson posts.ndjson --data /var/lib/latchkey");
     command->callback([options, &code] { code = export_all(*options); });
 }

@@ -23,17 +23,6 @@ std::optional<model::key_state> find_state(std::string const& name) {
     return std::nullopt;
 }
 
-// The document of GET /keys, on one page.
-void print_list(std::vector<std::string> const& records) {
-    std::string document = "{\"data\":[";
-    for (auto const& each : records)
-        document.append(&each == records.data() ? "" : ",").append(each);
-    auto const count = std::to_string(records.size());
-    document += "],\"pagination\":{\"page\":1,\"limit\":" + count + ",\"total\":" + count +
-                ",\"total_pages\":1,\"has_more\":false,\"next_cursor\":null}}";
-    std::printf("%s\n", document.c_str());
-}
-
 std::vector<std::string> row_of(model::key const& key, base::wall_ms last_use, base::wall_ms now) {
     std::string scopes;
     for (auto const& name : key.scopes.names()) scopes += (scopes.empty() ? "" : " ") + name;
@@ -75,7 +64,7 @@ int list(list_options const& options) {
         if (snapshot.damaged()) return report_damage();
     }
     // Printed after the snapshot is released: a slow terminal must not keep old pages in use.
-    options.json ? print_list(records) : print_table(rows);
+    options.json ? print_page(records) : print_table(rows);
     return done;
 }
 

@@ -21,6 +21,8 @@ int main(int argument_count, char** arguments) {
     latchkey::cli::add_keys(program, code);
     latchkey::cli::add_audit(program, code);
     latchkey::cli::add_events(program, code);
+    latchkey::cli::add_changes(program, code);
+    latchkey::cli::add_webhooks(program, code);
     latchkey::cli::add_import(program, code);
     latchkey::cli::add_export(program, code);
     latchkey::cli::add_seed(program, code);

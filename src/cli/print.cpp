@@ -37,6 +37,16 @@ void print_table(std::vector<std::vector<std::string>> rows) {
     }
 }
 
+void print_page(std::vector<std::string> const& records) {
+    std::string document = "{\"data\":[";
+    for (auto const& each : records)
+        document.append(&each == records.data() ? "" : ",").append(each);
+    auto const count = std::to_string(records.size());
+    document += "],\"pagination\":{\"page\":1,\"limit\":" + count + ",\"total\":" + count +
+                ",\"total_pages\":1,\"has_more\":false,\"next_cursor\":null}}";
+    std::printf("%s\n", document.c_str());
+}
+
 void print_key(store::outcome const& outcome, std::string_view secret, bool json) {
     auto const& key = std::get<model::key>(outcome.record);
     if (json) {

@@ -31,7 +31,10 @@ std::vector<count> counts_of(store::time_reset const& report) {
             {"secrets", "secrets of sources", report.secrets},
             {"outcomes", "outcomes under Idempotency-Keys", report.outcomes},
             {"usage", "entries of usage", report.usage},
-            {"imports", "imports", report.loads}};
+            {"imports", "imports", report.loads},
+            {"changes", "changes", report.changes},
+            {"webhooks", "webhooks", report.webhooks},
+            {"deliveries", "deliveries to webhooks", report.deliveries}};
 }
 
 // {"dry_run":…,"last_write":…,"now":…,"changed":{"users":…},"audit_entries_ahead":…}

@@ -45,6 +45,29 @@ base::result<std::vector<std::string>> texts_of(setting const& entry, toml::node
     return all;
 }
 
+bool is_whole_number(toml::node const& node) {
+    return node.is_integer() && **node.as_integer() >= 0;
+}
+
+base::result<std::vector<std::uint64_t>> numbers_of(setting const& entry, toml::node const& node) {
+    auto const* const array = node.as_array();
+    std::vector<std::uint64_t> all;
+    if (array == nullptr) return wrong_type(entry, "a list of whole numbers");
+    for (auto const& element : *array) {
+        if (!is_whole_number(element)) return wrong_type(entry, "a list of whole numbers");
+        all.push_back(static_cast<std::uint64_t>(**element.as_integer()));
+    }
+    return all;
+}
+
+base::result<std::uint64_t> number_of(setting const& entry, std::string const& text) {
+    std::uint64_t number = 0;
+    auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure != std::errc{} || end != text.data() + text.size())
+        return wrong_type(entry, "a whole number");
+    return number;
+}
+
 base::result<void> assign_node(config& target, setting const& entry, toml::node const& node) {
     if (auto const* const member = std::get_if<std::string config::*>(&entry.member)) {
         if (!node.is_string()) return wrong_type(entry, "a string");
@@ -53,9 +76,13 @@ base::result<void> assign_node(config& target, setting const& entry, toml::node 
         if (!node.is_boolean()) return wrong_type(entry, "true or false");
         target.** flag = **node.as_boolean();
     } else if (auto const* const number = std::get_if<std::uint64_t config::*>(&entry.member)) {
-        if (!node.is_integer() || **node.as_integer() < 0)
-            return wrong_type(entry, "a whole number");
+        if (!is_whole_number(node)) return wrong_type(entry, "a whole number");
         target.** number = static_cast<std::uint64_t>(**node.as_integer());
+    } else if (auto const* const list =
+                   std::get_if<std::vector<std::uint64_t> config::*>(&entry.member)) {
+        auto numbers = numbers_of(entry, node);
+        if (!numbers) return numbers.error();
+        target.** list = std::move(*numbers);
     } else {
         auto texts = texts_of(entry, node);
         if (!texts) return texts.error();
@@ -75,7 +102,9 @@ base::result<void> assign_table(config& target, toml::table const& table,
                 return outcome;
             continue;
         }
-        auto const* const entry = find_setting(name);
+        // `changes = false` is short for its member `enabled`.
+        auto const* const own = find_setting(name);
+        auto const* const entry = own != nullptr ? own : find_setting(name + ".enabled");
         if (entry == nullptr)
             return base::error{"there is no setting '" + name + "'" + line +
                                "; latchkey config show lists all"};
@@ -132,6 +161,15 @@ base::result<void> assign(config& target, setting const& entry,
         target.** list = values;
         return {};
     }
+    if (auto const* const list = std::get_if<std::vector<std::uint64_t> config::*>(&entry.member)) {
+        (target.**list).clear();
+        for (auto const& each : values) {
+            auto const number = number_of(entry, each);
+            if (!number) return number.error();
+            (target.**list).push_back(*number);
+        }
+        return {};
+    }
     auto const& text = values.back();
     if (auto const* const member = std::get_if<std::string config::*>(&entry.member)) {
         target.** member = text;
@@ -139,10 +177,9 @@ base::result<void> assign(config& target, setting const& entry,
         if (text != "true" && text != "false") return wrong_type(entry, "true or false");
         target.** flag = text == "true";
     } else {
-        auto& number = target.*std::get<std::uint64_t config::*>(entry.member);
-        auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-        if (failure != std::errc{} || end != text.data() + text.size())
-            return wrong_type(entry, "a whole number");
+        auto const number = number_of(entry, text);
+        if (!number) return number.error();
+        target.*std::get<std::uint64_t config::*>(entry.member) = *number;
     }
     return {};
 }
@@ -159,8 +196,12 @@ void setting_flags::add_to(CLI::App& command, std::vector<std::string> const& on
         added_flag->setting = &entry;
         added_flag->option =
             command.add_option(flag_of(entry), added_flag->values, std::string(entry.help));
-        bool const list = std::holds_alternative<std::vector<std::string> config::*>(entry.member);
-        added_flag->option->type_name(list ? "TEXT..." : "")
+        bool const texts = std::holds_alternative<std::vector<std::string> config::*>(entry.member);
+        bool const list =
+            texts || std::holds_alternative<std::vector<std::uint64_t> config::*>(entry.member);
+        added_flag->option->type_name(texts  ? "TEXT..."
+                                      : list ? "NUMBER..."
+                                             : "")
             ->default_str(server::to_toml(defaults, entry));
         added_flag->option->expected(1)->type_size(1);
         if (list)

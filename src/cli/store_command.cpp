@@ -25,6 +25,8 @@ opened_store open_store(store_command const& options, int& code, store_access ac
         {.directory = settings->data,
          .map_bytes = settings->store_map_mib << 20,
          .read_only = access == store_access::reads || access == store_access::copies,
+         .records_changes = settings->changes_enabled,
+         .key_times = server::key_time_rules(*settings),
          .any_time = access == store_access::copies || access == store_access::repairs});
     std::unique_ptr<cluster::node> node;
     auto const status = [&]() -> base::result<void> {

@@ -32,6 +32,7 @@ constexpr std::string_view known_names[] = {"accept",
                                             "idempotency-key",
                                             "if-match",
                                             "if-none-match",
+                                            "last-event-id",
                                             "x-request-id",
                                             "traceparent",
                                             "transfer-encoding",
@@ -58,6 +59,7 @@ constexpr field_name candidate(std::size_t size, char first) {
         case 12:
             return letter == 'c' ? field_name::content_type : field_name::request_id;
         case 13:
+            if (letter == 'l') return field_name::last_event_id;
             return letter == 'a' ? field_name::authorization : field_name::if_none_match;
         case 14:
             return field_name::content_length;
@@ -82,7 +84,8 @@ static_assert(every_known_name_is_found());
 
 bool identifies_request(field_name id) {
     return id == field_name::idempotency_key || id == field_name::request_id ||
-           id == field_name::traceparent || id == field_name::consistency_token;
+           id == field_name::traceparent || id == field_name::consistency_token ||
+           id == field_name::last_event_id;
 }
 
 // Fields that the service does not read and in which no client or proxy puts a secret. Any other

@@ -39,6 +39,7 @@ enum class field_name : std::uint8_t {
     idempotency_key,
     if_match,
     if_none_match,
+    last_event_id,
     request_id,
     traceparent,
     transfer_encoding,

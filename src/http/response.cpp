@@ -15,6 +15,8 @@ std::string_view media_type_of(content kind) {
             return "text/html; charset=utf-8";
         case content::text:
             return "text/plain; charset=utf-8";
+        case content::event_stream:
+            return "text/event-stream; charset=utf-8";
         case content::none:
             break;
     }

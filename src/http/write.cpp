@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/check.hpp"
 #include "base/text.hpp"
@@ -136,7 +137,10 @@ void write(response const& answer, write_options options, std::string_view date,
         if (with_content) {
             if (auto const type = media_type_of(answer.content_type); !type.empty())
                 head.put("Content-Type: ").put(type).put("\r\n");
-            head.put("Content-Length: ").number(answer.body.size()).put("\r\n");
+            if (answer.content_type != content::event_stream)
+                head.put("Content-Length: ").number(answer.body.size()).put("\r\n");
+            else if (options.chunked)
+                head.put("Transfer-Encoding: chunked\r\n");
         }
         head.put(answer.field_lines());
         if (options.close || answer.close)
@@ -146,6 +150,12 @@ void write(response const& answer, write_options options, std::string_view date,
         head.put("\r\n");
     }
     output.append(content);
+}
+
+void write_chunk(std::string_view content, std::string& output) {
+    std::array<char, 16> size;
+    auto const digits = std::to_chars(size.begin(), size.end(), content.size(), 16);
+    output.append(size.data(), digits.ptr).append("\r\n").append(content).append("\r\n");
 }
 
 }  // namespace latchkey::http

@@ -1,5 +1,6 @@
 // Serialises a response as HTTP/1.1 (RFC 9112 §4, §6): status line, Date, Content-Type,
-// Content-Length, the response's own field lines, content.
+// Content-Length, the response's own field lines, content. Content that does not end is no part of
+// the response: it follows in chunks or, to a client of HTTP/1.0, until the connection closes.
 #pragma once
 
 #include <string>
@@ -25,13 +26,18 @@ struct write_options {
     bool head = false;   // a HEAD request: Content-Length as for GET, no content
     bool close = false;  // add `Connection: close`
     bool keep_alive_1_0 =
-        false;  // for a 1.0 client that requested it: add `Connection: keep-alive`
+        false;             // for a 1.0 client that requested it: add `Connection: keep-alive`
+    bool chunked = false;  // content that does not end follows in chunks
 };
 
 // Appends to `output`; allocates only when `output` must grow. 1xx, 204 and 304 get neither
 // content nor Content-Length (RFC 9110 §8.6, RFC 9112 §6.3).
 void write(response const& answer, write_options options, std::string_view date,
            std::string& output);
+
+// Appends one chunk (RFC 9112 §7.1) with that content, which is not empty.
+void write_chunk(std::string_view content, std::string& output);
+inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
 inline constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 

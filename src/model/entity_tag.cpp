@@ -55,4 +55,11 @@ entity_tag tag_of(key const& record, base::wall_ms now) {
     return encode_tag(base::hash(bytes, numbers), base::hash(bytes, ~numbers));
 }
 
+entity_tag tag_of(webhook const& record, base::wall_ms now) {
+    bool const overlaps = record.rotation_ends_at > now;
+    auto const revision = static_cast<std::int64_t>(record.revision);
+    return encode_tag(time_prefix(record.updated_at),
+                      hash_of({record.id, revision, record.created_at, overlaps ? 1 : 0}));
+}
+
 }  // namespace latchkey::model

@@ -3,7 +3,8 @@
 // make two changes within a millisecond; there is no secret in it, for only a client that writes
 // both versions could make them collide, and would gain nothing. The tag of a key is two hashes of
 // its representation without the last use. A change of state by the clock alone (an expiry) changes
-// the tag as well: a 304 must not hide it. Any thread.
+// the tag as well: a 304 must not hide it. The tag of a webhook is the time and the number of its
+// last change, and so that of its settings; how far it has come does not move it. Any thread.
 #pragma once
 
 #include <array>
@@ -12,6 +13,7 @@
 #include "model/key.hpp"
 #include "model/post.hpp"
 #include "model/user.hpp"
+#include "model/webhook.hpp"
 
 namespace latchkey::model {
 
@@ -23,5 +25,6 @@ inline std::string_view text_of(entity_tag const& tag) {
 entity_tag tag_of(user_view const& user);
 entity_tag tag_of(post_view const& post);
 entity_tag tag_of(key const& record, base::wall_ms now);
+entity_tag tag_of(webhook const& record, base::wall_ms now);
 
 }  // namespace latchkey::model

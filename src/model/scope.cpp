@@ -38,6 +38,11 @@ constexpr std::array<entry, scope_count> table{{
     {"*:read", 0},
     {"*:write", 0},
     {"events:manage", bit(events_any)},
+    {"changes:read", bit(changes_any) | bit(any_read)},
+    {"changes:*", 0},
+    {"webhooks:read", bit(webhooks_any) | bit(any_read)},
+    {"webhooks:write", bit(webhooks_any) | bit(any_write)},
+    {"webhooks:*", 0},
 }};
 static_assert(scope_count <= 32, "a set's bits must fit its word");
 

@@ -38,6 +38,11 @@ enum class scope : std::uint8_t {
     any_read,  // *:read
     any_write,
     events_manage,  // secrets of sources belong to no project: not in *:write
+    changes_read,
+    changes_any,
+    webhooks_read,
+    webhooks_write,
+    webhooks_any,
     count_
 };
 inline constexpr std::size_t scope_count = static_cast<std::size_t>(scope::count_);

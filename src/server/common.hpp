@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "api/event_stream.hpp"
 #include "api/exchange.hpp"
 #include "cluster/node.hpp"
 #include "server/net/address_counts.hpp"
@@ -21,7 +22,8 @@ struct common {
     address_counts& open_by_address;
     log_thread& log;
     tls::signing_thread& signer;
-    api::in_progress running;             // requests under an Idempotency-Key
+    api::in_progress running;  // requests under an Idempotency-Key
+    api::stream_slots streams;
     std::atomic<bool> draining{false};    // responses carry `Connection: close`
     cluster::node const* node = nullptr;  // null: this process is no node of a cluster
     cluster::quota* quota = nullptr;      // of a node, in the place of the buckets

@@ -28,6 +28,8 @@ class main_loop {
     int wait(base::mono_ns deadline);
     // Any thread; safe in a signal handler.
     void wake() noexcept;
+    // The eventfd that does the same when it is written.
+    int waker() const { return wakes_.get(); }
 
   private:
     main_loop() = default;

@@ -10,6 +10,7 @@
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "base/time_units.hpp"
+#include "server/deliver/deliverer.hpp"
 #include "server/main_loop.hpp"
 #include "server/observe/exposition.hpp"
 #include "server/observe/heartbeat.hpp"
@@ -19,6 +20,8 @@
 #include "server/process/clock_watch.hpp"
 #include "server/process/cluster_member.hpp"
 #include "server/process/confine.hpp"
+#include "server/process/helper_process.hpp"
+#include "server/process/key_watch.hpp"
 #include "server/process/memory_return.hpp"
 #include "server/process/reload.hpp"
 #include "server/process/sandbox.hpp"
@@ -36,7 +39,6 @@ using base::second;
 constexpr base::mono_ns never = INT64_MAX;
 constexpr base::mono_ns ticket_key_age = 12 * 3600 * second;
 constexpr base::mono_ns reader_check_age = 60 * second;
-constexpr std::int64_t day_ms = 24 * 3600 * 1000;
 
 class service {
   public:
@@ -50,6 +52,7 @@ class service {
 
   private:
     config const& configuration() const { return worker_config_.rules->configuration; }
+    base::result<void> make_deliverer();
     base::result<void> open_buckets();
     base::result<void> open_management();
     base::result<void> open_sockets(unsigned workers);
@@ -87,6 +90,9 @@ class service {
     std::unique_ptr<tls::signing_thread> signer_;
     std::vector<listen_sockets> sockets_;
     std::unique_ptr<store::writer> writer_;
+    base::descriptor delivery_socket_;      // to the helper, until the deliverer has it
+    std::unique_ptr<deliverer> deliverer_;  // null: webhooks are not delivered
+    std::unique_ptr<key_watch> key_watch_;  // null: changes are not recorded
     std::unique_ptr<common> common_;
     heartbeat heartbeat_;
     memory_return memory_;
@@ -97,6 +103,9 @@ class service {
 };
 
 base::result<void> service::start() {
+    // Before the first thread.
+    if (configuration().changes_enabled)
+        delivery_socket_ = start_optional_helper("latchkey-deliver", "webhooks are not delivered");
     auto member = cluster_member::start(configuration());
     if (!member) return member.error();
     member_ = std::move(*member);
@@ -110,12 +119,7 @@ base::result<void> service::start() {
     auto const warning = uring::raise_limits(workers, configuration().connections * workers);
     if (!warning.empty()) base::log(base::severity::warning, warning);
 
-    auto store = store::environment::open(
-        {.directory = configuration().data,
-         .map_bytes = configuration().store_map_mib << 20,
-         .for_server = true,
-         .event_retention_ms =
-             static_cast<std::int64_t>(configuration().events_retention_days) * day_ms});
+    auto store = store::environment::open(store_options(configuration()));
     if (!store) return store.error();
     store_ = std::move(*store);
     if (auto const claim = store_->claim_for_server(); !claim) return claim.error();
@@ -153,9 +157,29 @@ base::result<void> service::start() {
         common_->quota = member_->node().quota();
         member_->begin();
     }
+    if (auto const status = make_deliverer(); !status) return status.error();
+    if (configuration().changes_enabled)
+        key_watch_ = std::make_unique<key_watch>(*store_, *writer_, main_loop_->waker(),
+                                                 member_ ? key_watch::look_interval : 0);
     if (auto const started = start_workers(workers); !started) return started.error();
+    if (deliverer_) deliverer_->begin();
     if (configuration().confined && !sanitized) confine_system_calls();
     for (auto const& socket : sockets_) base::log("listening on " + socket.address().url());
+    return {};
+}
+
+base::result<void> service::make_deliverer() {
+    if (!delivery_socket_.is_open()) return {};
+    deliverer_options options{
+        .store = *store_,
+        .writer = *writer_,
+        .allow = worker_config_.rules->interface.webhook_networks,
+        .node = member_ ? &member_->node() : nullptr,
+        .node_name = member_ ? member_->name() : std::string(),
+        .lease_length = base::after(0, configuration().cluster_lease_seconds)};
+    auto result = deliverer::make(std::move(delivery_socket_), std::move(options));
+    if (!result) return result.error();
+    deliverer_ = std::move(*result);
     return {};
 }
 
@@ -252,11 +276,12 @@ void service::handle_signals() {
     auto next_memory = now + memory_return::look_every;
     auto const watchdog = notifier_.watchdog_every();
     auto next_watchdog = watchdog == 0 ? never : now;
+    auto next_keys = key_watch_ ? now : never;
     bool reload_wanted = false;
     notifier_.notify("READY=1");
     for (;;) {
-        int const number =
-            main_loop_->wait(std::min({next_tickets, next_check, next_watchdog, next_memory}));
+        int const number = main_loop_->wait(
+            std::min({next_tickets, next_check, next_watchdog, next_memory, next_keys}));
         now = base::read_clocks().mono;
         if (number == SIGTERM || number == SIGINT) return;
         if (number == SIGHUP) reload_wanted = true;
@@ -279,6 +304,7 @@ void service::handle_signals() {
         if (now >= next_tickets) rotate_ticket_keys(), next_tickets = now + ticket_key_age;
         if (now >= next_check) check_once_a_minute(), next_check = now + reader_check_age;
         if (now >= next_memory) return_memory(now), next_memory = now + memory_return::look_every;
+        if (key_watch_) next_keys = key_watch_->turn(now);
     }
 }
 
@@ -405,8 +431,10 @@ void service::answer_metrics(http::response& response) {
                           .log_lines_dropped = log_->dropped(),
                           .started = started_,
                           .now = base::read_clocks(),
-                          .node = {}};
+                          .node = {},
+                          .deliveries = nullptr};
     if (member_) totals.node = member_->node().report();
+    if (deliverer_) totals.deliveries = &deliverer_->metrics();
     for (auto const& each : workers_) totals.workers.push_back(&each->metrics());
     response.add("Content-Type", exposition_type);
     append_exposition(totals, response.body);
@@ -417,6 +445,7 @@ void service::stop() {
     // Load balancers see `Connection: close` while connections are still accepted.
     notifier_.notify("STOPPING=1\nSTATUS=finishing requests in flight");
     common_->draining.store(true);
+    if (deliverer_) deliverer_->drain();
     bool hurry = false;
     if (configuration().stop_drain_delay_seconds != 0)
         hurry = wait_for_stop(static_cast<base::mono_ns>(configuration().stop_drain_delay_seconds) *
@@ -438,6 +467,7 @@ void service::stop() {
     // first.
     writer_->shorten_waits();
     for (auto const& each : workers_) each->finish();
+    if (deliverer_) deliverer_->finish();
     writer_->stop();
     if (member_) {
         member_->leave();

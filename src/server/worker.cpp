@@ -60,6 +60,7 @@ void worker::turn() {
     snapshot_->renew();
     keys_->follow(*snapshot_);
     context.now.wall = snapshot_->time_at(context.now);
+    context.events.turn(*snapshot_, context.draining() || services_->lease_over, context.now.mono);
     context.ring().collect(ready_);
 
     while (mail != nullptr) {
@@ -92,7 +93,7 @@ bool worker::may_block() const {
 
 base::mono_ns worker::next_deadline() {
     auto soonest = context_.timers().next();
-    for (auto const due : {context_.recorder.log().due(), balancer_.due()})
+    for (auto const due : {context_.recorder.log().due(), balancer_.due(), context_.events.due()})
         if (due != 0 && (soonest == 0 || due < soonest)) soonest = due;
     return soonest;
 }
@@ -130,6 +131,7 @@ void worker::publish_gauges() {
     metrics.turns.add();
     metrics.ring_refusals.set(context_.ring().refused());
     metrics.in_flight.set(context_.identified_requests());
+    metrics.event_streams.set(context_.streams.open());
     metrics.anonymous.set(context_.anonymous.count());
     metrics.held_bytes.set(memory.used());
     memory.note_peak();
@@ -182,7 +184,7 @@ void worker::make_services() {
     services_ = std::make_unique<api::request_services>(api::request_services{
         context_.configuration.rules->interface, *snapshot_, *keys_, *leases_, shared.failures,
         shared.cursors, random_, shared.running, &uses_, is_node, lease_over, purse_.get(),
-        is_node ? cluster::read_boot() : 0});
+        &context_.streams, is_node ? cluster::read_boot() : 0});
     context_.sessions.services = services_.get();
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "api/event_stream.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/thread_checker.hpp"
@@ -18,6 +19,7 @@
 #include "server/net/anonymous_requests.hpp"
 #include "server/net/buffer_pool.hpp"
 #include "server/net/connection_table.hpp"
+#include "server/net/event_waiters.hpp"
 #include "server/net/read_ahead.hpp"
 #include "server/net/token_waiters.hpp"
 #include "server/net/turn_queues.hpp"
@@ -47,6 +49,7 @@ class worker_context {
     worker_context(common& services, worker_config initial, worker_options options)
         : shared(services),
           configuration(std::move(initial)),
+          streams(services.streams),
           recorder(metrics, services.log),
           ahead(options.read_ahead, metrics.prefetch_hints) {}
     worker_context(worker_context const&) = delete;
@@ -105,11 +108,13 @@ class worker_context {
     common& shared;
     base::instant now;  // of the turn
     worker_config configuration;
+    api::event_streams streams;
     worker_metrics metrics;
     memory_budget memory;
     buffer_pool spare_buffers;
     anonymous_requests anonymous;
     token_waiters tokens;
+    event_waiters events;
     session::context sessions;
     connection_table<transport> connections;
     turn_queues<transport> queues{receive_buffers};

@@ -45,6 +45,7 @@ struct context {
     http2::header_text header_text{base::limits::header_bytes_max};
     http2::table_mask mask;    // random
     std::string header_block;  // of the response that is written
+    std::string events;        // that are written
 };
 
 }  // namespace latchkey::session

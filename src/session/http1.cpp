@@ -45,6 +45,8 @@ step http1::advance(std::string_view input, wake_reason reason, server_state con
             return resume_request(input, server);
         case phase::response:
             return {.kind = step_kind::write};
+        case phase::events:
+            return next_events(reason, server);
         case phase::skipping:
             return skip_body(input, reason);
         case phase::closing:
@@ -299,18 +301,28 @@ finished_response http1::write(std::string& output, server_state const& server) 
     auto& entry = stream_->entry;
     bool close = !framing_.keep_alive || server.draining || (body_unread_ && !may_skip_body());
     close |= response.close && !body_unread_;
+    bool const head_only = entry.method == "HEAD";
+    auto events = stream_->exchange.take_event_stream();
+    if (events && !head_only) {
+        events_ = std::move(events);
+        // Content without chunks ends with the connection.
+        close |= http_1_0_;
+        closes_after_events_ = close || body_unread_;
+    }
     response.close = close;  // what the field says
     auto const output_start = output.size();
     http::write(response,
-                {.head = entry.method == "HEAD",
+                {.head = head_only,
                  .close = close,
-                 .keep_alive_1_0 = !close && framing_.keep_alive && http_1_0_},
+                 .keep_alive_1_0 = !close && framing_.keep_alive && http_1_0_,
+                 .chunked = !http_1_0_},
                 context_.date.at(server.now.clock), output);
     if (response.secret) base::wipe(response.body.data(), response.body.size());
     entry.status = response.status;
     entry.code = response.code;
     entry.bytes_out = output.size() - output_start;
     phase_ = close ? phase::closing : body_unread_ ? phase::skipping : phase::finished;
+    if (events_) phase_ = phase::events;
     if (body_unread_) body_deadline_ = after(server.now.mono, configuration_->body_seconds);
     return {*stream_, response.secret, response.status < 400 && stream_->exchange.let_in()};
 }
@@ -321,9 +333,44 @@ step http1::finish_response() {
     held_bytes_ = 0;
     if (phase_ == phase::closing) return {.kind = step_kind::close};
     if (phase_ == phase::skipping) return {.kind = step_kind::advance};
+    if (phase_ == phase::events) return {.kind = step_kind::pause};
     phase_ = phase::head;
     parser_.next();
     return {.kind = step_kind::pause, .time = resume_at_};
+}
+
+// ---- a response that goes on
+
+step http1::next_events(wake_reason reason, server_state const& server) {
+    if (reason == wake_reason::end) {
+        events_.reset();
+        return close();
+    }
+    using enum api::event_stream::progress;
+    auto& text = context_.events;
+    text.clear();
+    progress_ = server.draining ? ended
+                                : events_->append(*context_.services, server.now,
+                                                  limits::stream_step_bytes_max, text);
+    if (!text.empty() || progress_ == ended) return {.kind = step_kind::write_events};
+    if (progress_ == more) return {.kind = step_kind::pause};
+    return {.kind = step_kind::await_events, .time = events_->due()};
+}
+
+step http1::write_events(std::string& output, server_state const& server) {
+    auto& text = context_.events;
+    if (http_1_0_)
+        output.append(text);
+    else if (!text.empty())
+        http::write_chunk(text, output);
+    if (text.capacity() > 2 * limits::stream_step_bytes_max) std::string().swap(text);
+    if (progress_ != api::event_stream::progress::ended) return {.kind = step_kind::pause};
+    events_.reset();
+    if (!http_1_0_) output.append(http::last_chunk);
+    if (closes_after_events_ || server.draining) return close();
+    phase_ = phase::head;
+    parser_.next();
+    return {.kind = step_kind::pause};
 }
 
 }  // namespace latchkey::session

@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/event_stream.hpp"
 #include "http/parser.hpp"
 #include "session/context.hpp"
 #include "session/step.hpp"
@@ -49,6 +50,9 @@ class http1 {
     // Once the response was counted and logged: its stream goes back to the pool.
     step finish_response();
     void write_interim(std::string& output);
+    // After `step_kind::write_events`. While a response goes on, input is not read, and `advance`
+    // is called when the wait for events ends.
+    step write_events(std::string& output, server_state const& server);
 
     // Results of `grant_body`. `deny` may also follow a grant, while the session reads: the request
     // is refused then as `overloaded`.
@@ -76,6 +80,7 @@ class http1 {
         tokens_awaited,
         resumed,  // what it waited for has come
         response,
+        events,    // the response goes on
         skipping,  // of a body that was not read before the response
         finished,
         closing,
@@ -96,6 +101,7 @@ class http1 {
     step finish_body(base::problem problem, std::size_t consumed, server_state const& server);
     step resume_request(std::string_view input, server_state const& server);
     step skip_body(std::string_view input, wake_reason reason);
+    step next_events(wake_reason reason, server_state const& server);
     step follow(api::next_step next, std::size_t consumed);
     step close();
     bool may_skip_body() const;
@@ -114,6 +120,9 @@ class http1 {
     bool body_unread_ = false;  // the response precedes the body
     bool first_request_ = true;
     bool http_1_0_ = false;
+    bool closes_after_events_ = false;
+    api::event_stream::progress progress_{};     // of the events to be written
+    std::unique_ptr<api::event_stream> events_;  // of the response that goes on
 };
 
 }  // namespace latchkey::session

@@ -67,6 +67,7 @@ step http2::advance(std::string_view input, wake_reason reason, server_state con
         if (auto const result = resume_request(*stream, server)) return *result;
     }
     advance_drain(server, output);
+    if (server.draining) end_all_events(output);
     if (reason == wake_reason::end) {
         phase_ = phase::closing;
         return {.kind = step_kind::close};

@@ -87,6 +87,14 @@ class http2 {
     base::mono_ns stalled_since() const { return stalled_since_; }
     // Content waits for its window or for room in the output.
     bool has_pending() const { return pending_; }
+    // Of these, content with a window, after `write_pending`: it goes on when there is room.
+    bool has_sendable() const { return sendable_; }
+    // Responses that go on (api::event_stream).
+    bool has_events() const;
+    // The store has changed: each of them may have something to send with `write_pending`.
+    void wake_events();
+    // Until when input is awaited, as of now; the last step's time is as of before `write_pending`.
+    base::mono_ns wait_deadline() const { return deadline(false); }
     // Requests whose work has not ended.
     std::size_t in_progress() const { return streams_.size(); }
 
@@ -172,6 +180,12 @@ class http2 {
     std::size_t write_data(open_stream& stream, std::string_view content, std::size_t bytes_max,
                            std::string& output);
     open_stream* most_urgent();
+    std::size_t write_content(open_stream& stream, std::size_t room, std::string& output);
+    std::size_t write_events(open_stream& stream, std::size_t room, server_state const& server,
+                             std::string& output);
+    void end_unsendable_events(server_state const& server, std::string& output);
+    void end_all_events(std::string& output);
+    void end_events(open_stream& stream, std::string& output);
     void count_held();
 
     context& context_;
@@ -210,6 +224,7 @@ class http2 {
     std::size_t held_bytes_ = 0;
     std::size_t pending_bytes_ = 0;  // of these, of responses
     bool pending_ = false;
+    bool sendable_ = false;
     std::size_t consumed_ = 0;  // of the input, in this `advance`
 
     base::mono_ns now_ = 0;

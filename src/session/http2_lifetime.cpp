@@ -93,7 +93,10 @@ base::mono_ns http2::deadline(bool idle) const {
     take(drain_deadline_);
     if (stalled_since_ != 0) take(after(stalled_since_, configuration_->send_seconds));
     for (auto const& each : streams_)
-        if (each->state == stream_state::reading) take(each->deadline);
+        if (each->state == stream_state::reading)
+            take(each->deadline);
+        else if (each->events && !each->events_due)
+            take(each->events->due());
     for (auto const& each : dropped_requests_)
         if (needs_reset(each)) take(each.reset_time);
     return earliest;
@@ -113,6 +116,8 @@ http2::next http2::end_late(server_state const& server, std::string& output) {
         if (each->state == stream_state::reading && now_ >= each->deadline)
             return refuse_body(*each, problem::request_timeout);
     end_late_dropped(output);
+    for (auto const& each : streams_)
+        if (each->events && now_ >= each->events->due()) each->events_due = pending_ = true;
     bool const idle = streams_.empty() && block_stream_ == 0;
     if (idle && now_ >= after(idle_since_, configuration_->idle_seconds))
         return fail(error_code::no_error, {}, output);

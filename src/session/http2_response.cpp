@@ -50,15 +50,22 @@ finished_response http2::write(std::string& output, server_state const& server) 
     auto const size_before = output.size();
     bool const has_content = may_have_content(response.status) && !stream.head_only;
     auto const content = has_content ? std::string_view(response.body) : std::string_view();
+    auto events = stream.work->exchange.take_event_stream();
     if (!stream.reset) {
-        write_head(stream, response, content.empty(), server, output);
-        // Behind others that wait: they may be more urgent.
-        auto const room = most_urgent() == nullptr ? content.size() : 0;
-        auto const sent_bytes = write_data(stream, content, room, output);
-        if (sent_bytes < content.size())
-            stream.content.assign(content.substr(sent_bytes));
-        else
-            end_response(stream, output);
+        bool const goes_on = events && !stream.head_only;
+        write_head(stream, response, content.empty() && !goes_on, server, output);
+        if (goes_on) {
+            stream.events = std::move(events);
+            stream.events_due = true;
+        } else {
+            // Behind others that wait: they may be more urgent.
+            auto const room = most_urgent() == nullptr ? content.size() : 0;
+            auto const sent_bytes = write_data(stream, content, room, output);
+            if (sent_bytes < content.size())
+                stream.content.assign(content.substr(sent_bytes));
+            else
+                end_response(stream, output);
+        }
         earn(tokens_per_response);
     }
     if (response.secret) base::wipe(response.body.data(), response.body.size());
@@ -73,7 +80,7 @@ step http2::finish_response() {
     auto const resume_at = stream.work->exchange.resume_reading_at();
     stream.work.reset();
     idle_since_ = now_;
-    if (stream.content.empty() || stream.reset) {
+    if (!stream.has_content() || stream.reset) {
         &stream == fresh_.get() ? stream.end() : leave(stream.id);
     } else {
         if (&stream == fresh_.get()) enter();
@@ -107,7 +114,9 @@ void http2::write_head(open_stream& stream, http::response const& response, bool
     if (may_have_content(response.status)) {
         if (auto const type = http::media_type_of(response.content_type); !type.empty())
             encoder_.add("content-type", type, indexing::field, block);
-        encoder_.add("content-length", decimal(response.body.size()).text(), indexing::name, block);
+        if (response.content_type != http::content::event_stream)
+            encoder_.add("content-length", decimal(response.body.size()).text(), indexing::name,
+                         block);
     }
     std::array<char, 64> lower;
     for (auto rest = response.field_lines(); !rest.empty();) {
@@ -151,7 +160,7 @@ std::size_t http2::write_data(open_stream& stream, std::string_view content, std
         auto const size =
             std::min({content.size() - bytes_written, static_cast<std::size_t>(window),
                       std::size_t{h2::default_frame_bytes_max}, bytes_max - bytes_written});
-        bool const last = bytes_written + size == content.size();
+        bool const last = bytes_written + size == content.size() && !stream.events;
         std::uint8_t const flags = last ? h2::flag::end_stream : 0;
         h2::put_frame_head({static_cast<std::uint32_t>(size), frame_type::data, flags, stream.id},
                            output);
@@ -173,13 +182,13 @@ http2_stream* http2::most_urgent() {
     auto const comes_first = [this](open_stream const& left, open_stream const& right) {
         if (left.urgency.urgency != right.urgency.urgency)
             return left.urgency.urgency < right.urgency.urgency;
-        if (left.urgency.incremental != right.urgency.incremental) return !left.urgency.incremental;
-        if (!left.urgency.incremental) return left.id < right.id;
+        if (left.takes_turns() != right.takes_turns()) return !left.takes_turns();
+        if (!left.takes_turns()) return left.id < right.id;
         bool const left_waits = left.id > last_written_, right_waits = right.id > last_written_;
         return left_waits != right_waits ? left_waits : left.id < right.id;
     };
     for (auto const& each : streams_) {
-        if (each->content.empty() || each->reset || each->send_window <= 0 || each->work) continue;
+        if (!each->has_content() || each->reset || each->send_window <= 0 || each->work) continue;
         if (best == nullptr || comes_first(*each, *best)) best = each.get();
     }
     return best;
@@ -187,25 +196,37 @@ http2_stream* http2::most_urgent() {
 
 void http2::write_pending(std::string& output, std::size_t room, server_state const& server) {
     now_ = server.now.mono;
+    end_unsendable_events(server, output);
     while (room != 0) {
         auto* const stream = most_urgent();
         if (stream == nullptr) break;
-        auto const rest = std::string_view(stream->content).substr(stream->sent_bytes);
-        auto const size = std::min(room, std::size_t{h2::default_frame_bytes_max});
-        auto const bytes_written = write_data(*stream, rest, size, output);
-        stream->sent_bytes += bytes_written;
-        room -= bytes_written;
         last_written_ = stream->id;
-        if (bytes_written < rest.size()) continue;
-        end_response(*stream, output);
-        leave(stream->id);
+        auto const size = std::min(room, std::size_t{h2::default_frame_bytes_max});
+        room -= std::min(room, stream->content.empty() ? write_events(*stream, size, server, output)
+                                                       : write_content(*stream, size, output));
     }
-    bool const waits = std::ranges::any_of(
-        streams_, [](std::unique_ptr<open_stream> const& each) { return !each->content.empty(); });
-    if (!waits)
+    pending_ = std::ranges::any_of(
+        streams_, [](std::unique_ptr<open_stream> const& each) { return each->has_content(); });
+    sendable_ = most_urgent() != nullptr;
+    if (!pending_)
         stalled_since_ = 0;
-    else if (stalled_since_ == 0 && most_urgent() == nullptr)
+    else if (stalled_since_ == 0 && !sendable_)
         stalled_since_ = now_;
+}
+
+std::size_t http2::write_content(open_stream& stream, std::size_t room, std::string& output) {
+    auto const rest = std::string_view(stream.content).substr(stream.sent_bytes);
+    auto const bytes_written = write_data(stream, rest, room, output);
+    stream.sent_bytes += bytes_written;
+    if (bytes_written < rest.size()) return bytes_written;
+    if (stream.events) {
+        std::string().swap(stream.content);
+        count_held();
+    } else {
+        end_response(stream, output);
+        leave(stream.id);
+    }
+    return bytes_written;
 }
 
 }  // namespace latchkey::session

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "api/event_stream.hpp"
 #include "base/bytes.hpp"
 #include "base/time_units.hpp"
 #include "http2/frame.hpp"
@@ -56,6 +57,8 @@ struct http2_stream {
     stream_pool::handle work;
     std::string content;  // of a response that could not be sent at once
     std::size_t sent_bytes = 0;
+    std::unique_ptr<api::event_stream> events;  // of a response that goes on
+    bool events_due = false;                    // there may be some, or it has to end
 
     // Its work goes on, and keeps its slot, also when it was reset.
     bool is_busy() const {
@@ -70,9 +73,13 @@ struct http2_stream {
     void end() {
         work.reset();
         configuration.reset();
+        events.reset();
         base::wipe(content.data(), content.size());
         std::string().swap(content);
     }
+    bool has_content() const { return !content.empty() || events_due; }
+    // A response that goes on leaves no time to others if it does not.
+    bool takes_turns() const { return urgency.incremental || events != nullptr; }
     std::size_t held_bytes() const {
         auto const body = work ? work->request_copy.heap_bytes() + heap_bytes(work->body) : 0;
         return body + heap_bytes(content);

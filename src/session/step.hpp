@@ -3,11 +3,11 @@
 // to an output buffer, and says with a `step` what its connection has to do next. The connection
 // (server/net/connection.cpp) owns the socket, TLS, timers and commits, and knows nothing of HTTP.
 //
-// `read`, `write`, `write_interim`, `pause` and `close` are about the connection: there is one of
-// them at a time. `grant_body`, `commit` and `await_tokens` are about one stream, a request in
-// hand. HTTP/1.1 has one stream and cannot go on without the result; a session with several streams
-// (HTTP/2) is advanced again at once, gives out the steps of its other streams, and `read` once
-// there is none.
+// `read`, `write`, `write_interim`, `write_events`, `await_events`, `pause` and `close` are about
+// the connection: there is one of them at a time. `grant_body`, `commit` and `await_tokens` are
+// about one stream, a request in hand. HTTP/1.1 has one stream and cannot go on without the result;
+// a session with several streams (HTTP/2) is advanced again at once, gives out the steps of its
+// other streams, and `read` once there is none.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,8 @@ enum class step_kind : std::uint8_t {
     read,           // wait for more input, until `time` (0: no limit)
     write,          // a response is ready: `write`, then `finish_response`
     write_interim,  // a response of class 1xx is ready: `write_interim`
+    write_events,   // a part of a response that does not end is ready: `write_events`
+    await_events,   // wait until the store has changed, until `time`, or for the client's end
     pause,          // between two requests: wait for room in the output, and until `time`
     grant_body,     // decide whether the stream may keep (more of) a body: `grant` or `deny`
     commit,         // commit `take_command()`, then `complete`

@@ -50,7 +50,52 @@ std::size_t bytes_of(reactivate_key const&) {
     return 0;
 }
 std::size_t bytes_of(note_key_uses const& action) {
-    return action.uses.size() * sizeof(key_use);
+    return action.uses.size() * sizeof(key_use) + action.exposed.size() * sizeof(model::digest);
+}
+std::size_t bytes_of(note_key_times const& action) {
+    return action.keys.size() * sizeof(model::id);
+}
+std::size_t bytes_of(create_webhook const& action) {
+    auto const& record = action.record;
+    std::size_t bytes = record.url.size() + record.description.size();
+    for (auto const& type : record.types) bytes += sizeof type + type.size();
+    for (auto const& [name, value] : record.headers) bytes += 64 + name.size() + value.size();
+    return bytes;
+}
+std::size_t bytes_of(change_webhook const& action) {
+    std::size_t bytes = text_bytes(action.url) + text_bytes(action.description);
+    if (action.types)
+        for (auto const& type : *action.types) bytes += sizeof type + type.size();
+    for (auto const& each : action.headers)
+        bytes += sizeof each + each.name.size() + text_bytes(each.value);
+    return bytes + action.expected.size() * sizeof(expected_member);
+}
+std::size_t bytes_of(delete_webhook const&) {
+    return 0;
+}
+std::size_t bytes_of(rotate_webhook_secret const&) {
+    return 0;
+}
+std::size_t bytes_of(test_webhook const&) {
+    return 0;
+}
+std::size_t bytes_of(replay_webhook const& action) {
+    return action.sequences.size() * sizeof(model::id);
+}
+std::size_t bytes_of(note_deliveries const& action) {
+    std::size_t bytes = 0;
+    for (auto const& result : action.results) {
+        bytes += sizeof result + result.replays.size() * sizeof(model::webhook_replay);
+        for (auto const& delivery : result.deliveries) {
+            bytes += sizeof delivery;
+            for (auto const& attempt : delivery.attempts)
+                bytes += sizeof attempt + attempt.error.size() + attempt.response.size();
+        }
+    }
+    return bytes;
+}
+std::size_t bytes_of(take_delivery_lease const& action) {
+    return action.node.size();
 }
 std::size_t bytes_of(await_position const&) {
     return 0;

@@ -22,6 +22,7 @@
 #include "model/post.hpp"
 #include "model/usage.hpp"
 #include "model/user.hpp"
+#include "store/webhooks.hpp"
 
 namespace latchkey::store {
 
@@ -115,11 +116,21 @@ struct key_use {
     model::usage counted;
 };
 // The later last use wins, counts are added. Not a change of the key: no cache is invalidated and
-// nothing is audited. Uses of keys that do not exist are ignored.
+// nothing is audited. Uses of keys that do not exist are ignored. Tells of keys that were limited,
+// and of those in `exposed`, which came unprotected.
 struct note_key_uses {
     std::vector<key_use> uses;
+    std::vector<model::digest> exposed = {};  // at most key_uses_max; some may be of no key
 };
 inline constexpr std::size_t key_uses_max = 256;  // per command; each may write four entries
+// Tells what time has brought about these keys and was not told yet; may be repeated. The first one
+// of a store records since when that is told.
+struct note_key_times {
+    std::vector<model::id> keys;  // at most key_times_max
+};
+inline constexpr std::size_t key_times_max = 256;
+// Bytes of keys that one command tells, but for the last.
+inline constexpr std::size_t key_times_bytes_max = 1 << 20;
 // A request that was refused before it could become a command; its faults come with it. It reaches
 // the store only so that the outcome is kept under its Idempotency-Key.
 struct refuse {
@@ -179,6 +190,83 @@ struct put_event_secret {
 struct delete_event_secret {
     std::string source;
 };
+// `record` has what the client chose, `public_key` too; the store assigns the rest. The project is
+// that of the caller, unless it has the scope `*`. The caller must have changes:read as well.
+struct create_webhook {
+    model::webhook record;
+    model::webhook_secret secret;
+};
+struct webhook_signatures {
+    bool v1 = true;
+    bool v1a = false;
+};
+// A header field of a webhook in a patch: without a value it is removed.
+struct header_change {
+    std::string name;
+    std::optional<std::string> value;
+    bool keeps = false;  // the client sent the mask back: the value stays
+};
+// PATCH: members that are set change. The caller must have changes:read as well.
+struct change_webhook {
+    model::id id = 0;
+    std::optional<std::string> url;
+    std::optional<std::vector<std::string>> types;
+    std::optional<std::string> description;
+    std::optional<bool> ordered;
+    std::optional<std::uint32_t> max_per_second;  // 0: no limit
+    bool clear_headers = false;                   // before `headers` is applied
+    std::vector<header_change> headers;
+    std::optional<webhook_signatures> signatures;
+    std::optional<bool> enabled;
+    std::vector<expected_member> expected;
+};
+// What was not delivered is not.
+struct delete_webhook {
+    model::id id = 0;
+};
+// The replaced secret signs too until the overlap ends; one that was replaced before it does not.
+struct rotate_webhook_secret {
+    model::id id = 0;
+    model::webhook_secret secret;
+    std::array<unsigned char, 32> public_key{};
+    std::int64_t overlap_ms = 0;
+};
+// Records the change webhook.test and makes pending deliveries due, at most webhook_due_max.
+struct test_webhook {
+    model::id id = 0;
+};
+inline constexpr std::size_t webhook_due_max = 1000;
+// Has what is kept of these changes sent again: each of `sequences`, or those since a time and
+// before another, or else those from `first` to `last`. An end of 0: to the last change.
+struct replay_webhook {
+    model::id id = 0;
+    std::vector<model::id> sequences;  // at most webhook_replays_max
+    model::id first = 0;
+    model::id last = 0;
+    base::wall_ms start = 0;  // 0: not by time
+    base::wall_ms bound = 0;
+};
+// What became of deliveries, by the service itself; may be repeated. Webhooks, and deliveries of
+// changes, that are gone are ignored.
+struct webhook_result {
+    model::id webhook = 0;
+    std::optional<model::webhook_progress> progress;  // its position never goes back
+    // Of each its state, the time of its next attempt, and the attempts to be added. Attempts at a
+    // delivery that was not pending replace the earlier ones.
+    std::vector<model::delivery> deliveries;
+    // With the next sequence of each; one whose next is beyond its last has ended.
+    std::vector<model::webhook_replay> replays;
+    model::webhook_end end = model::webhook_end::none;  // another disables it
+};
+struct note_deliveries {
+    std::vector<webhook_result> results;
+};
+// The lease of the node that delivers: taken if there is none, it has ended, or it is its own. The
+// record of the outcome is the lease that holds.
+struct take_delivery_lease {
+    std::string node;  // at most node_name_bytes_max
+    std::int64_t length_ms = 0;
+};
 // Waits until the store has reached a position in the log of its cluster, and writes nothing; else
 // `behind`. Only the writer waits: `apply` tells at once.
 struct await_position {
@@ -194,10 +282,13 @@ struct secret_result {
 };
 
 struct command {
-    using any_action = std::variant<create_user, change_user, delete_user, create_post, change_post,
-                                    delete_post, create_key, change_key, rotate_key, deactivate_key,
-                                    reactivate_key, note_key_uses, receive_event, put_event_secret,
-                                    delete_event_secret, refuse, await_position, raise_schema>;
+    using any_action =
+        std::variant<create_user, change_user, delete_user, create_post, change_post, delete_post,
+                     create_key, change_key, rotate_key, deactivate_key, reactivate_key,
+                     note_key_uses, note_key_times, receive_event, put_event_secret,
+                     delete_event_secret, create_webhook, change_webhook, delete_webhook,
+                     rotate_webhook_secret, test_webhook, replay_webhook, note_deliveries,
+                     take_delivery_lease, refuse, await_position, raise_schema>;
     any_action action;
     model::id caller = 0;  // the key of the request, which must still be active; 0: the operator
     // The scope that the caller must still have; nullopt: none.
@@ -216,7 +307,7 @@ struct outcome {
     std::vector<base::fault> faults;  // with validation_failed
     std::string detail;               // a sentence for people; may be empty
     std::variant<std::monostate, model::user, model::post, model::key, received_event,
-                 secret_result>
+                 secret_result, webhook_outcome, delivery_lease>
         record;                      // as stored
     base::wall_ms time = 0;          // the transaction's time
     base::wall_ms last_used_at = 0;  // of the key in `record`

@@ -125,6 +125,10 @@ base::result<std::unique_ptr<environment>> environment::open(environment_options
     store->read_only = options.read_only;
     store->interpolates = options.interpolates;
     store->event_retention_ms = options.event_retention_ms;
+    store->records_changes = options.records_changes;
+    store->change_retention_ms = options.change_retention_ms;
+    store->changes_max = options.changes_max;
+    store->key_times = options.key_times;
     store->wall = options.wall;
     store->mono = options.mono;
     if (auto const result = make_directory(*store); !result) return result.error();

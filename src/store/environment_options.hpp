@@ -3,10 +3,19 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 
 namespace latchkey::store {
+
+// When it is told that a key expires or is not used (api.md §16), in milliseconds.
+struct key_time_rules {
+    static constexpr std::int64_t day_ms = 24 * 3'600'000;
+    // Before the expiry, each; in any order.
+    std::vector<std::int64_t> expiring_ms = {14 * day_ms, 3 * day_ms, day_ms};
+    std::int64_t unused_ms = 90 * day_ms;  // after the last use; 0: never
+};
 
 struct environment_options {
     std::string directory;                  // created with mode 0700 when absent; files get 0600
@@ -20,6 +29,12 @@ struct environment_options {
     bool interpolates = true;
     // Retention of events, enforced by a writer; 0: unlimited.
     std::int64_t event_retention_ms = 0;
+    // Writes record what they change (api.md §16). A writer keeps it so long, and so much of it; 0:
+    // unlimited.
+    bool records_changes = false;
+    std::int64_t change_retention_ms = 0;
+    std::uint64_t changes_max = 0;
+    key_time_rules key_times;
     // Open the store even if its last write lies far ahead of the clock: for commands that do not
     // depend on store time, and for the one that repairs it.
     bool any_time = false;

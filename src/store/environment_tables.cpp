@@ -84,7 +84,8 @@ int open_handles(environment_state& store, MDB_txn* txn, bool create) {
                 ::mdb_dbi_open(txn, table_names[i], create ? MDB_CREATE : 0, &store.tables[i]);
             code != 0)
             return code;
-    for (auto const each : {table::users, table::posts, table::audit, table::events})
+    for (auto const each :
+         {table::users, table::posts, table::audit, table::events, table::changes})
         if (int const code = ::mdb_set_compare(txn, store.dbi(each), compare_ids); code != 0)
             return code;
     return 0;
@@ -206,9 +207,12 @@ base::result<void> open_tables(environment_state& store, bool may_upgrade) {
     {
         setup_transaction setup(store, store.read_only);
         if (setup.code != 0) return lmdb_error(failure, setup.code);
-        if (int const code = open_handles(store, setup.txn, !store.read_only); code != 0)
-            return lmdb_error(failure, code);
+        // A table of a later schema may be missing in a store that is only read.
+        int const open_code = open_handles(store, setup.txn, !store.read_only);
+        bool const is_older = open_code == MDB_NOTFOUND && store.dbi(table::index) != 0;
+        if (open_code != 0 && !is_older) return lmdb_error(failure, open_code);
         auto const schema = check_schema(store, setup.txn, may_upgrade);
+        if (schema && is_older) return lmdb_error(failure, open_code);
         if (!schema) return schema.error();
         version = *schema;
         if (auto const result = read_master_key_file(store, store.read_only); !result)

@@ -25,6 +25,7 @@
 #include "store/command.hpp"
 #include "store/environment.hpp"
 #include "store/records/audit.hpp"
+#include "store/records/change_record.hpp"
 #include "store/records/event_secret.hpp"
 
 namespace latchkey::store {
@@ -57,6 +58,22 @@ struct key_filter {
 };
 
 struct snapshot_state;
+
+// Of the changes that are kept; 0: none.
+struct change_bounds {
+    model::id oldest = 0;
+    model::id last = 0;
+};
+
+// Of a part of the keys: those about which time has brought something that is not told
+// (note_key_times).
+struct untold_times {
+    std::vector<model::id> keys;
+    model::id last = 0;              // of the part; 0: it was the last one
+    base::wall_ms next = INT64_MAX;  // when the first of them has something to be told; it may
+                                     // be past
+    bool has_begun = false;          // the store records since when that is told
+};
 
 enum class resource : std::uint8_t { user, post };
 
@@ -112,6 +129,16 @@ class snapshot {
     list_result keys(key_filter const& filter, range const& part, key_sink sink) const;
     base::wall_ms last_use(model::id key) const;  // 0: never, or not written yet
 
+    // Of the first `count` keys beyond an id.
+    untold_times keys_with_untold_times(model::id last_key, std::size_t count) const;
+
+    // What has changed (api.md §16). A record beyond the last one read may be unreadable: see
+    // `damaged`.
+    change_bounds changes() const;
+    // Visits the changes beyond a sequence in order, until the visitor returns false.
+    using change_visitor = base::function_ref<bool(change_view const&)>;
+    void changes_after(model::id position, change_visitor visitor) const;
+
     // Usage of a key, one step at a time from the step that contains `begin` to the last that
     // starts before `end`; zeros where nothing was counted.
     using usage_sink = base::function_ref<void(base::wall_ms start, model::usage const&)>;
@@ -133,6 +160,25 @@ class snapshot {
     // The secrets that are valid at `now`; nullopt: none, or unreadable (`damaged`).
     std::optional<store::event_secrets> event_secrets(std::string_view source,
                                                       base::wall_ms now) const;
+
+    // Webhooks, without the values of their header fields. With `project` those of that project;
+    // each webhook is read.
+    std::optional<webhook_entry> webhook(model::id id) const;
+    using webhook_sink = base::function_ref<void(webhook_entry const&)>;
+    list_result webhooks(std::optional<std::string_view> project, range const& part,
+                         webhook_sink sink) const;
+    // With what is needed to send: for the one who sends, and for nobody else. nullopt: there is
+    // none, or it is unreadable or encrypted under another master key (`damaged`).
+    std::optional<store::signing_webhook> signing_webhook(model::id id, base::wall_ms now) const;
+    std::vector<model::webhook_replay> webhook_replays(model::id webhook) const;  // ascending
+    std::optional<model::delivery> delivery(model::id sequence, model::id webhook) const;
+    // Pending deliveries of sequences above `after`, ascending, until the sink returns false.
+    using pending_sink = base::function_ref<bool(model::delivery const&)>;
+    void pending_deliveries(model::id webhook, model::id position, pending_sink sink) const;
+    using delivery_sink = base::function_ref<void(model::delivery const&)>;
+    delivery_page deliveries(model::id webhook, delivery_range const& part,
+                             delivery_sink sink) const;
+    std::optional<store::delivery_lease> delivery_lease() const;  // it may have ended
 
     // The kept outcome under an Idempotency-Key, or the rejection of a different request; nullopt:
     // none is kept.

@@ -49,6 +49,10 @@ reply twice(api_fixture& service, std::string const& line) {
     service.request(line);
     return service.request(line);
 }
+reply on_disabled_webhook(api_fixture& service, std::string const& line) {
+    service.request("PATCH" + line.substr(4, line.rfind('/') - 4), R"({"enabled":false})");
+    return service.request(line, line.ends_with("/replay") ? R"({"sequences":[1]})" : "");
+}
 reply on_compromised(api_fixture& service, std::string const& line) {
     auto const key = line.substr(0, line.rfind('/'));
     service.request(key + "/deactivate", R"({"reason":"compromised"})");
@@ -93,6 +97,19 @@ std::vector<contract_entry> const contract{
     {"GET /api/v1/events/{event_source}/secret", 200},
     {"DELETE /api/v1/events/{event_source}/secret", 204},
 
+    {"GET /api/v1/changes", 200},
+
+    {"GET /api/v1/webhooks", 200},
+    {"POST /api/v1/webhooks", 201, R"({"url":"https://hooks.example.com/"})"},
+    {"GET /api/v1/webhooks/{id}", 200},
+    {"PATCH /api/v1/webhooks/{id}", 200, R"({"ordered":true})"},
+    {"DELETE /api/v1/webhooks/{id}", 204},
+    {"POST /api/v1/webhooks/{id}/rotate-secret", 200},
+    {"POST /api/v1/webhooks/{id}/enable", 200},
+    {"POST /api/v1/webhooks/{id}/test", 202, no_body, on_disabled_webhook},
+    {"GET /api/v1/webhooks/{id}/deliveries", 200},
+    {"POST /api/v1/webhooks/{id}/replay", 202, R"({"sequences":[1]})", on_disabled_webhook},
+
     {"GET /api/v1/audit", 200},
     {"GET /healthz", 200},
     {"GET /openapi.json", 200},
@@ -129,6 +146,11 @@ struct scenario {
         line = source.line;
         if (line.starts_with("GET /api/v1/events/{id}"))
             replace("{id}", service.request("POST /api/v1/events/shop", "{}").id());
+        if (line.find("/webhooks/{id}") != line.npos)
+            replace(
+                "{id}",
+                service.request("POST /api/v1/webhooks", R"({"url":"https://hooks.example.com/"})")
+                    .id());
         replace("{id}", line.find("/keys/") != line.npos    ? service.last_key()
                         : line.find("/posts/") != line.npos ? post
                                                             : user);
@@ -168,7 +190,12 @@ reply over_the_limit(scenario& test) {
     return test.service.request_anonymous(test.line, test.entry.body, {bearer(key)});
 }
 
+reply failing(scenario& test, base::problem problem);
+
 reply missing(scenario& test) {
+    // Where changes are not recorded there are none, and no webhook can be made.
+    test.service.settings.records_changes = test.entry.line != "GET /api/v1/changes";
+    if (test.entry.line == "POST /api/v1/webhooks") return failing(test, base::problem::not_found);
     if (test.entry.line.find("{code}") != std::string_view::npos)
         return test.service.request_anonymous("GET /problems/nothing");
     test.line = test.entry.line;
@@ -213,6 +240,8 @@ reply ask_for(int status, scenario& test) {
             // Operations without a conflict of their own: an earlier request is still running.
             return test.entry.conflict ? test.entry.conflict(test.service, test.line)
                                        : failing(test, base::problem::idempotency_in_progress);
+        case 410:
+            return failing(test, base::problem::changes_expired);
         case 413:
             test.service.settings.body_bytes_max = 1000;
             return test.request(std::string(1001, ' '));

@@ -50,6 +50,7 @@ api_fixture::api_fixture(std::int64_t (*wall)())
                 cursors_, random_,   running, &uses_} {
     static auto const documents = make_documents(settings);
     settings.documents = documents;
+    services_.streams = &streams_;
     key = add_key();
 }
 
@@ -179,8 +180,8 @@ model::id api_fixture::add_post(model::id user, model::post_status status, std::
 
 void api_fixture::report_uses() {
     while (!uses_.empty()) {
-        auto const outcome =
-            apply({.action = store::note_key_uses{uses_.take(store::key_uses_max)}});
+        auto const outcome = apply({.action = store::note_key_uses{uses_.take(store::key_uses_max),
+                                                                   uses_.take_exposed()}});
         EXPECT_EQ(outcome.problem, base::problem::none);
     }
 }

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/event_stream.hpp"
 #include "api/exchange.hpp"
 #include "http/parser.hpp"
 #include "store/engine/layout.hpp"
@@ -97,6 +98,7 @@ class api_fixture {
     std::optional<store::outcome> next_outcome;
     in_progress running;
     api::exchange exchange;
+    std::size_t open_streams() const { return slots_.open(); }
     api::request_services& services() { return services_; }
     store::outcome commit(store::command command);
 
@@ -116,6 +118,8 @@ class api_fixture {
     auth::mac cursors_{temp_store_.store().derived_key("cursors").value()};
     std::uint64_t random_ = 42;
     auth::usage_counter uses_;
+    stream_slots slots_;
+    event_streams streams_{slots_};
     api::request_services services_;
     http::request request_;
     http::framing framing_;

@@ -77,10 +77,10 @@ TEST_F(api_test, routes_need_their_scope) {
         EXPECT_EQ(scope == "events:manage", secret) << line;
         EXPECT_TRUE(scope.ends_with(reads ? ":read" : ":write") || scope == "keys:verify" || secret)
             << line;
-        std::vector<std::string_view> others{"users:read",  "users:write",  "posts:read",
-                                             "posts:write", "keys:read",    "keys:write",
-                                             "keys:verify", "usage:read",   "audit:read",
-                                             "events:read", "events:write", "events:manage"};
+        std::vector<std::string_view> others{
+            "users:read",   "users:write",   "posts:read",   "posts:write",   "keys:read",
+            "keys:write",   "keys:verify",   "usage:read",   "audit:read",    "events:read",
+            "events:write", "events:manage", "changes:read", "webhooks:read", "webhooks:write"};
         std::erase(others, scope);
         auto const response =
             service.request_anonymous(line, "{}", {bearer(service.add_key(others))});

@@ -21,8 +21,11 @@ class temp_store {
         std::string name = (std::filesystem::temp_directory_path() / "auth-test-XXXXXX").string();
         base::check(mkdtemp(name.data()) != nullptr, "no temporary directory");
         path_ = name;
-        store_ = store::environment::open(
-                     {.directory = path_, .map_bytes = 64u << 20, .sync = false, .wall = wall})
+        store_ = store::environment::open({.directory = path_,
+                                           .map_bytes = 64u << 20,
+                                           .sync = false,
+                                           .records_changes = true,
+                                           .wall = wall})
                      .value();
     }
     ~temp_store() {

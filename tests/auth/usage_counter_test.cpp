@@ -51,6 +51,38 @@ TEST(usage_counter, takes_each_use_once_and_keeps_the_last) {
     EXPECT_EQ(last_uses(counter.take(10)), (list{{8, 130}}));
 }
 
+model::digest digest_number(unsigned number) {
+    model::digest digest{};
+    std::memcpy(digest.data(), &number, sizeof number);
+    return digest;
+}
+
+TEST(usage_counter, takes_each_exposed_key_once) {
+    usage_counter counter;
+    for (int i = 0; i < 3; ++i) counter.expose(digest_number(1));
+    counter.expose_unknown(digest_number(2));
+    EXPECT_FALSE(counter.empty());
+    auto all = counter.take_exposed();
+    std::ranges::sort(all);
+    EXPECT_EQ(all, (std::vector{digest_number(1), digest_number(2)}));
+    EXPECT_TRUE(counter.empty());
+    counter.expose(digest_number(1));
+    EXPECT_EQ(counter.take_exposed().size(), 1u);
+}
+
+TEST(usage_counter, remembers_as_many_exposed_keys_as_a_command_takes_and_fewer_unknown_ones) {
+    usage_counter counter;
+    for (unsigned i = 0; i < 1000; ++i) counter.expose_unknown(digest_number(i));
+    EXPECT_EQ(counter.take_exposed().size(), store::key_uses_max / 4);
+    for (unsigned i = 0; i < 1000; ++i) counter.expose_unknown(digest_number(i));
+    for (unsigned i = 0; i < 1000; ++i) counter.expose(digest_number(5000 + i));
+    EXPECT_EQ(counter.take_exposed().size(), store::key_uses_max);
+    if (!test::counts_allocations()) return;
+    auto const count = test::allocations();
+    for (unsigned i = 0; i < 1000; ++i) counter.expose(digest_number(i));
+    EXPECT_EQ(test::allocations(), count);
+}
+
 TEST(usage_counter, takes_uses_in_parts) {
     usage_counter counter;
     for (model::id id = 1; id <= 5; ++id) counter.note(id, id);

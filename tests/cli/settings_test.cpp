@@ -29,6 +29,8 @@ listen = ["https://[::]:443", "unix:/run/latchkey.sock"]
 workers = 3
 [auth]
 allow_query = false
+[changes]
+expiring_days = [30, 7]
 )");
     auto const result = load_config(toml.path);
     ASSERT_TRUE(result) << result.error().message;
@@ -37,6 +39,7 @@ allow_query = false
     EXPECT_EQ(result->workers, 3u);
     EXPECT_FALSE(result->auth_allow_query);
     EXPECT_TRUE(result->auth_allow_body);
+    EXPECT_EQ(result->changes_expiring_days, (std::vector<std::uint64_t>{30, 7}));
 }
 
 TEST(settings_file, errors_name_line_and_setting) {
@@ -49,6 +52,11 @@ TEST(settings_file, errors_name_line_and_setting) {
     EXPECT_NE(load_error("workers = -1").find("workers"), std::string::npos);
     EXPECT_NE(load_error("listen = \"https://127.0.0.1:1\"").find("a list of strings"),
               std::string::npos);
+    for (auto const* const text : {"7", "[\"7\"]", "[-7]", "[7.0]"})
+        EXPECT_NE(load_error(std::string("changes.expiring_days = ") + text)
+                      .find("a list of whole numbers"),
+                  std::string::npos)
+            << text;
     EXPECT_FALSE(load_config("/nowhere/latchkey.toml"));
     EXPECT_FALSE(load_config(std::filesystem::temp_directory_path()))
         << "an unreadable file is an error";
@@ -85,6 +93,11 @@ TEST(setting_flags, repeat_for_lists) {
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ(result->listen,
               (std::vector<std::string>{"https://127.0.0.1:1", "http://127.0.0.1:2"}));
+    auto const days = resolve({"--changes-expiring-days", "30", "--changes-expiring-days", "7"},
+                              "changes.expiring_days = [5]");
+    ASSERT_TRUE(days) << days.error().message;
+    EXPECT_EQ(days->changes_expiring_days, (std::vector<std::uint64_t>{30, 7}));
+    EXPECT_FALSE(resolve({"--changes-expiring-days", "7d"}));
 }
 
 TEST(setting_flags, errors_name_the_flag) {

@@ -179,6 +179,8 @@ describe('check', () => {
 
 describe('help', () => {
   const words = ['serve', 'config show', 'audit', 'import', 'export', 'seed', 'backup', 'restore', 'check', 'reset-time',
+    'changes', ...['create', 'update', 'list', 'show', 'delete', 'enable', 'disable', 'rotate-secret', 'test', 'deliveries', 'replay']
+      .map((w) => `webhooks ${w}`),
     ...['create', 'list', 'show', 'rotate', 'deactivate', 'reactivate', 'import'].map((w) => `keys ${w}`)];
 
   test('of every command shows an example', async () => {

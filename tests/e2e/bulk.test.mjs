@@ -49,6 +49,12 @@ describe('import', () => {
     const ids = workspace.read('u1').trim().split('\n').map((line) => JSON.parse(line));
     assert.deepEqual(ids.map((u) => u.id), [3, 7, 8]);
     assert.equal(ids[1].updated_at, '2020-01-02T03:04:05.678Z');
+    const told = await json('export', workspace.path('u2'), '--changes', workspace.path('c1'), '--data', workspace.data);
+    assert.deepEqual(told.document, { users: 3, changes: 5 });
+    const changes = workspace.read('c1').trim().split('\n').map((line) => JSON.parse(line));
+    assert.deepEqual(changes.map((change) => change.sequence), [1, 2, 3, 4, 5]);
+    assert.deepEqual(changes.slice(0, 3).map((change) => change.data).sort((a, b) => a.id - b.id), ids);
+    assert.deepEqual(changes.map((change) => change.type), [...Array(3).fill('user.created'), ...Array(2).fill('post.created')]);
     const again = folder();
     assert.equal((await command('import', workspace.path('u1'), workspace.path('p1'), '--data', again.data)).code, 0);
     assert.equal((await command('export', again.path('u1'), again.path('p1'), '--data', again.data)).code, 0);

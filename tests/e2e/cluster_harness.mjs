@@ -14,7 +14,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { once } from 'node:events';
-import { childrenOf, signal } from './cluster_postgres.mjs';
+import { childrenOf, nameOf, signal } from './cluster_postgres.mjs';
 import { Disk } from './disk_faults.mjs';
 import { binary, commandOf, sleep, startServer, temporaryFolder } from './harness.mjs';
 
@@ -56,7 +56,7 @@ export class Node {
   configure() {
     const { engine, database, postgres } = this.cluster;
     const address = engine.addressFor?.(this.name, database) ?? postgres; // its own way there
-    this.settings = `[cluster]\npostgres = "${address}"\nname = "${this.name}"\nlease_seconds = ${this.leaseSeconds}\n[stop]\ngrace_seconds = 3\n`;
+    this.settings = `[cluster]\npostgres = "${address}"\nname = "${this.name}"\nlease_seconds = ${this.leaseSeconds}\n[stop]\ngrace_seconds = 3\n${this.cluster.settings}`;
     fs.writeFileSync(this.configuration, this.settings);
   }
 
@@ -108,9 +108,9 @@ export class Node {
     return JSON.parse(await this.done('cluster', 'status', '--json'));
   }
 
-  // The service, the supervisor of its helper, and the helper.
+  // The service, the supervisor of the helper that reaches PostgreSQL, and that helper.
   processes() {
-    const [supervisor] = childrenOf(this.server.pid);
+    const supervisor = childrenOf(this.server.pid).find((each) => nameOf(each) === 'super-replicate');
     assert.ok(supervisor, `${this.name} has a supervisor`);
     const [helper] = childrenOf(supervisor);
     return { service: this.server.pid, supervisor, helper };
@@ -145,9 +145,9 @@ export class Node {
 }
 
 export class Cluster {
-  static async begin(postgres, { leaseSeconds = 30, names = ['one', 'two', 'three'], disks = false } = {}) {
+  static async begin(postgres, { leaseSeconds = 30, names = ['one', 'two', 'three'], disks = false, settings = '' } = {}) {
     const cluster = new Cluster();
-    Object.assign(cluster, { engine: postgres, disks });
+    Object.assign(cluster, { engine: postgres, disks, settings });
     cluster.database = `c${crypto.randomBytes(6).toString('hex')}`;
     cluster.postgres = await postgres.makeDatabase(cluster.database);
     cluster.leaseSeconds = leaseSeconds;

@@ -32,6 +32,7 @@ export function lesserUser() {
 const parentOf = (pid) => Number(/^PPid:\s+([0-9]+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
 
 // The ids of a process's children, of those alone.
+export const nameOf = (pid) => fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
 export function childrenOf(pid) {
   return fs.readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name)).map(Number).filter((each) => {
     try {

@@ -21,7 +21,7 @@ let fileLimit = Number(process.env.E2E_FILE_SECONDS ?? 300) * 1000;
 const onlyByName = ['cluster_faults.test.mjs'];
 
 // These mostly wait for deadlines and minutes to pass.
-const waiting = ['cluster_failover', 'cluster_faults', 'cluster_limits', 'config', 'hostile', 'limits', 'slowhttptest', 'usage'].map((name) => `${name}.test.mjs`);
+const waiting = ['cluster_failover', 'cluster_faults', 'cluster_limits', 'cluster_webhooks', 'config', 'hostile', 'limits', 'slowhttptest', 'usage'].map((name) => `${name}.test.mjs`);
 
 // What these test holds over each version of HTTP.
 const overBoth = ['bulk', 'cluster', 'credentials', 'cursors', 'errors', 'etags', 'events', 'hostile', 'idempotency', 'keys', 'limits', 'lists',

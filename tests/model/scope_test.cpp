@@ -25,7 +25,7 @@ TEST(scopes, have_one_name_each_and_are_found_by_it) {
         EXPECT_TRUE(names.insert(name_of(each)).second);
         EXPECT_EQ(find_scope(name_of(each)), each);
     }
-    EXPECT_EQ(names.size(), 21u);
+    EXPECT_EQ(names.size(), 26u);
     for (auto const* bad : {"", "users", "users:", ":read", "Users:read", "users:read ",
                             "keys:delete", "**", "events:write:stripe", "*:verify"})
         EXPECT_FALSE(find_scope(bad)) << bad;
@@ -65,6 +65,16 @@ TEST(scopes, a_wildcard_of_a_kind_covers_that_kind_of_every_resource) {
     EXPECT_FALSE(covers({"*:write"}, {"users:read"}));
     EXPECT_FALSE(covers({"*:read"}, {"keys:verify"}));
     EXPECT_FALSE(covers({"*:write"}, {"keys:verify"}));
+}
+
+TEST(scopes, of_changes_and_webhooks_have_wildcards_of_both_kinds) {
+    EXPECT_TRUE(covers({"changes:*"}, {"changes:read", "changes:*"}));
+    EXPECT_TRUE(covers({"webhooks:*"}, {"webhooks:read", "webhooks:write"}));
+    EXPECT_TRUE(covers({"*:read"}, {"changes:read", "webhooks:read"}));
+    EXPECT_TRUE(covers({"*:write"}, {"webhooks:write"}));
+    EXPECT_FALSE(covers({"*:read"}, {"webhooks:write"}));
+    EXPECT_FALSE(covers({"webhooks:*"}, {"changes:read"}));
+    EXPECT_FALSE(covers({"events:*"}, {"changes:read"}));
 }
 
 TEST(scopes, a_wildcard_is_never_covered_by_the_sum_of_its_parts) {
@@ -110,11 +120,13 @@ TEST(scopes, keep_their_bits) {
     for (std::size_t i = 0; i < scope_count; ++i)
         names.push_back(scope_set::of(1u << i, {}).names().at(0));
     EXPECT_EQ(names, (std::vector<std::string>{
-                         "users:read",   "users:write", "posts:read", "posts:write", "keys:read",
-                         "keys:write",   "keys:verify", "usage:read", "audit:read",  "events:read",
-                         "events:write", "*",           "users:*",    "posts:*",     "keys:*",
-                         "usage:*",      "audit:*",     "events:*",   "*:read",      "*:write",
-                         "events:manage"}));
+                         "users:read",     "users:write",  "posts:read",   "posts:write",
+                         "keys:read",      "keys:write",   "keys:verify",  "usage:read",
+                         "audit:read",     "events:read",  "events:write", "*",
+                         "users:*",        "posts:*",      "keys:*",       "usage:*",
+                         "audit:*",        "events:*",     "*:read",       "*:write",
+                         "events:manage",  "changes:read", "changes:*",    "webhooks:read",
+                         "webhooks:write", "webhooks:*"}));
 }
 
 TEST(scopes, nothing_covers_only_nothing) {

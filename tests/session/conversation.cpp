@@ -33,22 +33,35 @@ void conversation::resume() {
     receive({});
 }
 
+void conversation::wake(wake_reason reason) {
+    while (!closed_ && advance(std::exchange(reason, wake_reason::bytes))) {
+    }
+}
+
 // One step; false: the session waits for input. The input lies in memory of exactly its size and at
 // a new address each time, so that AddressSanitizer finds views that outlive it.
-bool conversation::advance() {
+bool conversation::advance(wake_reason reason) {
     std::string const input = std::move(pending_);
     std::unique_ptr<char[]> const copy(new char[input.size()]);
     std::copy(input.begin(), input.end(), copy.get());
     fixture_.services().snapshot.renew();
     fixture_.services().keys.follow(fixture_.services().snapshot);
-    server_state const server{.now = fixture_.now, .ready_since = fixture_.now.mono};
-    auto next = session_.advance({copy.get(), input.size()}, wake_reason::bytes, server);
+    server_state const server{
+        .now = fixture_.now, .ready_since = fixture_.now.mono, .draining = draining};
+    auto next = session_.advance({copy.get(), input.size()}, reason, server);
     pending_.assign(input, next.consumed);
     if (next.kind == step_kind::write) {
         session_.write(output_, server);
         next = session_.finish_response();
     }
+    deadline_ = 0;
     switch (next.kind) {
+        case step_kind::write_events:
+            session_.write_events(output_, server);
+            return true;
+        case step_kind::await_events:
+            deadline_ = next.time;
+            return false;
         case step_kind::read:
             return false;
         case step_kind::close:

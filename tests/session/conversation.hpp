@@ -36,11 +36,15 @@ class conversation {
     // A request waits for tokens of its key, until `resume`.
     bool waits() const { return waits_; }
     void resume();
+    // A response goes on: the store has changed, or its deadline has passed, or the client has ended.
+    void wake(wake_reason reason = wake_reason::late);
+    base::mono_ns deadline() const { return deadline_; }  // of that wait; 0: there is none
+    bool draining = false;
     // A request reached the store.
     bool committed() const { return committed_; }
 
   private:
-    bool advance();
+    bool advance(wake_reason reason = wake_reason::bytes);
 
     api_fixture& fixture_;
     context context_;
@@ -51,6 +55,7 @@ class conversation {
     bool closed_ = false;
     bool committed_ = false;
     bool waits_ = false;
+    base::mono_ns deadline_ = 0;
 };
 
 }  // namespace latchkey::session

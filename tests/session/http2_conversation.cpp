@@ -37,6 +37,11 @@ void http2_conversation::reload(http2_options const& changes) {
     context_.configuration = std::make_shared<options const>(fresh);
 }
 
+void http2_conversation::wake_events() {
+    session_.wake_events();
+    wake(wake_reason::late);
+}
+
 void http2_conversation::receive(std::string_view bytes) {
     pending_.append(bytes);
     wake(wake_reason::bytes);
@@ -90,6 +95,8 @@ bool http2_conversation::advance(wake_reason reason) {
         case step_kind::advance:
         case step_kind::pause:
         case step_kind::write_interim:
+        case step_kind::write_events:
+        case step_kind::await_events:
             return true;
     }
     return false;

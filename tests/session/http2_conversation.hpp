@@ -23,6 +23,11 @@ class http2_conversation {
     // A wait for input ends: at its deadline, or because the client sends no more.
     void wake(wake_reason reason);
     void pass(base::mono_ns time);
+    // The store has changed: of responses that go on.
+    void wake_events();
+    bool has_events() const { return session_.has_events(); }
+    bool has_sendable() const { return session_.has_sendable(); }
+    base::mono_ns wait_deadline() const { return session_.wait_deadline(); }
 
     // The configuration is replaced; what is returned says whether the one of before still lives.
     std::weak_ptr<options const> reload();

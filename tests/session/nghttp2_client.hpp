@@ -30,7 +30,9 @@ struct response {
 
 class nghttp2_client {
   public:
-    explicit nghttp2_client(http2_conversation& server, bool grants_window = true)
+    // `window`: of each stream, at first.
+    explicit nghttp2_client(http2_conversation& server, bool grants_window = true,
+                            std::uint32_t window = 65'535)
         : server_(server) {
         nghttp2_session_callbacks* callbacks = nullptr;
         nghttp2_session_callbacks_new(&callbacks);
@@ -76,7 +78,8 @@ class nghttp2_client {
         nghttp2_session_client_new2(&native_, callbacks, this, option);
         nghttp2_option_del(option);
         nghttp2_session_callbacks_del(callbacks);
-        nghttp2_submit_settings(native_, NGHTTP2_FLAG_NONE, nullptr, 0);
+        nghttp2_settings_entry const first{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, window};
+        nghttp2_submit_settings(native_, NGHTTP2_FLAG_NONE, &first, 1);
     }
     ~nghttp2_client() { nghttp2_session_del(native_); }
     nghttp2_client(nghttp2_client const&) = delete;

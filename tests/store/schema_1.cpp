@@ -14,6 +14,8 @@
 namespace latchkey::store {
 namespace {
 
+constexpr auto schema_1_tables = static_cast<std::size_t>(table::changes);
+
 // An environment of LMDB over the file, with one transaction.
 class plain_file {
   public:
@@ -25,8 +27,10 @@ class plain_file {
                                  MDB_NOSUBDIR | MDB_NOTLS | MDB_NOSYNC | flags, 0600),
                   0);
         EXPECT_EQ(::mdb_txn_begin(env_, nullptr, flags, &txn), 0);
-        for (std::size_t i = 0; i < table_count; ++i)
-            EXPECT_EQ(::mdb_dbi_open(txn, table_names[i], 0, &tables[i]), 0);
+        for (std::size_t i = 0; i < table_count; ++i) {
+            int const code = ::mdb_dbi_open(txn, table_names[i], 0, &tables[i]);
+            EXPECT_TRUE(code == 0 || (code == MDB_NOTFOUND && i >= schema_1_tables));
+        }
     }
     ~plain_file() {
         if (txn != nullptr) ::mdb_txn_abort(txn);
@@ -48,6 +52,7 @@ raw_content content_of_file(std::string const& directory) {
     plain_file const file(directory, MDB_RDONLY);
     raw_content result;
     for (std::size_t i = 0; i < table_count; ++i) {
+        if (file.tables[i] == 0) continue;
         MDB_cursor* cursor = nullptr;
         EXPECT_EQ(::mdb_cursor_open(file.txn, file.tables[i], &cursor), 0);
         MDB_val key, value;
@@ -64,6 +69,7 @@ raw_content as_schema_1(raw_content const& content) {
     raw_content result;
     for (auto const& [entry_key, value] : content) {
         auto const& [table, key] = entry_key;
+        if (static_cast<std::size_t>(table) >= schema_1_tables) continue;
         if (table == table::index && key == std::string_view(key_bytes{tag::schema})) {
             result[entry_key] = schema;
             continue;
@@ -89,7 +95,9 @@ void write_schema_1_file(std::string const& directory) {
 
 void replace_content(std::string const& directory, raw_content const& content) {
     plain_file file(directory, 0);
-    for (auto const dbi : file.tables) ASSERT_EQ(::mdb_drop(file.txn, dbi, 0), 0);
+    for (std::size_t i = 0; i < table_count; ++i)
+        if (file.tables[i] != 0)
+            ASSERT_EQ(::mdb_drop(file.txn, file.tables[i], i >= schema_1_tables ? 1 : 0), 0);
     for (auto const& [entry_key, bytes] : content) {
         auto key = val_of(entry_key.second), value = val_of(bytes);
         ASSERT_EQ(::mdb_put(file.txn, file.tables[static_cast<std::size_t>(entry_key.first)], &key,

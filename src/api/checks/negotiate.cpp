@@ -67,6 +67,15 @@ bool is_zero(std::string_view weight) {
            weight.find_first_not_of("0.") == weight.npos;
 }
 
+// The parameters of a media range have q=0.
+bool is_refused(std::string_view parameters) {
+    bool refusal = false;
+    while (!parameters.empty())
+        if (auto const [name, value] = take_parameter(parameters); equal_ignoring_case(name, "q"))
+            refusal = is_zero(unquoted(value));
+    return refusal;
+}
+
 }  // namespace
 
 bool accepts_json(http::request const& request) {
@@ -81,17 +90,27 @@ bool accepts_json(http::request const& request) {
             if (range.empty()) continue;
             any = true;
             auto const rank = specificity(take_until(range, ';'));
-            bool is_refused = false;
-            while (!range.empty())
-                if (auto const [name, value] = take_parameter(range);
-                    equal_ignoring_case(name, "q"))
-                    is_refused = is_zero(unquoted(value));
+            bool const refusal = is_refused(range);
             if (rank == 0 || rank < best) continue;
-            accepted = rank == best ? accepted || !is_refused : !is_refused;
+            accepted = rank == best ? accepted || !refusal : !refusal;
             best = rank;
         }
     }
     return !any || accepted;
+}
+
+bool asks_for_events(http::request const& request) {
+    for (auto const& field : request.fields()) {
+        if (field.id != http::field_name::accept) continue;
+        for (auto rest = field.value; !rest.empty();) {
+            auto range = take_until(rest, ',');
+            auto const type = take_until(range, ';');
+            bool const is_events = equal_ignoring_case(type, "text/event-stream");
+            if (!is_events && !equal_ignoring_case(type, "application/json")) continue;
+            if (!is_refused(range)) return is_events;
+        }
+    }
+    return false;
 }
 
 bool has_json_body(http::request const& request) {

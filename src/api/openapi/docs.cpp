@@ -38,6 +38,7 @@ class page {
         append_contents();
         append_credentials();
         for (auto const& group : document_.at("tags").as_array()) append_group(group.as_object());
+        append_sent();
         append_schemas();
         append_problems();
         end_page(output_);
@@ -118,10 +119,9 @@ class page {
         append_parameters(item);
         append_parameters(operation);
         if (auto const* const body = operation.if_contains("requestBody")) {
-            auto const& content = body->as_object().at("content").as_object();
             output_.append("<tr><td>body</td><td>");
             bool const required = body->as_object().at("required").as_bool();
-            append_type(content.begin()->value().as_object().at("schema").as_object());
+            append_type(schema_of_body(operation));
             output_.append(required ? "" : ", optional").append("</td><td></td></tr>\n");
         }
         append_responses(operation.at("responses").as_object());
@@ -203,6 +203,31 @@ class page {
                 value->is_string() ? append("<code>", value->get_string(), "</code></span>")
                                    : append("", json::serialize(*value), "</span>");
             }
+    }
+
+    // The requests that the service itself sends differ in their bodies alone.
+    void append_sent() {
+        auto const& requests = document_.at("webhooks").as_object();
+        auto const& any = requests.begin()->value().as_object().at("post").as_object();
+        output_.append("<h2>Sent to webhooks</h2>\n");
+        append_marked(output_, text_of(any, "description"));
+        output_.append("<table>\n");
+        append_parameters(any);
+        append_responses(any.at("responses").as_object());
+        output_.append("</table>\n<table>\n");
+        for (auto const& [type, item] : requests) {
+            auto const& operation = item.as_object().at("post").as_object();
+            append("<tr><td><code>", type, "</code></td><td>");
+            append_type(schema_of_body(operation));
+            output_.append("</td><td>");
+            append_marked(output_, text_of(operation, "summary"));
+            output_.append("</td></tr>\n");
+        }
+        output_.append("</table>\n");
+    }
+    static object const& schema_of_body(object const& operation) {
+        auto const& content = operation.at("requestBody").as_object().at("content").as_object();
+        return content.begin()->value().as_object().at("schema").as_object();
     }
 
     void append_schemas() {

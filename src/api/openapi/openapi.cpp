@@ -38,6 +38,11 @@ class document {
         schemas_ = resource_schemas();
         for (auto& [name, schema] : key_schemas()) schemas_[name] = std::move(schema);
         for (auto& [name, schema] : event_schemas()) schemas_[name] = std::move(schema);
+        for (auto& [name, schema] : change_schemas()) schemas_[name] = std::move(schema);
+        for (auto& [name, schema] : webhook_schemas()) schemas_[name] = std::move(schema);
+        add_sent_schemas(schemas_);
+        auto requests = sent_requests(schemas_);
+        for (auto const name : sent_fields) parameter(name);
         object paths;
         for (auto const& route : routes()) add(route, paths);
         return {
@@ -52,6 +57,7 @@ class document {
             {"tags", group_parts()},
             {"security", credentials({})},
             {"paths", std::move(paths)},
+            {"webhooks", std::move(requests)},
             {"components", components()}};
     }
 
@@ -109,6 +115,10 @@ class document {
     static bool is_open(route const& route) {
         return std::holds_alternative<public_route>(route.run);
     }
+    static bool is_stream(route const& route) {
+        auto const* const reading = std::get_if<read>(&route.run);
+        return reading != nullptr && reading->stream != nullptr;
+    }
     static bool is_read(route const& route) { return route.method == http::method::get; }
     static string lower(string_view text) {
         string result;
@@ -135,6 +145,7 @@ class document {
         if (takes_idempotency_key(route)) add_one("Idempotency-Key");
         if (settings_.in_cluster && !is_open(route) && !std::holds_alternative<gateway>(route.run))
             add_one("Consistency-Token");
+        if (is_stream(route)) add_one("Last-Event-ID");
         if (!has_conditions(route)) return all;
         add_one("If-None-Match");
         add_one("If-Match");
@@ -217,6 +228,9 @@ class document {
         else if (operation.result == success::document)
             result["content"] =
                 object{{"text/html", object{{"schema", object{{"type", "string"}}}}}};
+        if (is_stream(route))
+            result["content"].as_object()["text/event-stream"] =
+                object{{"schema", object{{"type", "string"}}}};
         return result;
     }
 
@@ -273,8 +287,9 @@ class document {
         if (operation.result == success::resource || operation.result == success::list)
             return "ETag";
         // Events and their secrets have no tag.
-        bool const shows_record = std::holds_alternative<write>(route.run) &&
-                                  !operation.response_schema.empty() && operation.group != "Events";
+        bool const shows_record =
+            std::holds_alternative<write>(route.run) && !operation.response_schema.empty() &&
+            operation.result != success::accepted && operation.group != "Events";
         return shows_record && route.method != http::method::put ? "ETag" : "";
     }
     void common_headers(object& all) {

@@ -4,6 +4,7 @@
 
 #include "api/openapi/openapi.hpp"
 #include "api/openapi/schema.hpp"
+#include "api/resources/changes.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "model/user.hpp"
@@ -60,6 +61,28 @@ object limit_status() {
 object granularity() {
     return with_default(one_of({"minute", "hour", "day"}), "hour");
 }
+object after() {
+    return matching("^(latest|0|[1-9][0-9]{0,15})$");
+}
+object changes_limit() {
+    return with_default(object{{"type", "integer"}, {"minimum", 1}}, changes_page_default);
+}
+object change_types() {
+    return with_default(matching("^(\\*|[a-z_]+\\.(\\*|[a-z]+))(,(\\*|[a-z_]+\\.(\\*|[a-z]+)))*$"),
+                        "*");
+}
+object delivery_state() {
+    return one_of({"pending", "delivered", "failed"});
+}
+object message_id() {
+    return text(1, 64);
+}
+object unix_time() {
+    return matching("^[0-9]+$");
+}
+object signatures() {
+    return text(1, 1024);
+}
 object request_id() {
     return matching("^[A-Za-z0-9_-]{8,64}$");
 }
@@ -94,6 +117,7 @@ struct parameter {
     std::string_view name, place;
     object (*shape)();
     std::string_view text;
+    std::string_view field = {};  // its name in a request, where that of the component is another
 };
 
 constexpr parameter parameters[] = {
@@ -121,6 +145,13 @@ constexpr parameter parameters[] = {
      "With 403, a request beyond its limits is answered 403 with `X-Auth-Status: 429`."},
     {"from", "query", time, "The default is 24 hours before `to`."},
     {"to", "query", time, "The default is now."},
+    {"before", "query", id, "Deliveries of changes below this sequence."},
+    {"delivery_state", "query", delivery_state, "Deliveries in this state.", "state"},
+    {"after", "query", after, "Changes beyond this sequence; `latest`: beyond the last one."},
+    {"limit_changes", "query", changes_limit, "Above 1000 counts as 1000.", "limit"},
+    {"type", "query", change_types,
+     "Types separated by commas: a type, those of a kind (`user.*`), or `*`."},
+    {"Last-Event-ID", "header", position, "Of a stream: takes the place of `after`."},
     {"granularity", "query", granularity, "The length of a point."},
     {"X-Request-Id", "header", request_id,
      "Returned in the response; generated if it is absent or malformed."},
@@ -137,6 +168,10 @@ constexpr parameter parameters[] = {
     {"If-None-Match", "header", word,
      "Entity tags, or `*`: where the resource has one of these, a read is answered 304 and a write "
      "412."},
+    {"webhook-id", "header", message_id, "The same in every attempt."},
+    {"webhook-timestamp", "header", unix_time, "Of the attempt, in seconds since 1970."},
+    {"webhook-signature", "header", signatures,
+     "`v1,` and HMAC-SHA-256, `v1a,` and Ed25519, in base64; several are separated by spaces."},
 };
 
 struct header {
@@ -181,6 +216,8 @@ constexpr std::pair<std::string_view, std::string_view> groups[] = {
     {"Posts", "Texts of users."},
     {"Keys", "API keys: shown once, kept as hashes."},
     {"Events", "Deliveries of external services."},
+    {"Changes", "What has happened, as a feed and as a stream."},
+    {"Webhooks", "URLs to which changes are sent."},
     {"Audit", "The changes of keys and secrets."},
     {"Gateway", "For proxies that ask whether a request may pass."},
     {"Service", "Needs no key."},
@@ -191,8 +228,9 @@ constexpr std::pair<std::string_view, std::string_view> groups[] = {
 json::object parameter_part(std::string_view name) {
     auto const* const part = std::ranges::find(parameters, name, &parameter::name);
     base::check(part != std::end(parameters), "an operation names an unknown parameter");
-    object result{{"name", name}, {"in", part->place}};
-    if (part->place == "path") result["required"] = true;
+    object result{{"name", part->field.empty() ? name : part->field}, {"in", part->place}};
+    bool const is_sent = std::ranges::find(sent_fields, name) != std::end(sent_fields);
+    if (part->place == "path" || is_sent) result["required"] = true;
     result["description"] = part->text;
     result["schema"] = part->shape();
     return result;

@@ -43,10 +43,26 @@ object request_object(members list, boost::json::value example);
 namespace latchkey::api {
 
 // Schemas by their names: of users, posts, lists and problems; of keys; of events and their
-// secrets.
+// secrets; of changes; of webhooks.
 boost::json::object resource_schemas();
 boost::json::object key_schemas();
 boost::json::object event_schemas();
+boost::json::object change_schemas();
+boost::json::object webhook_schemas();
+// Adds those of the changes of each kind of record; `schemas` has those of all records.
+void add_sent_schemas(boost::json::object& schemas);
+// What the service itself sends: the `webhooks` of the document. The examples of changes are made
+// of those of records.
+boost::json::object sent_requests(boost::json::object const& schemas);
+// The parameters of all of these requests, and what holds for each of them.
+inline constexpr std::string_view sent_fields[] = {"webhook-id", "webhook-timestamp",
+                                                   "webhook-signature"};
+inline constexpr std::string_view about_sent_changes =
+    "Posted to the URL of a webhook, in the form of Standard Webhooks: the signatures are over "
+    "`webhook-id.webhook-timestamp.body`. Verify one of them, answer 2xx within 20 s, and ignore a "
+    "`webhook-id` that was received before.";
 boost::json::object list_schema(std::string_view element);
+// A change of that type (empty: any), with a record of the schema `data`.
+boost::json::object change_schema(std::string_view type, boost::json::object data);
 
 }  // namespace latchkey::api

@@ -28,9 +28,12 @@ void append_audit_entry(std::string& output, store::audit_entry const& entry) {
     append_name(output, "key_id");
     append_id_or_null(output, entry.key);
     append_name(output, "project");
-    append_string_or_null(output, entry.project);
+    append_string_or_null(output, entry.project == store::audit_all_projects ? "" : entry.project);
+    bool const about_webhook = store::is_about_webhook(entry.action);
     append_name(output, "source");
-    append_string_or_null(output, entry.source);
+    append_string_or_null(output, about_webhook ? "" : entry.source);
+    append_name(output, "webhook_id");
+    about_webhook ? output.append(entry.source) : output.append("null");
     append_name(output, "fields");
     append_array(output, entry.fields,
                  [&](std::string_view field) { append_string(output, field); });

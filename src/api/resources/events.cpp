@@ -5,27 +5,13 @@
 #include "api/json/json_reader.hpp"
 #include "api/json/json_writer.hpp"
 #include "api/resources/delivery.hpp"
+#include "api/resources/event_json.hpp"
 #include "api/resources/resource.hpp"
 
 namespace latchkey::api {
 namespace {
 
 constexpr std::string_view events_path = "/api/v1/events";
-
-void append_event(std::string& output, model::event_view const& event) {
-    output.append("{\"id\":");
-    append_number(output, event.id);
-    output.append(",\"source\":");
-    append_plain_string(output, event.source);
-    output.append(",\"delivery_id\":");
-    append_string_or_null(output, event.delivery_id);
-    output.append(",\"key_id\":");
-    append_number(output, event.key_id);
-    output.append(event.verified ? ",\"verified\":true" : ",\"verified\":false");
-    output.append(",\"received_at\":");
-    append_timestamp(output, event.received_at);
-    output.append(",\"payload\":").append(event.payload).push_back('}');
-}
 
 // By the current secret, or by the previous one while it is still valid.
 struct signature_check {
@@ -45,6 +31,21 @@ signature_check verify_event(store::event_secrets const& secrets,
 }
 
 }  // namespace
+
+void append_event(std::string& output, model::event_view const& event) {
+    output.append("{\"id\":");
+    append_number(output, event.id);
+    output.append(",\"source\":");
+    append_plain_string(output, event.source);
+    output.append(",\"delivery_id\":");
+    append_string_or_null(output, event.delivery_id);
+    output.append(",\"key_id\":");
+    append_number(output, event.key_id);
+    output.append(event.verified ? ",\"verified\":true" : ",\"verified\":false");
+    output.append(",\"received_at\":");
+    append_timestamp(output, event.received_at);
+    output.append(",\"payload\":").append(event.payload).push_back('}');
+}
 
 std::optional<api_error> list_events(request_context const& context,
                                      store::snapshot const& snapshot, http::response& response) {

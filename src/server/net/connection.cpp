@@ -20,6 +20,10 @@ class connection {
     connection(worker_context& context, transport& io)
         : context_(context), transport_(io), session_(context.sessions, io.peer()) {
         sender_.io = &transport_;
+        events_.io = &transport_;
+        events_.wake = [](event_waiters::entry& self) {
+            static_cast<event_waiter&>(self).io->interrupt_wait();
+        };
         sender_.drop = [](anonymous_requests::entry& self) {
             static_cast<unknown_sender&>(self).io->interrupt_wait();
         };
@@ -47,6 +51,9 @@ class connection {
     struct unknown_sender : anonymous_requests::entry {
         transport* io = nullptr;
     } sender_;
+    struct event_waiter : event_waiters::entry {
+        transport* io = nullptr;
+    } events_;
     protocol protocol_ = protocol::unknown;
 };
 
@@ -103,7 +110,15 @@ coro::task<> connection::run() {
             case step_kind::write_interim:
                 session_.write_interim(transport_.output());
                 break;
+            case step_kind::await_events: {
+                context_.events.enter(events_);
+                wake_reason const woken = co_await transport_.await_events(next.time);
+                context_.events.leave(events_);
+                reason = woken;
+                break;
+            }
             case step_kind::write:  // done by `advance`
+            case step_kind::write_events:
             case step_kind::advance:
                 break;
             case step_kind::close:
@@ -151,6 +166,11 @@ step connection::advance(wake_reason reason) {
     transport_.consume(next.consumed);
     transport_.set_idle(next.idle);
     if (auto const bytes = session_.held_bytes(); bytes != 0) transport_.reserve_body(bytes);
+    if (next.kind == step_kind::write_events) {
+        auto const following = session_.write_events(transport_.output(), state);
+        transport_.account_output();
+        return following;
+    }
     bool const has_request = next.kind == step_kind::write || next.kind == step_kind::commit ||
                              next.kind == step_kind::await_tokens;
     if (!has_request) return next;

@@ -32,27 +32,26 @@ coro::task<> http2_connection::run() {
                 serving = transport_.open();
                 break;
             case step_kind::read: {
+                bool const had_events = session_.has_events();
                 write_pending();
+                // The last of them may have ended, which makes the connection idle.
+                if (had_events && !session_.has_events()) break;
                 // Content that waits for the socket, not for a window, goes on when there is room.
-                if (session_.has_pending() &&
-                    transport_.unsent() > context_.unsent_bytes_max() / 2) {
-                    co_await transport_.write_room();
+                bool const is_full = session_.has_pending() && is_half_full();
+                if (is_full || session_.has_sendable()) {
+                    is_full ? co_await transport_.write_room() : co_await transport_.next_turn();
                     serving = transport_.open();
                     break;
                 }
+                auto const deadline = begin_wait(next);
                 // Several deadlines may have passed at once: each is a step of its own.
-                if (next.time <= context_.now.mono && !std::exchange(late, true)) {
+                if (deadline <= context_.now.mono && !std::exchange(late, true)) {
                     reason = wake_reason::late;
                     break;
                 }
                 late = false;
-                wake_reason const woken = co_await transport_.read_more(next.time);
-                reason = woken;
-                // A worker that drains wakes idle connections: this one says so to its client
-                // first.
-                bool const drains = woken == wake_reason::end && next.idle;
-                if (drains && transport_.open() && context_.drain.ends_idle())
-                    reason = wake_reason::bytes;
+                wake_reason const woken = co_await transport_.read_more(deadline);
+                reason = reason_of(woken, next);
                 break;
             }
             case step_kind::grant_body:
@@ -65,6 +64,8 @@ coro::task<> http2_connection::run() {
                 commits_.spawn(await_tokens, this, session_.current());
                 break;
             case step_kind::write_interim:
+            case step_kind::write_events:
+            case step_kind::await_events:
             case step_kind::advance:
                 break;
             case step_kind::close:
@@ -73,9 +74,27 @@ coro::task<> http2_connection::run() {
         }
     }
     transport_.set_idle(false);
+    context_.events.leave(events_);
     co_await commits_.join();
     write_pending();
     for (auto const& sender : senders_) context_.anonymous.leave(*sender);
+}
+
+bool http2_connection::is_half_full() const {
+    return transport_.unsent() > context_.unsent_bytes_max() / 2;
+}
+
+// The time until which input is awaited; events may end the wait before.
+base::mono_ns http2_connection::begin_wait(session::step const& next) {
+    bool const has_events = session_.has_events();
+    has_events ? context_.events.enter(events_) : context_.events.leave(events_);
+    return has_events ? session_.wait_deadline() : next.time;
+}
+
+// A worker that drains wakes idle connections: this one says so to its client first.
+wake_reason http2_connection::reason_of(wake_reason woken, session::step const& next) const {
+    bool const drains = woken == wake_reason::end && next.idle;
+    return drains && transport_.open() && context_.drain.ends_idle() ? wake_reason::bytes : woken;
 }
 
 coro::task<> http2_connection::commit(http2_connection* connection, stream_id stream,

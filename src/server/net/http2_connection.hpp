@@ -17,7 +17,14 @@ class http2_connection {
   public:
     // Both outlive the connection.
     http2_connection(worker_context& context, transport& io)
-        : context_(context), transport_(io), session_(context.sessions, io.peer()) {}
+        : context_(context), transport_(io), session_(context.sessions, io.peer()) {
+        events_.connection = this;
+        events_.wake = [](event_waiters::entry& self) {
+            auto& connection = *static_cast<event_waiter&>(self).connection;
+            connection.session_.wake_events();
+            connection.transport_.interrupt_wait();
+        };
+    }
     http2_connection(http2_connection const&) = delete;
     http2_connection& operator=(http2_connection const&) = delete;
 
@@ -31,7 +38,13 @@ class http2_connection {
         http2_connection* connection = nullptr;
         stream_id stream = 0;
     };
+    struct event_waiter : event_waiters::entry {
+        http2_connection* connection = nullptr;
+    };
 
+    bool is_half_full() const;
+    base::mono_ns begin_wait(session::step const& next);
+    session::wake_reason reason_of(session::wake_reason woken, session::step const& next) const;
     static coro::task<> commit(http2_connection* connection, stream_id stream,
                                store::command command);
     static coro::task<> await_tokens(http2_connection* connection, stream_id stream);
@@ -49,6 +62,7 @@ class http2_connection {
     transport& transport_;
     session::http2 session_;
     std::vector<std::unique_ptr<unknown_sender>> senders_;
+    event_waiter events_;
     coro::scope commits_;
 };
 

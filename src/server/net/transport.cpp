@@ -213,18 +213,24 @@ void transport::end_input() {
         abort();
     else if (phase_ == phase::lingering)
         close_once_read();
-    else if (waiter_ && waiting_for_ == wait::input)
+    else if (awaits_client())
         resume(wake_reason::end);
 }
 
 // ---- waiting
 
 transport::awaiter transport::read_more(base::mono_ns deadline) {
+    return begin_wait(wait::input, deadline);
+}
+transport::awaiter transport::await_events(base::mono_ns deadline) {
+    return begin_wait(wait::events, deadline);
+}
+transport::awaiter transport::begin_wait(wait kind, base::mono_ns deadline) {
     if (!kept_input_.empty()) drop_consumed();
     wait_interrupted_ = false;  // an interrupt that came too late ends no later wait
     read_deadline_ = deadline;
     arm_deadline();
-    return {*this, wait::input};
+    return {*this, kind};
 }
 transport::awaiter transport::write_room() {
     return {*this, wait::write_room};
@@ -245,6 +251,7 @@ bool transport::awaiter::await_ready() const noexcept {
     io.wake_reason_ = io.open() && !io.input_ended_ ? wake_reason::bytes : wake_reason::end;
     switch (kind) {
         case wait::input:
+        case wait::events:
             return io.wake_reason_ == wake_reason::end;
         case wait::write_room:
             return !io.open() || io.unsent() <= io.context_.unsent_bytes_max() / 2;
@@ -274,8 +281,7 @@ void transport::resume(wake_reason reason) {
 void transport::resume_later() {
     // What it waits for may have changed since it was queued.
     bool const closed = waiting_for_ == wait::closed && phase_ == phase::closing && !in_flight();
-    bool const late = wait_interrupted_ && waiting_for_ == wait::input;
-    if (waiter_ && late)
+    if (wait_interrupted_ && awaits_client())
         resume(wake_reason::late);
     else if (waiter_ && (waiting_for_ == wait::turn || closed))
         resume(wake_reason::bytes);
@@ -310,8 +316,7 @@ void transport::on_deadline(base::mono_ns now) {
     }
     if (read_deadline_ != 0 && now >= read_deadline_) {
         read_deadline_ = 0;
-        if (waiter_ && (waiting_for_ == wait::input || waiting_for_ == wait::time))
-            resume(wake_reason::late);
+        if (awaits_client() || (waiter_ && waiting_for_ == wait::time)) resume(wake_reason::late);
     }
     arm_deadline();
 }

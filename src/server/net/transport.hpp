@@ -70,7 +70,7 @@ class transport {
     }
 
     using wake_reason = session::wake_reason;
-    enum class wait : std::uint8_t { input, write_room, turn, time, closed };
+    enum class wait : std::uint8_t { input, events, write_room, turn, time, closed };
     struct awaiter {
         transport& io;
         wait kind;
@@ -81,6 +81,8 @@ class transport {
     // Until more input arrives (`bytes`), the client has ended its output (`end`), or the deadline
     // passes (`late`; 0: none).
     awaiter read_more(base::mono_ns deadline);
+    // The same, but bytes that arrive do not end it; they are kept, within a bound.
+    awaiter await_events(base::mono_ns deadline);
     // Until less than half of what may be unsent is unsent, or the connection ends.
     awaiter write_room();
     // Until the worker's next turn: other connections go first.
@@ -96,7 +98,7 @@ class transport {
     void account_output() {
         if (output_.capacity() != output_reserved_) account();
     }
-    // Ends a wait for input with `late`, in the worker's next turn.
+    // Ends a wait for input or events with `late`, in the worker's next turn.
     void interrupt_wait();
     // The output holds a secret: from now on this connection's buffers are wiped after use.
     void mark_secret() { secret_ = true; }
@@ -195,6 +197,10 @@ class transport {
     bool in_flight() const { return receive_.active || send_.active || close_.active || signing_; }
     void account();
     void wake_first_wait();
+    awaiter begin_wait(wait kind, base::mono_ns deadline);
+    bool awaits_client() const {
+        return waiter_ && (waiting_for_ == wait::input || waiting_for_ == wait::events);
+    }
     std::size_t unparsed_max() const;
     base::mono_ns seconds_from_now(std::uint64_t seconds) const;
     base::mono_ns send_ns() const;

@@ -46,7 +46,10 @@ void transport::flush() {
     if (session_) seal();
     if (!send_.active) {
         std::swap(sending_, session_ ? sealed_output_ : output_);
-        if (!sending_.empty()) begin_send();
+        if (!sending_.empty())
+            begin_send();
+        else if (sending_.capacity() >= 64)  // nothing was written: no buffer while idle
+            context_.spare_buffers.put(std::exchange(sending_, {}));
     }
     if (phase_ == phase::finishing && !send_.active && unsent() == 0) shut_down_writing();
     account();

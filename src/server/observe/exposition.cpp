@@ -189,6 +189,8 @@ void append_connections(process_totals const& totals, page& output) {
         .family("latchkey_anonymous_requests", "gauge",
                 "Requests that wait for a body that may contain their key.")
         .sample(sum(totals, &worker_metrics::anonymous));
+    output.family("latchkey_event_streams", "gauge", "Responses of events that go on.")
+        .sample(sum(totals, &worker_metrics::event_streams));
     output.family("latchkey_received_bytes_total", "counter", "Bytes of requests, without TLS.")
         .sample(sum(totals, &worker_metrics::bytes_in));
     output.family("latchkey_sent_bytes_total", "counter", "Bytes of responses, without TLS.")
@@ -295,6 +297,31 @@ void append_tokens(process_totals const& totals, page& output) {
     append_histogram(*waits, {}, output);
 }
 
+void append_deliveries(delivery_metrics const& deliveries, page& output) {
+    auto const read = [](auto const& value) { return value.load(std::memory_order_relaxed); };
+    output
+        .family("latchkey_webhook_deliveries_total", "counter",
+                "Changes that were delivered to webhooks, and those that were given up.")
+        .sample(read(deliveries.delivered), label("outcome", "delivered"))
+        .sample(read(deliveries.failed), label("outcome", "failed"));
+    output
+        .family("latchkey_webhook_attempts_failed_total", "counter",
+                "Attempts to reach a webhook that failed.")
+        .sample(read(deliveries.attempts_failed));
+    output
+        .family("latchkey_webhook_attempts_in_flight", "gauge",
+                "Requests to webhooks that are not answered yet.")
+        .sample(read(deliveries.in_flight));
+    output
+        .family("latchkey_webhook_deliveries_pending", "gauge",
+                "Deliveries that wait for another attempt.")
+        .sample(read(deliveries.pending));
+    output
+        .family("latchkey_webhook_lag", "gauge",
+                "Changes beyond the position of the enabled webhook that is furthest behind.")
+        .sample(read(deliveries.lag));
+}
+
 void append_workings(process_totals const& totals, page& output) {
     output.family("latchkey_turns_total", "counter", "Event loop turns of the workers.")
         .sample(sum(totals, &worker_metrics::turns));
@@ -338,6 +365,7 @@ void append_exposition(process_totals const& totals, std::string& output) {
     append_connections(totals, families);
     append_store(totals, families);
     if (totals.node) append_cluster(*totals.node, families), append_tokens(totals, families);
+    if (totals.deliveries != nullptr) append_deliveries(*totals.deliveries, families);
     append_workings(totals, families);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "cluster/node.hpp"
+#include "server/deliver/delivery_metrics.hpp"
 #include "server/observe/access_log.hpp"
 #include "server/observe/metrics.hpp"
 #include "store/environment.hpp"
@@ -25,7 +26,8 @@ struct process_totals {
     store::environment& store;
     std::uint64_t log_lines_dropped = 0;
     base::instant started, now;
-    std::optional<cluster::node_report> node;  // nullopt: no node of a cluster
+    std::optional<cluster::node_report> node;      // nullopt: no node of a cluster
+    delivery_metrics const* deliveries = nullptr;  // null: webhooks are not delivered
 };
 
 inline constexpr std::string_view exposition_type = "text/plain; version=0.0.4; charset=utf-8";

@@ -26,16 +26,19 @@ void key_use_reporter::report() {
 coro::task<> key_use_reporter::submit(key_use_reporter* self) {
     auto& uses = self->uses_;
     auto& context = self->context_;
-    std::vector<std::vector<store::key_use>> batches;
-    while (!uses.empty()) batches.push_back(uses.take(store::key_uses_max));
+    std::vector<store::note_key_uses> batches;
+    while (!uses.empty()) batches.push_back({uses.take(store::key_uses_max), uses.take_exposed()});
     for (auto batch = batches.begin(); batch != batches.end(); ++batch) {
         store::command command;
-        command.action = store::note_key_uses{*batch};
+        command.action = *batch;
         store::commit done(context.shared.writer, context.mailbox(), std::move(command));
         store::outcome const& outcome = co_await done;
         if (outcome.problem == base::problem::none) continue;
         std::uint64_t loss = 0;
-        for (; batch != batches.end(); ++batch) loss += uses.put_back(*batch);
+        for (; batch != batches.end(); ++batch) {
+            loss += uses.put_back(batch->uses);
+            for (auto const& each : batch->exposed) uses.expose(each);
+        }
         if (loss != 0)
             base::log(base::severity::warning,
                       "the usage of " + std::to_string(loss) + " requests could not be stored");

@@ -95,7 +95,7 @@ class alignas(64) worker_metrics {
     counter prefetch_hints;  // requests whose record was prefetched
     histogram token_waits;   // of the requests that waited for tokens
     // Gauges, set once per turn.
-    counter in_flight, anonymous, held_bytes, free_buffers;
+    counter in_flight, anonymous, event_streams, held_bytes, free_buffers;
     counter held_bytes_most;  // since worker::reset_held_peak
     counter cache_hits, cache_misses, cache_unknown, cache_malformed, cache_dropped;
 

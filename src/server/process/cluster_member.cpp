@@ -21,7 +21,8 @@ constexpr base::mono_ns part_patience = 60 * base::second;
 constexpr base::mono_ns leave_patience = 2 * base::second;
 constexpr base::mono_ns progress_interval = 2 * base::second;
 
-std::string host_name() {
+std::string node_name(config const& configuration) {
+    if (!configuration.cluster_name.empty()) return configuration.cluster_name;
     std::array<char, 256> name{};
     return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
@@ -61,7 +62,7 @@ base::result<cluster::node_options> node_options_of(config const& configuration,
     auto const position = store.node();
     return cluster::node_options{
         .conninfo = configuration.cluster_postgres,
-        .name = configuration.cluster_name.empty() ? host_name() : configuration.cluster_name,
+        .name = node_name(configuration),
         .instance = *instance,
         .cluster = position ? position->cluster : store::cluster_id{},
         .key_check = store.derived_key("cluster").value(),
@@ -155,6 +156,10 @@ base::result<void> cluster_member::take_state_over(store::environment& store) {
     if (!read) return read.error();
     base::log("joining the cluster: all " + std::to_string(count) + " records are there");
     return load->finish(read->position, read->schema, read->nonce);
+}
+
+std::string cluster_member::name() const {
+    return node_name(configuration_);
 }
 
 void cluster_member::begin() {

@@ -36,6 +36,7 @@ class cluster_member {
     void leave();
 
     cluster::node const& node() const { return *node_; }
+    std::string name() const;  // of this node in its cluster
     // As cluster::node::on_tokens.
     void on_tokens(std::function<void()> wake) { node_->on_tokens(std::move(wake)); }
     // Why it is not ready; empty: it is. Half of the lease must be left, so that a load balancer

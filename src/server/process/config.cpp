@@ -71,6 +71,22 @@ constexpr setting table[] = {
      "lifetime of keys that are created over HTTP without an expiry, such as 90d; empty: none"},
     at_start({"events.retention_days", &config::events_retention_days,
               "days that received webhook events are kept", 1, 36'500}),
+    at_start({"changes.enabled", &config::changes_enabled,
+              "record what happens, for GET /api/v1/changes and webhooks; changes = false is short "
+              "for it"}),
+    at_start({"changes.retention_days", &config::changes_retention_days,
+              "days that changes are kept", 1, 36'500}),
+    at_start({"changes.max", &config::changes_max, "how many changes are kept at most", 1'000,
+              10'000'000'000}),
+    {"changes.streams", &config::changes_streams,
+     "maximum of open streams of changes; beyond, they are refused with 503", 0, 1'000'000},
+    at_start({"changes.expiring_days", &config::changes_expiring_days,
+              "days before the expiry of a key on which key.expiring tells of it", 1, 3650}),
+    at_start({"changes.unused_days", &config::changes_unused_days,
+              "days without a use of a key after which key.unused tells of it; 0 is never", 0,
+              3650}),
+    at_start({"webhooks.allow_private", &config::webhooks_allow_private,
+              "networks (CIDR) that webhooks may reach although they are not public"}),
     {"http.request_line_bytes", &config::http_request_line_bytes,
      "maximum length of a request line", 256, 32 * 1024},
     {"http.header_bytes", &config::http_header_bytes, "maximum size of a header section", 1024,
@@ -129,6 +145,8 @@ constexpr setting table[] = {
      "time for requests in flight to finish after that", 1, 3600},
 };
 
+constexpr std::size_t expiring_days_max = 16;
+
 std::string quoted(std::string const& text) {
     std::string output = "\"";
     for (char const byte : text) {
@@ -138,11 +156,16 @@ std::string quoted(std::string const& text) {
     return output + "\"";
 }
 
-base::result<void> validate_number(config const& configuration, setting const& entry) {
-    auto const* const member = std::get_if<std::uint64_t config::*>(&entry.member);
-    if (member == nullptr) return {};
-    auto const value = configuration.**member;
-    if (value >= entry.least && value <= entry.most) return {};
+base::result<void> validate_numbers(config const& configuration, setting const& entry) {
+    std::vector<std::uint64_t> values;
+    if (auto const* const member = std::get_if<std::uint64_t config::*>(&entry.member))
+        values = {configuration.**member};
+    else if (auto const* const list =
+                 std::get_if<std::vector<std::uint64_t> config::*>(&entry.member))
+        values = configuration.**list;
+    bool const in_range = std::ranges::all_of(
+        values, [&](std::uint64_t each) { return each >= entry.least && each <= entry.most; });
+    if (in_range) return {};
     return base::error{std::string(entry.name) + " must be from " + std::to_string(entry.least) +
                        " to " + std::to_string(entry.most)};
 }
@@ -201,22 +224,31 @@ std::string to_toml(config const& configuration, setting const& entry) {
             if constexpr (std::same_as<value_type, std::string>) return quoted(value);
             if constexpr (std::same_as<value_type, bool>) return value ? "true" : "false";
             if constexpr (std::same_as<value_type, std::uint64_t>) return std::to_string(value);
-            if constexpr (std::same_as<value_type, std::vector<std::string>>) {
-                std::string list;
+            std::string list;
+            if constexpr (std::same_as<value_type, std::vector<std::string>>)
                 for (auto const& element : value)
                     list += (list.empty() ? "" : ", ") + quoted(element);
-                return "[" + list + "]";
-            }
+            if constexpr (std::same_as<value_type, std::vector<std::uint64_t>>)
+                for (auto const element : value)
+                    list += (list.empty() ? "" : ", ") + std::to_string(element);
+            return "[" + list + "]";
         },
         entry.member);
 }
 
 base::result<void> validate(config const& configuration) {
     for (auto const& entry : table)
-        if (auto const number = validate_number(configuration, entry); !number) return number;
+        if (auto const numbers = validate_numbers(configuration, entry); !numbers) return numbers;
+    if (configuration.changes_expiring_days.size() > expiring_days_max)
+        return base::error{"changes.expiring_days must be at most " +
+                           std::to_string(expiring_days_max) + " numbers"};
     for (auto const& text : configuration.trusted_proxies)
         if (!model::cidr::parse(text))
             return base::error{"trusted_proxies: '" + text +
+                               "' is not a network such as 10.0.0.0/8 or ::1"};
+    for (auto const& text : configuration.webhooks_allow_private)
+        if (!model::cidr::parse(text))
+            return base::error{"webhooks.allow_private: '" + text +
                                "' is not a network such as 10.0.0.0/8 or ::1"};
     for (auto const& text : configuration.deprecated)
         if (auto const route = api::parse_deprecation(text); !route)
@@ -250,8 +282,12 @@ api::settings interface_settings(config const& configuration) {
     result.allow_body = configuration.auth_allow_body;
     for (auto const& text : configuration.trusted_proxies)
         result.trusted_proxies.push_back(*model::cidr::parse(text));
+    for (auto const& text : configuration.webhooks_allow_private)
+        result.webhook_networks.push_back(*model::cidr::parse(text));
     for (auto const& text : configuration.deprecated)
         result.deprecations.push_back(api::parse_deprecation(text).value());
+    result.records_changes = configuration.changes_enabled;
+    result.streams_max = configuration.changes_streams;
     result.key_prefix = configuration.keys_prefix;
     result.key_ttl_seconds = base::parse_duration(configuration.keys_default_ttl).value_or(0);
     result.strict_transport_security = !configuration.tls_certificate.empty();
@@ -273,6 +309,31 @@ session::http2_options http2_options(config const& configuration) {
             .streams_max = static_cast<std::uint32_t>(configuration.http_streams),
             .header_table_bytes = static_cast<std::uint32_t>(configuration.http_header_table_bytes),
             .window_bytes = static_cast<std::uint32_t>(configuration.http_window_bytes)};
+}
+
+store::key_time_rules key_time_rules(config const& configuration) {
+    auto const length_of = [](std::uint64_t days) {
+        return static_cast<std::int64_t>(days) * store::key_time_rules::day_ms;
+    };
+    store::key_time_rules rules{.expiring_ms = {},
+                                .unused_ms = length_of(configuration.changes_unused_days)};
+    for (auto const days : configuration.changes_expiring_days)
+        rules.expiring_ms.push_back(length_of(days));
+    return rules;
+}
+
+store::environment_options store_options(config const& configuration) {
+    auto const milliseconds = [](std::uint64_t days) {
+        return static_cast<std::int64_t>(days) * store::key_time_rules::day_ms;
+    };
+    return {.directory = configuration.data,
+            .map_bytes = configuration.store_map_mib << 20,
+            .for_server = true,
+            .event_retention_ms = milliseconds(configuration.events_retention_days),
+            .records_changes = configuration.changes_enabled,
+            .change_retention_ms = milliseconds(configuration.changes_retention_days),
+            .changes_max = configuration.changes_max,
+            .key_times = key_time_rules(configuration)};
 }
 
 std::vector<listen_address> listen_addresses(config const& configuration) {

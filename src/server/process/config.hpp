@@ -16,6 +16,7 @@
 #include "http/parser.hpp"
 #include "server/process/address.hpp"
 #include "session/context.hpp"
+#include "store/environment_options.hpp"
 
 namespace latchkey::server {
 
@@ -44,6 +45,14 @@ struct config {
     std::string keys_default_ttl;  // empty: none
 
     std::uint64_t events_retention_days = 30;
+
+    bool changes_enabled = true;
+    std::uint64_t changes_retention_days = 7;
+    std::uint64_t changes_max = 10'000'000;
+    std::uint64_t changes_streams = base::limits::streams_max;
+    std::vector<std::uint64_t> changes_expiring_days = {14, 3, 1};
+    std::uint64_t changes_unused_days = 90;  // 0: never
+    std::vector<std::string> webhooks_allow_private;
 
     std::uint64_t http_request_line_bytes = base::limits::request_line_bytes_max;
     std::uint64_t http_header_bytes = base::limits::header_bytes_max;
@@ -76,17 +85,17 @@ struct config {
 struct setting {
     std::string_view name;  // as in the file: "auth.allow_query"
     std::variant<std::string config::*, bool config::*, std::uint64_t config::*,
-                 std::vector<std::string> config::*>
+                 std::vector<std::string> config::*, std::vector<std::uint64_t> config::*>
         member;
     std::string_view help;
-    std::uint64_t least = 0;  // range of a number
+    std::uint64_t least = 0;  // range of a number, or of each in a list
     std::uint64_t most = UINT64_MAX;
     bool restart = false;  // changing it takes a restart
 };
 // Every setting of the configuration file, in the order in which they are printed.
 std::span<setting const> setting_table();
 
-// The value as TOML: `"text"`, `true`, `10`, `["a", "b"]`.
+// The value as TOML: `"text"`, `true`, `10`, `["a", "b"]`, `[1, 2]`.
 std::string to_toml(config const& configuration, setting const& entry);
 
 // Checks everything that needs no file or socket: ranges, addresses, plain HTTP where it is not
@@ -101,6 +110,9 @@ base::result<void> validate_plain(listen_address const& address, config const& c
 api::settings interface_settings(config const& configuration);
 http::size_limits parser_limits(config const& configuration);
 session::http2_options http2_options(config const& configuration);
+store::key_time_rules key_time_rules(config const& configuration);
+// How the service opens its store.
+store::environment_options store_options(config const& configuration);
 std::vector<listen_address> listen_addresses(config const& configuration);
 unsigned worker_count(config const& configuration);
 inline constexpr std::string_view management_default = "127.0.0.1:9464";

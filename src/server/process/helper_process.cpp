@@ -32,11 +32,12 @@ std::string own_folder() {
     return std::string(name.substr(0, name.rfind('/') + 1));
 }
 
-// Empty: it is nowhere. The second place is that of a build folder.
+// Empty: it is nowhere. The second and third places are those of a build folder.
 std::string find_program(std::string const& name) {
     auto const folder = own_folder();
-    for (auto const& path : {folder + name, folder + "replicate/" + name,
-                             folder + "../lib/latchkey/" + name, "/usr/lib/latchkey/" + name})
+    for (auto const& path :
+         {folder + name, folder + "replicate/" + name, folder + "deliver/" + name,
+          folder + "../lib/latchkey/" + name, "/usr/lib/latchkey/" + name})
         if (::access(path.c_str(), X_OK) == 0) return path;
     return {};
 }
@@ -89,8 +90,8 @@ void pause_for(base::mono_ns time) {
 base::result<base::descriptor> start_helper(std::string const& program) {
     auto const path = find_program(program);
     if (path.empty())
-        return base::error{"a node of a cluster needs the program " + program +
-                           ": install the package latchkey-cluster"};
+        return base::error{"there is no program " + program +
+                           ": install the package that has it (latchkey, latchkey-cluster)"};
     auto sockets = replication::make_socket_pair();
     if (!sockets) return sockets.error();
     auto const parent = ::getpid();
@@ -98,10 +99,18 @@ base::result<base::descriptor> start_helper(std::string const& program) {
     if (child < 0) return base::errno_error("cannot start the supervisor of " + program, errno);
     if (child == 0) {
         end_with(parent);
-        ::prctl(PR_SET_NAME, "latchkey-super", 0, 0, 0);
+        auto const name = "super-" + program.substr(program.find('-') + 1);
+        ::prctl(PR_SET_NAME, name.c_str(), 0, 0, 0);
         supervise(path, program, sockets->second.get());
     }
     return std::move(sockets->first);
+}
+
+base::descriptor start_optional_helper(std::string const& program, std::string const& loss) {
+    auto socket = start_helper(program);
+    if (socket) return std::move(*socket);
+    base::log(base::severity::warning, loss + ": " + socket.error().message);
+    return {};
 }
 
 }  // namespace latchkey::server

@@ -18,5 +18,7 @@ namespace latchkey::server {
 // this process's end of a SOCK_SEQPACKET pair (replication/channel.hpp). The error says what to
 // install.
 base::result<base::descriptor> start_helper(std::string const& program);
+// One without which the service works but for `loss`, which is logged then.
+base::descriptor start_optional_helper(std::string const& program, std::string const& loss);
 
 }  // namespace latchkey::server

@@ -19,13 +19,13 @@ constexpr std::size_t records_max = 50'000;
 constexpr std::size_t batch_bytes_max = 16 * base::limits::mib;
 // The most new pages per record, beside its own bytes: one for an entry of each index; the pages
 // above them are shared.
-constexpr std::uint64_t pages_per_user = 2, pages_per_post = 3;
+constexpr std::uint64_t pages_per_user = 3, pages_per_post = 4;
 constexpr std::size_t removed_ids_per_step = 10'000;
-// Of a cluster's node: a batch is a row of the log, whose effects have a text twice and some 200
-// bytes for the entries of each record.
-constexpr std::size_t row_text_bytes_max = 4 * base::limits::mib;
-constexpr std::size_t row_records_max = 10'000;
-static_assert(2 * row_text_bytes_max + 2 * base::limits::body_bytes_max + 400 * row_records_max <
+// Of a cluster's node: a batch is a row of the log, whose effects have a text three times (record,
+// index, change) and some 250 bytes for the entries of each record.
+constexpr std::size_t row_text_bytes_max = 3 * base::limits::mib;
+constexpr std::size_t row_records_max = 8'000;
+static_assert(3 * row_text_bytes_max + 3 * base::limits::body_bytes_max + 500 * row_records_max <
               row_bytes_max);
 
 void put_state(transaction& transaction, std::uint64_t identity, load_state const& state) {
@@ -178,7 +178,7 @@ base::result<std::vector<load_refusal>> bulk_load::add(std::span<model::user> ba
         write_users(context, users);
         advance(context.state.users, step);
     };
-    auto refusals = commit_step(2 * text_bytes(batch) + page_bytes, write);
+    auto refusals = commit_step(3 * text_bytes(batch) + page_bytes, write);
     if (refusals) adapt_batch_size(batch.size(), hold_time_);
     return refusals;
 }
@@ -191,7 +191,7 @@ base::result<std::vector<load_refusal>> bulk_load::add(std::span<model::post> ba
         write_posts(context, posts);
         advance(context.state.posts, step);
     };
-    auto refusals = commit_step(2 * text_bytes(batch) + page_bytes, write);
+    auto refusals = commit_step(3 * text_bytes(batch) + page_bytes, write);
     if (refusals) adapt_batch_size(batch.size(), hold_time_);
     return refusals;
 }

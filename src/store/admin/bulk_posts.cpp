@@ -3,6 +3,7 @@
 
 #include "base/limits.hpp"
 #include "store/admin/bulk_write.hpp"
+#include "store/records/change_log.hpp"
 #include "store/records/post_record.hpp"
 
 namespace latchkey::store {
@@ -86,6 +87,7 @@ void post_writer::write(std::size_t index) {
     if (post.status == model::post_status::published && post.published_at == 0)
         post.published_at = post.created_at;
     insert_post(transaction_, post, id > last_);
+    note_change(transaction_, model::change_type::post_created, 0, post);
     last_ = std::max(last_, id);
     auto& counters = transaction_.counters();
     counters.last_post = std::max(counters.last_post, id);

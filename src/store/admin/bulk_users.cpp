@@ -3,6 +3,7 @@
 
 #include "base/limits.hpp"
 #include "store/admin/bulk_write.hpp"
+#include "store/records/change_log.hpp"
 #include "store/records/user_record.hpp"
 
 namespace latchkey::store {
@@ -83,6 +84,7 @@ void user_writer::write(std::size_t index) {
     user.id = id;
     complete_times(user, transaction_.now());
     insert_user(transaction_, user, id > last_);
+    note_change(transaction_, model::change_type::user_created, 0, user);
     last_ = std::max(last_, id);
     auto& counters = transaction_.counters();
     counters.last_user = std::max(counters.last_user, id);

@@ -30,18 +30,44 @@ bool is_mark_of_load(std::string_view key) {
 }
 
 void check_unknown_tags(consistency_check& check) {
-    static constexpr tag known_tags[] = {
-        tag::schema,       tag::counters,       tag::email,
-        tag::post_by_user, tag::post_by_status, tag::post_by_user_status,
-        tag::tally,        tag::purge,          tag::key,
-        tag::key_digest,   tag::key_change,     tag::key_use,
-        tag::key_admin,    tag::key_list,       tag::key_list_count,
-        tag::key_start,    tag::audit_head,     tag::audit_by_project,
-        tag::audit_count,  tag::event_head,     tag::event_by_source,
-        tag::event_mark,   tag::event_secret,   tag::event_count,
-        tag::key_usage,    tag::kept_outcome,   tag::kept_until,
-        tag::load,         tag::load_moved,     tag::age_time,
-        tag::position};
+    static constexpr tag known_tags[] = {tag::schema,
+                                         tag::counters,
+                                         tag::email,
+                                         tag::post_by_user,
+                                         tag::post_by_status,
+                                         tag::post_by_user_status,
+                                         tag::tally,
+                                         tag::purge,
+                                         tag::key,
+                                         tag::key_digest,
+                                         tag::key_change,
+                                         tag::key_use,
+                                         tag::key_admin,
+                                         tag::key_list,
+                                         tag::key_list_count,
+                                         tag::key_start,
+                                         tag::audit_head,
+                                         tag::audit_by_project,
+                                         tag::audit_count,
+                                         tag::event_head,
+                                         tag::event_by_source,
+                                         tag::event_mark,
+                                         tag::event_secret,
+                                         tag::event_count,
+                                         tag::key_usage,
+                                         tag::kept_outcome,
+                                         tag::kept_until,
+                                         tag::load,
+                                         tag::load_moved,
+                                         tag::age_time,
+                                         tag::position,
+                                         tag::webhook_head,
+                                         tag::webhook,
+                                         tag::webhook_progress,
+                                         tag::webhook_replay,
+                                         tag::webhook_pending,
+                                         tag::delivery_lease,
+                                         tag::key_notice};
     std::uint64_t unknown = 0;
     check.walk(table::index, {}, [&](std::string_view key, std::string_view) {
         if (is_mark_of_load(key))
@@ -69,6 +95,8 @@ void check_relations(consistency_check& check) {
     check_kept_outcomes(check);
     check_usage(check);
     check_events(check);
+    check_changes(check);
+    check_webhooks(check);
     check_loads(check);
     check_unknown_tags(check);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "store/admin/consistency_check.hpp"
+#include "store/records/key_notice.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -33,7 +34,7 @@ void check_digests(consistency_check& check) {
     check.compare("digests of keys", check.counters.keys, count);
 }
 
-void check_changes(consistency_check& check) {
+void check_epochs(consistency_check& check) {
     auto const last = check.counters.key_epoch;
     for (auto epoch = last - std::min(last, key_changes_max); epoch != last;) {
         auto const bytes = check.get(table::index, key_change_key(++epoch));
@@ -82,14 +83,30 @@ void check_last_uses(consistency_check& check) {
     check.walk(table::index, key_bytes{tag::key_use}, visit);
 }
 
+void check_notices(consistency_check& check) {
+    auto const visit = [&](std::string_view key, std::string_view content) {
+        if (key.empty()) {
+            if (!read_id(content)) check.report("the begin of the times of keys is no time");
+            return;
+        }
+        auto const id = read_id(key);
+        if (!id || !decode_key_notice(content))
+            return check.report("what was told of a key is of another form");
+        if (!check.has(table::index, key_key(*id)))
+            check.report("what was told of " + name("key", *id) + " is of no key");
+    };
+    check.walk(table::index, key_bytes{tag::key_notice}, visit);
+}
+
 }  // namespace
 
 void check_keys(consistency_check& check) {
     check_key_records(check);
     check_digests(check);
-    check_changes(check);
+    check_epochs(check);
     check_key_admins(check);
     check_last_uses(check);
+    check_notices(check);
 }
 
 }  // namespace latchkey::store

@@ -35,7 +35,8 @@ bool check_table_pages(tree_reader const& file, table table, std::optional<tree_
 // LMDB must not be led there.
 bool check_pages(environment_state& store, MDB_txn* txn, findings& report);
 
-inline constexpr table all_tables[] = {table::users, table::posts, table::index, table::audit,
-                                       table::events};
+inline constexpr table all_tables[] = {table::users,     table::posts,  table::index,
+                                       table::audit,     table::events, table::changes,
+                                       table::deliveries};
 
 }  // namespace latchkey::store

@@ -86,6 +86,8 @@ void check_audit_index(consistency_check& check);
 void check_kept_outcomes(consistency_check& check);
 void check_usage(consistency_check& check);
 void check_events(consistency_check& check);
+void check_changes(consistency_check& check);
+void check_webhooks(consistency_check& check);
 void check_loads(consistency_check& check);
 
 }  // namespace latchkey::store

@@ -98,7 +98,8 @@ base::result<void> result_of(int code) {
 
 // Nothing but the schema, the counters and what says something about the copy.
 bool is_new(local_transaction& txn) {
-    for (auto const table : {table::users, table::posts, table::audit, table::events})
+    for (auto const table : {table::users, table::posts, table::audit, table::events,
+                             table::changes, table::deliveries})
         if (txn.entries(table) != 0) return false;
     std::size_t count = 0;
     for (auto const tag : {tag::schema, tag::counters, tag::age_time})

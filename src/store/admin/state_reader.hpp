@@ -29,7 +29,7 @@ struct state_record {
     std::string_view content;
     bool operator==(state_record const&) const = default;
 };
-inline constexpr std::uint8_t state_tables = 5;
+inline constexpr std::uint8_t state_tables = 7;
 
 // By table, then by the bytes of the key: the order in which records are read and loaded.
 bool is_before(state_record const& left, state_record const& right);

@@ -5,10 +5,13 @@
 #include "base/limits.hpp"
 #include "store/admin/bulk_load_state.hpp"
 #include "store/records/audit.hpp"
+#include "store/records/change_record.hpp"
 #include "store/records/event_record.hpp"
 #include "store/records/event_secret_record.hpp"
 #include "store/records/kept_outcome.hpp"
+#include "store/records/key_notice.hpp"
 #include "store/records/key_record.hpp"
+#include "store/records/webhook_entries.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -39,11 +42,16 @@ class reset {
     base::result<void> redate_posts();
     base::result<void> redate_keys();
     base::result<void> redate_last_uses();
+    base::result<void> redate_notices();
     base::result<void> redate_events();
     base::result<void> redate_secrets();
     base::result<void> redate_outcomes();
     base::result<void> redate_usage();
     base::result<void> redate_loads();
+    base::result<void> redate_changes();
+    base::result<void> redate_webhooks();
+    base::result<void> redate_progress();
+    base::result<void> redate_deliveries();
     base::result<void> count_audit_entries();
     base::result<void> set_last_write();
 
@@ -208,6 +216,37 @@ base::result<void> reset::redate_last_uses() {
     return sweep({table::index, prefix, is_late, rewrite}, report_.last_uses);
 }
 
+// What a wrong clock has told, and has not happened yet, is told again when it does. Not counted:
+// nobody sees these records.
+base::result<void> reset::redate_notices() {
+    auto const prefix = key_bytes{tag::key_notice};
+    auto const redated_notice = [&](std::string_view value) {
+        auto notice = decode_key_notice(value).value_or(key_notice{});
+        for (auto* const time : {&notice.told_until, &notice.limited_at, &notice.exposed_at})
+            clamp(*time);
+        return notice;
+    };
+    auto const is_late = [&](std::string_view key, std::string_view value) {
+        if (key.empty()) return read_id(value).value_or(0) > now_;
+        return redated_notice(value) != decode_key_notice(value).value_or(key_notice{});
+    };
+    auto const rewrite = [&](transaction& transaction, std::string_view suffix) {
+        auto const key = key_bytes{tag::key_notice}.add(suffix);
+        auto const bytes = transaction.get(table::index, key);
+        if (!bytes) return false;
+        std::array<char, 8> value;
+        if (suffix.empty()) {
+            transaction.put(table::index, key, id_value(now_, value));
+        } else {
+            encode(redated_notice(*bytes), transaction.scratch);
+            transaction.put(table::index, key, transaction.scratch);
+        }
+        return true;
+    };
+    std::uint64_t count = 0;
+    return sweep({table::index, prefix, is_late, rewrite}, count);
+}
+
 base::result<void> reset::redate_secrets() {
     auto const prefix = key_bytes{tag::event_secret};
     auto const is_late = [&](std::string_view, std::string_view value) {
@@ -303,6 +342,74 @@ base::result<void> reset::redate_loads() {
     return sweep({table::index, prefix, is_late, rewrite}, report_.loads);
 }
 
+// The records of changes stay as they were told.
+base::result<void> reset::redate_changes() {
+    auto const is_late = [&](change_view const& change) { return change.occurred_at > now_; };
+    auto const rewrite = [&](transaction& transaction, change_view change) {
+        clamp(change.occurred_at);
+        encode(change, transaction.scratch);
+        transaction.put(table::changes, id_key(change.sequence), transaction.scratch);
+    };
+    return sweep_table(table::changes, report_.changes, decode_change, is_late, rewrite);
+}
+
+base::result<void> reset::redate_webhooks() {
+    auto const is_late = [&](std::string_view key, std::string_view value) {
+        auto const record = decode_webhook_record(read_id(key).value_or(0), value);
+        return record && std::max(record->webhook.created_at, record->webhook.updated_at) > now_;
+    };
+    auto const rewrite = [&](transaction& transaction, std::string_view key) {
+        webhook_record record;
+        if (read_webhook(transaction, read_id(key).value_or(0), record) != base::problem::none)
+            return false;
+        auto& webhook = record.webhook;
+        auto const advance = webhook.updated_at - now_;
+        for (auto* const time : {&webhook.created_at, &webhook.updated_at, &webhook.disabled_at})
+            clamp(*time);
+        if (webhook.rotation_ends_at > now_) webhook.rotation_ends_at -= advance;
+        for (auto& secret : record.secrets)
+            if (secret.ends_at > now_) secret.ends_at -= advance;
+        put_webhook(transaction, record);
+        return true;
+    };
+    return sweep({table::index, key_bytes{tag::webhook}, is_late, rewrite}, report_.webhooks);
+}
+
+base::result<void> reset::redate_progress() {
+    auto const is_late = [&](std::string_view, std::string_view value) {
+        auto const progress = model::decode_webhook_progress(value);
+        return progress && progress->failing_since > now_;
+    };
+    auto const rewrite = [&](transaction& transaction, std::string_view key) {
+        auto const webhook = read_id(key).value_or(0);
+        auto progress = read_progress(transaction, webhook);
+        clamp(progress.failing_since);
+        put_progress(transaction, webhook, progress);
+        return true;
+    };
+    std::uint64_t count = 0;  // they belong to their webhooks
+    return sweep({table::index, key_bytes{tag::webhook_progress}, is_late, rewrite}, count);
+}
+
+// What was attempted after now is attempted again now.
+base::result<void> reset::redate_deliveries() {
+    auto const is_late = [&](std::string_view, std::string_view value) {
+        auto const delivery = model::decode_delivery(0, value);
+        return delivery && !delivery->attempts.empty() && delivery->attempts.back().time > now_;
+    };
+    auto const rewrite = [&](transaction& transaction, std::string_view key) {
+        base::reader input(key);
+        auto const sequence = input.integer<model::id>(), webhook = input.integer<model::id>();
+        auto delivery = find_delivery(transaction, sequence, webhook);
+        if (!delivery) return false;
+        for (auto& attempt : delivery->attempts) clamp(attempt.time);
+        clamp(delivery->next_attempt_at);
+        put_delivery(transaction, webhook, *delivery);
+        return true;
+    };
+    return sweep({table::deliveries, {}, is_late, rewrite}, report_.deliveries);
+}
+
 base::result<void> reset::count_audit_entries() {
     transaction transaction(store_);
     transaction.scan(table::audit, {}, [&](std::string_view key, std::string_view value) {
@@ -335,10 +442,12 @@ base::result<time_reset> reset::run() {
     now_ = store_.clocks().clock;
     if (report_.last_write <= now_) return report_;
     report_.now = now_;
-    for (auto const step : {&reset::redate_users, &reset::redate_posts, &reset::redate_events,
-                            &reset::redate_keys, &reset::redate_last_uses, &reset::redate_secrets,
-                            &reset::redate_outcomes, &reset::redate_usage, &reset::redate_loads,
-                            &reset::count_audit_entries, &reset::set_last_write})
+    for (auto const step :
+         {&reset::redate_users, &reset::redate_posts, &reset::redate_events, &reset::redate_keys,
+          &reset::redate_last_uses, &reset::redate_notices, &reset::redate_secrets,
+          &reset::redate_outcomes, &reset::redate_usage, &reset::redate_loads,
+          &reset::redate_changes, &reset::redate_webhooks, &reset::redate_progress,
+          &reset::redate_deliveries, &reset::count_audit_entries, &reset::set_last_write})
         if (auto const outcome = (this->*step)(); !outcome) return outcome.error();
     return report_;
 }

@@ -30,7 +30,7 @@ struct time_reset {
     base::wall_ms now = 0;         // the new time; equal to before: it was not ahead
     // The numbers of redated records.
     std::uint64_t users = 0, posts = 0, keys = 0, last_uses = 0, events = 0, secrets = 0,
-                  outcomes = 0, usage = 0, loads = 0;
+                  outcomes = 0, usage = 0, loads = 0, changes = 0, webhooks = 0, deliveries = 0;
     std::uint64_t audit_entries = 0;  // of a time after now, not changed
 };
 

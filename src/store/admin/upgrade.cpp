@@ -157,7 +157,12 @@ base::error upgrade_error(environment_state const& store, std::uint32_t version,
     return error;
 }
 
-constexpr upgrade_step released_steps[] = {{1, add_checksums}};
+// The tables were made when they were opened.
+int add_changes(environment_state&, MDB_txn*) {
+    return 0;
+}
+
+constexpr upgrade_step released_steps[] = {{1, add_checksums}, {2, add_changes}};
 
 }  // namespace
 

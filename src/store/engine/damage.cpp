@@ -45,6 +45,12 @@ constexpr kind kinds[] = {
     {tag::event_count, "the counts of events by source", ""},
     {tag::load, "the states of bulk loads", "\x8"},
     {tag::load_moved, "the ids that bulk loads assigned", "\x8\x8"},
+    {tag::webhook_head, "the count of webhooks", ""},
+    {tag::webhook, "webhooks", "\x8"},
+    {tag::webhook_progress, "the positions of webhooks", "\x8"},
+    {tag::webhook_replay, "the replays of webhooks", "\x8\x8"},
+    {tag::webhook_pending, "the pending deliveries of webhooks", "\x8\x8"},
+    {tag::delivery_lease, "the lease of the node that delivers", ""},
     {tag::position, "the position in the cluster's log", ""},
     {tag::unfinished_load, "the mark of a load from the cluster", ""},
 };

@@ -40,35 +40,42 @@ class cipher {
 
 }  // namespace
 
-std::string encrypt(environment_state const& store, base::secret const& plain,
+std::string encrypt(environment_state const& store, std::string_view plain,
                     std::string_view owner) {
     base::check(store.has_master_key, "a secret to encrypt, without a master key");
-    auto const text = plain.text();
-    std::string ciphertext(nonce_bytes + text.size() + tag_bytes, '\0');
+    std::string ciphertext(nonce_bytes + plain.size() + tag_bytes, '\0');
     auto* const output = reinterpret_cast<std::uint8_t*>(ciphertext.data());
     std::size_t size = 0;
     base::check(::RAND_bytes(output, nonce_bytes) == 1, "no random bytes");
     base::check(
         ::EVP_AEAD_CTX_seal(cipher(store).get(), output + nonce_bytes, &size,
-                            ciphertext.size() - nonce_bytes, output, nonce_bytes, bytes_of(text),
-                            text.size(), bytes_of(owner), owner.size()) == 1,
+                            ciphertext.size() - nonce_bytes, output, nonce_bytes, bytes_of(plain),
+                            plain.size(), bytes_of(owner), owner.size()) == 1,
         "a secret that cannot be encrypted");
     return ciphertext;
 }
 
+std::optional<std::string> decrypt_text(environment_state const& store, std::string_view ciphertext,
+                                        std::string_view owner) {
+    if (!store.has_master_key || ciphertext.size() < nonce_bytes + tag_bytes) return std::nullopt;
+    auto const nonce = ciphertext.substr(0, nonce_bytes), rest = ciphertext.substr(nonce_bytes);
+    std::string plain(rest.size(), '\0');
+    std::size_t size = 0;
+    bool const whole =
+        ::EVP_AEAD_CTX_open(cipher(store).get(), reinterpret_cast<std::uint8_t*>(plain.data()),
+                            &size, plain.size(), bytes_of(nonce), nonce.size(), bytes_of(rest),
+                            rest.size(), bytes_of(owner), owner.size()) == 1;
+    if (!whole) return std::nullopt;
+    plain.resize(size);
+    return plain;
+}
+
 std::optional<base::secret> decrypt(environment_state const& store, std::string_view ciphertext,
                                     std::string_view owner) {
-    if (!store.has_master_key || ciphertext.size() < nonce_bytes) return std::nullopt;
-    auto const nonce = ciphertext.substr(0, nonce_bytes), rest = ciphertext.substr(nonce_bytes);
-    std::uint8_t plain[base::secret::bytes_max + tag_bytes];
-    std::size_t size = 0;
-    bool const whole = rest.size() <= sizeof plain &&
-                       ::EVP_AEAD_CTX_open(cipher(store).get(), plain, &size, sizeof plain,
-                                           bytes_of(nonce), nonce.size(), bytes_of(rest),
-                                           rest.size(), bytes_of(owner), owner.size()) == 1;
+    auto plain = decrypt_text(store, ciphertext, owner);
     std::optional<base::secret> secret;
-    if (whole) secret.emplace(std::string_view(reinterpret_cast<char const*>(plain), size));
-    base::wipe(plain, sizeof plain);
+    if (plain && plain->size() <= base::secret::bytes_max) secret.emplace(*plain);
+    if (plain) base::wipe(plain->data(), plain->size());
     return secret;
 }
 

@@ -12,11 +12,17 @@
 
 namespace latchkey::store {
 
-// The store must have its master key.
-std::string encrypt(environment_state const& store, base::secret const& plain,
-                    std::string_view owner);
-// nullopt: encrypted under another master key, for another owner, or damaged.
+// The store must have its master key. The caller wipes `plain`.
+std::string encrypt(environment_state const& store, std::string_view plain, std::string_view owner);
+inline std::string encrypt(environment_state const& store, base::secret const& plain,
+                           std::string_view owner) {
+    return encrypt(store, plain.text(), owner);
+}
+// nullopt: encrypted under another master key, for another owner, damaged, or longer than a secret.
 std::optional<base::secret> decrypt(environment_state const& store, std::string_view ciphertext,
                                     std::string_view owner);
+// The same of any size; the caller wipes the result.
+std::optional<std::string> decrypt_text(environment_state const& store, std::string_view ciphertext,
+                                        std::string_view owner);
 
 }  // namespace latchkey::store

@@ -20,6 +20,7 @@
 #include "store/engine/mapped_pages.hpp"
 #include "store/engine/time.hpp"
 #include "store/engine/write_lock.hpp"
+#include "store/environment_options.hpp"
 #include "store/shared_log.hpp"
 
 namespace latchkey::store {
@@ -38,6 +39,10 @@ struct environment_state {
     base::mono_ns (*mono)() = nullptr;
     timekeeper time;
     std::int64_t event_retention_ms = 0;  // 0: unlimited
+    bool records_changes = false;
+    std::int64_t change_retention_ms = 0;  // 0: unlimited
+    std::uint64_t changes_max = 0;         // 0: unlimited
+    key_time_rules key_times;
     MDB_env* env = nullptr;
     MDB_dbi main = 0;  // the unnamed table, which lists the others
     std::array<MDB_dbi, table_count> tables{};

@@ -8,9 +8,8 @@
 namespace latchkey::store {
 namespace {
 
-// A process that keeps running after an upgrade of the schema finds counters of an unknown version
-// and writes nothing.
-constexpr auto counters_version = static_cast<std::uint8_t>(schema_version);
+// Schemas whose counters have this form.
+constexpr std::uint8_t counters_schema_min = 2;
 
 }  // namespace
 
@@ -88,9 +87,9 @@ std::optional<tally> decode_tally(std::string_view bytes) {
     return numbers;
 }
 
-void encode(counters const& counters, std::string& output) {
+void encode(counters const& counters, std::string& output, std::uint32_t schema) {
     output.clear();
-    base::append(output, counters_version);
+    base::append(output, static_cast<std::uint8_t>(schema));
     base::append(output, counters.written_at);
     for (auto const id : {counters.last_user, counters.last_post, counters.last_key})
         base::append(output, id);
@@ -103,7 +102,8 @@ void encode(counters const& counters, std::string& output) {
 
 std::optional<counters> decode_counters(std::string_view bytes) {
     base::reader reader(bytes);
-    if (reader.integer<std::uint8_t>() != counters_version) return std::nullopt;
+    auto const schema = reader.integer<std::uint8_t>();
+    if (schema < counters_schema_min || schema > schema_version) return std::nullopt;
     counters counters;
     counters.written_at = reader.integer<base::wall_ms>();
     for (auto* const id : {&counters.last_user, &counters.last_post, &counters.last_key})

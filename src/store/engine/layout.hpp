@@ -10,6 +10,8 @@
 //   posts     id (8)                                model::encode(post)
 //   audit     id (8)                                an entry of the audit log, see audit.cpp
 //   events    id (8)                                model::encode(event)
+//   changes   sequence (8)                          a change, see records/change_record.hpp
+//   deliveries sequence (8), webhook id (8)         model::encode(delivery)
 //   index     00                                    cluster (16): the state of that cluster is
 //                                                   being loaded and is not complete
 //             01                                    "latchkey", schema version (4)
@@ -47,6 +49,15 @@
 //             51 load (8), user id of its source    the id it has here (8); 0: it was refused
 //             60                                    cluster (16), position (8), schema (4), nonce
 //                                                   of the row at that position (16)
+//             70                                    the last webhook's id, their number (8 each)
+//             71 webhook id (8)                     the webhook, see webhook_record.hpp
+//             72 webhook id (8)                     model::encode(webhook_progress)
+//             73 webhook id (8), ordinal (8)        next and last sequence of a replay (8 each)
+//             74 webhook id (8), sequence (8)       –, for deliveries that are pending
+//             75                                    the node that delivers: until (8), name
+//             76                                    since when what time brings about keys is told
+//                                                   (8)
+//             76 key id (8)                         what of a key was told, see key_notice.hpp
 //
 // 00, 01 and 60 are local: they say something about this copy and are never among the effects that
 // other nodes of a cluster apply (effects.hpp). 60 is absent in a store that is no node.
@@ -61,9 +72,12 @@
 // An entry of 42 lives as long as its event and counts for its first 24 hours; a later event with
 // the same mark takes it over.
 //
-// `users`, `posts` and `events` are appended to in the order of their ids (MDB_APPEND), so their
-// pages are full. 12 has the user, so that a list can leave out the posts of deleted users without
-// reading them.
+// The last entry of `changes` is never removed: the next sequence follows it. A delivery goes with
+// its change.
+//
+// `users`, `posts`, `events` and `changes` are appended to in the order of their ids (MDB_APPEND),
+// so their pages are full. 12 has the user, so that a list can leave out the posts of deleted users
+// without reading them.
 #pragma once
 
 #include <array>
@@ -80,13 +94,15 @@
 
 namespace latchkey::store {
 
-inline constexpr std::uint32_t schema_version = 2;
+inline constexpr std::uint32_t schema_version = 3;
 inline constexpr std::string_view schema_magic = "latchkey";
 
-enum class table : std::uint8_t { users, posts, index, audit, events };
-inline constexpr std::size_t table_count = 5;
-inline constexpr char const* table_names[table_count] = {"users", "posts", "index", "audit",
-                                                         "events"};
+enum class table : std::uint8_t { users, posts, index, audit, events, changes, deliveries };
+inline constexpr std::size_t table_count = 7;
+inline constexpr char const* table_names[table_count] = {"users",  "posts",   "index",     "audit",
+                                                         "events", "changes", "deliveries"};
+// Of a row in a cluster, or of a store: it has the tables `changes` and `deliveries`.
+inline constexpr std::uint32_t schema_of_changes = 3;
 
 enum class tag : std::uint8_t {
     unfinished_load = 0x00,
@@ -121,6 +137,13 @@ enum class tag : std::uint8_t {
     load = 0x50,
     load_moved = 0x51,
     position = 0x60,
+    webhook_head = 0x70,
+    webhook = 0x71,
+    webhook_progress = 0x72,
+    webhook_replay = 0x73,
+    webhook_pending = 0x74,
+    delivery_lease = 0x75,
+    key_notice = 0x76,
 };
 
 // Of the index: does the entry belong to this copy alone?
@@ -133,6 +156,8 @@ inline bool is_local(std::string_view key) {
 inline constexpr std::uint64_t key_changes_max = 1024;
 // Posts that one transaction removes at most, with their user or in a batch of the purge.
 inline constexpr std::size_t purge_posts_max = 1024;
+// Bytes of posts whose deletion one transaction tells (records/change_log.hpp), but for the last.
+inline constexpr std::size_t purge_bytes_told_max = 1 << 20;
 
 // Builds a key of at most 256 bytes, enough for the longest e-mail address.
 class key_bytes {
@@ -232,6 +257,24 @@ inline key_bytes event_secret_key(std::string_view source) {
 inline key_bytes event_count_key(std::string_view source) {
     return key_bytes{tag::event_count}.add(source);
 }
+inline key_bytes delivery_key(model::id sequence, model::id webhook) {
+    return key_bytes{}.add(sequence).add(webhook);
+}
+inline key_bytes webhook_key(model::id id) {
+    return key_bytes{tag::webhook}.add(id);
+}
+inline key_bytes webhook_progress_key(model::id id) {
+    return key_bytes{tag::webhook_progress}.add(id);
+}
+inline key_bytes replays_of(model::id webhook) {
+    return key_bytes{tag::webhook_replay}.add(webhook);
+}
+inline key_bytes pending_of(model::id webhook) {
+    return key_bytes{tag::webhook_pending}.add(webhook);
+}
+inline key_bytes key_notice_key(model::id key) {
+    return key_bytes{tag::key_notice}.add(key);
+}
 
 // `lineage` and `key` of a store::idempotency.
 inline key_bytes kept_outcome_key(model::id lineage, model::digest const& key) {
@@ -266,7 +309,8 @@ std::optional<tally> decode_tally(std::string_view bytes);
 
 // What every transaction reads and most change, in one record: counts, the last ids assigned (never
 // derived from the last record, so that no id is used twice), the epoch of key changes, and the
-// time of the last write. Its form belongs to the schema version.
+// time of the last write. The record begins with the schema of its writer: a process that has an
+// older one finds that it cannot read it, and writes nothing.
 struct counters {
     base::wall_ms written_at = 0;
     model::id last_user = 0;
@@ -279,7 +323,7 @@ struct counters {
     std::uint64_t key_epoch = 0;
     std::uint64_t purges = 0;  // deleted users under tag::purge
 };
-void encode(counters const& counters, std::string& output);
+void encode(counters const& counters, std::string& output, std::uint32_t schema = schema_version);
 std::optional<counters> decode_counters(std::string_view bytes);
 
 }  // namespace latchkey::store

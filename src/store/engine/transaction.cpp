@@ -123,7 +123,8 @@ int transaction::read(table table, std::string_view key, std::string_view& conte
 // nothing also behind a damaged key. Entries of other indexes are usually absent when they are
 // asked for, and a bulk load asks for each, so there LMDB's answer is accepted.
 bool transaction::is_absent(table table, std::string_view key) {
-    bool const has_id = table != table::index || static_cast<tag>(key[0]) == tag::key;
+    bool const has_id = table != table::index || static_cast<tag>(key[0]) == tag::key ||
+                        static_cast<tag>(key[0]) == tag::webhook;
     MDB_cursor* cursor = nullptr;
     if (!has_id || ::mdb_cursor_open(txn_, store_.dbi(table), &cursor) != 0) return true;
     bool const absent = is_surely_absent(
@@ -246,6 +247,11 @@ std::size_t transaction::remove_range(std::string_view begin, std::string_view e
     return removed;
 }
 
+model::id transaction::next_change() {
+    if (last_change_ < 0) last_change_ = last_id(table::changes);
+    return ++last_change_;
+}
+
 std::optional<model::id> transaction::first_id(table table) {
     MDB_cursor* cursor = nullptr;
     if (failure_ != 0) return std::nullopt;
@@ -322,7 +328,7 @@ void transaction::scan(table table, std::string_view begin,
 int transaction::write_counters() {
     begin_command();
     counters_.written_at = now_;
-    encode(counters_, scratch);
+    encode(counters_, scratch, known_schema());
     put(table::index, key_bytes{tag::counters}, scratch);
     std::array<char, 8> value;
     if (age_time_ < now_)

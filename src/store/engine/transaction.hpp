@@ -55,6 +55,13 @@ class transaction {
         schema_ = std::max(schema_, schema);
     }
 
+    // Are changes to be recorded (records/change_log.hpp)? In a cluster once its schema has them.
+    bool records_changes() const {
+        return store_.records_changes && known_schema() >= schema_of_changes;
+    }
+    // The sequence that the next change gets.
+    model::id next_change();
+
     // Begins a command; until `allow_growth` it counts as one that only frees. A put that moves the
     // end of the file beyond what `capacity` allows fails with MDB_MAP_FULL.
     void begin_command();
@@ -125,7 +132,8 @@ class transaction {
     };
     authorization authorized;
 
-    std::string scratch;  // for encoding records
+    std::string scratch;         // for encoding records
+    std::string change_scratch;  // and changes of which they are a part
 
   private:
     void put(table table, std::string_view key, std::string_view value, unsigned flags);
@@ -146,6 +154,10 @@ class transaction {
     int append_row();
     void write_position();
     void note_applied();
+    // The schema that what this transaction writes may have.
+    std::uint32_t known_schema() const {
+        return store_.cluster ? std::min(schema_, schema_version) : schema_version;
+    }
     int read(table table, std::string_view key, std::string_view& content);
     bool is_absent(table table, std::string_view key);
     bool is_whole(table table, std::string_view key, std::string_view value);
@@ -177,6 +189,7 @@ class transaction {
     row_nonce nonce_{};                  // of the row at `position_`
     std::string effects_;
     store::counters counters_;
+    model::id last_change_ = -1;  // -1: not known yet
     std::optional<write_capacity> capacity_;
 };
 

@@ -53,9 +53,10 @@ void encode(audit_entry const& entry, std::string& output) {
 }
 
 std::string_view name_of(audit_action action) {
-    static constexpr std::string_view names[] = {"key.create", "key.import",     "key.change",
-                                                 "key.rotate", "key.deactivate", "key.reactivate",
-                                                 "secret.put", "secret.delete"};
+    static constexpr std::string_view names[] = {
+        "key.create",     "key.import",     "key.change",     "key.rotate",
+        "key.deactivate", "key.reactivate", "secret.put",     "secret.delete",
+        "webhook.create", "webhook.change", "webhook.rotate", "webhook.delete"};
     return names[static_cast<std::size_t>(action)];
 }
 

@@ -29,9 +29,19 @@ enum class audit_action : std::uint8_t {
     key_reactivate,
     secret_put,
     secret_delete,
+    webhook_create,
+    webhook_change,
+    webhook_rotate,
+    webhook_delete,
     count_
 };
 std::string_view name_of(audit_action action);  // "key.create"
+inline bool is_about_webhook(audit_action action) {
+    return action >= audit_action::webhook_create && action <= audit_action::webhook_delete;
+}
+// The project of entries about webhooks of no project: no project has this name, so only those who
+// see all projects see them.
+inline constexpr std::string_view audit_all_projects = "*";
 
 struct audit_entry {
     model::id id = 0;
@@ -39,9 +49,9 @@ struct audit_entry {
     model::id actor = 0;                    // the key of the caller; 0: the command line
     std::optional<model::address> address;  // nullopt: unknown, or the command line
     audit_action action = audit_action::key_create;
-    model::id key = 0;                // the changed key; 0: none
-    std::string project;              // of that key, may be empty
-    std::string source;               // of events, whose secret was changed; may be empty
+    model::id key = 0;    // the changed key; 0: none
+    std::string project;  // of that key, may be empty
+    std::string source;   // of events, whose secret was changed, or a webhook's id; may be empty
     std::vector<std::string> fields;  // names of the changed members, never their values
     model::digest previous{};
     model::digest hash{};

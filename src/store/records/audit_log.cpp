@@ -50,4 +50,14 @@ void note(transaction& transaction, command const& command, audit_action action,
                   .fields = std::move(fields)});
 }
 
+void note(transaction& transaction, command const& command, audit_action action,
+          model::webhook const& webhook, std::vector<std::string> fields) {
+    append_entry(
+        transaction, command,
+        {.action = action,
+         .project = webhook.project.empty() ? std::string(audit_all_projects) : webhook.project,
+         .source = std::to_string(webhook.id),
+         .fields = std::move(fields)});
+}
+
 }  // namespace latchkey::store

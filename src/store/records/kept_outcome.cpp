@@ -5,6 +5,7 @@
 #include "base/bytes.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
+#include "store/records/webhook_record.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -70,6 +71,19 @@ struct record_encoder {
         base::append(output, std::uint8_t{4});
         base::append(output, event.id);
     }
+    void operator()(webhook_outcome const& webhook) const {
+        std::string bytes;
+        encode(webhook.entry, bytes);
+        base::append(output, std::uint8_t{5});
+        base::append(output, webhook.entry.webhook.id);
+        for (auto const each : {webhook.sequence, webhook.caller, webhook.first, webhook.last})
+            base::append(output, each);
+        output.append(bytes);
+    }
+    // Only the service itself takes it.
+    void operator()(delivery_lease const&) const {
+        base::check(false, "a lease is not kept under an Idempotency-Key");
+    }
     // Secrets are set by PUT, which takes no Idempotency-Key.
     void operator()(secret_result const&) const {
         base::check(false, "a secret is not kept under an Idempotency-Key");
@@ -85,6 +99,16 @@ struct record_encoder {
         output.append(bytes);
     }
 };
+std::optional<record> read_webhook(model::id id, base::reader& reader) {
+    webhook_outcome webhook;
+    for (auto* const each : {&webhook.sequence, &webhook.caller, &webhook.first, &webhook.last})
+        *each = reader.integer<model::id>();
+    auto entry = decode_webhook_entry(id, reader.rest());
+    if (!reader.ok() || !entry) return std::nullopt;
+    webhook.entry = std::move(*entry);
+    return webhook;
+}
+
 std::optional<record> read_record(base::reader& reader) {
     auto const kind = reader.integer<std::uint8_t>();
     if (kind == 0) return reader.done() ? std::optional(record()) : std::nullopt;
@@ -94,6 +118,7 @@ std::optional<record> read_record(base::reader& reader) {
         if (auto const user = model::decode_user(id, reader.rest())) return model::copy_of(*user);
     if (kind == 2)
         if (auto const post = model::decode_post(id, reader.rest())) return model::copy_of(*post);
+    if (kind == 5) return read_webhook(id, reader);
     if (kind == 3)
         if (auto key = model::decode_key(id, reader.rest())) return std::move(*key);
     return std::nullopt;

@@ -1,7 +1,5 @@
 #include "store/records/post_record.hpp"
 
-#include <tuple>
-
 namespace latchkey::store {
 
 void insert_post(transaction& txn, model::post const& post, bool appended) {
@@ -35,8 +33,7 @@ void index_status(transaction& txn, model::post const& post) {
     txn.put(table::index, posts_of_user_in(post.user_id, post.status).add(post.id), {});
 }
 
-void erase_post(transaction& txn, model::post_view const& post) {
-    auto const [id, user, status] = std::tuple(post.id, post.user_id, post.status);
+void erase_post(transaction& txn, model::id id, model::id user, model::post_status status) {
     txn.erase(table::posts, id_key(id));
     txn.erase(table::index, posts_of_user(user).add(id));
     txn.erase(table::index, posts_in(status).add(id));

@@ -14,7 +14,7 @@ void index_post(transaction& txn, model::post const& post);
 // Writes the entries of the indexes by status.
 void index_status(transaction& txn, model::post const& post);
 // Erases the record and its index entries; counts are the caller's.
-void erase_post(transaction& txn, model::post_view const& post);
+void erase_post(transaction& txn, model::id id, model::id user, model::post_status status);
 
 // Counts of the store and of the user: one post more or less (`step` is 1 or -1), or many new ones.
 void count_post(transaction& txn, model::id user, model::post_status status, int step);

@@ -1,5 +1,6 @@
 // Storing events of external services, each delivery once (api.md §12).
 #include "base/limits.hpp"
+#include "store/records/change_log.hpp"
 #include "store/records/event_index.hpp"
 #include "store/records/event_record.hpp"
 #include "store/records/rejection.hpp"
@@ -46,14 +47,16 @@ outcome run(transaction& txn, receive_event const& action, command const& comman
 
     std::string marks;
     for (auto const& mark : action.marks) marks.append(view_of(mark));
-    put_event(txn, {.id = head->last + 1,
-                    .source = action.source,
-                    .delivery_id = action.delivery_id,
-                    .key_id = command.caller,
-                    .verified = action.verified,
-                    .received_at = txn.now(),
-                    .marks = marks,
-                    .payload = action.payload});
+    model::event_view const event{.id = head->last + 1,
+                                  .source = action.source,
+                                  .delivery_id = action.delivery_id,
+                                  .key_id = command.caller,
+                                  .verified = action.verified,
+                                  .received_at = txn.now(),
+                                  .marks = marks,
+                                  .payload = action.payload};
+    put_event(txn, event);
+    note_change(txn, model::change_type::event_received, command.caller, event);
     return {.record = received_event{head->last + 1}};
 }
 

@@ -1,6 +1,7 @@
 // Setting and removing the secret of a source of events.
 #include "store/engine/encryption.hpp"
 #include "store/records/audit_log.hpp"
+#include "store/records/change_log.hpp"
 #include "store/records/event_secret_record.hpp"
 #include "store/records/rejection.hpp"
 #include "store/write/commands.hpp"
@@ -9,6 +10,10 @@ namespace latchkey::store {
 namespace {
 
 using base::problem;
+
+void note_secret(transaction& txn, command const& command, secret_change const& change) {
+    note_change(txn, model::change_type::event_secret_changed, command.caller, change);
+}
 
 }  // namespace
 
@@ -38,6 +43,7 @@ outcome run(transaction& txn, put_event_secret const& action, command const& com
     txn.put(table::index, key, txn.scratch);
     txn.note_urgency();
     note(txn, command, audit_action::secret_put, action.source, std::move(fields));
+    note_secret(txn, command, {static_cast<std::uint8_t>(action.format), false, action.source});
     return {.record = secret_result{action.source, action.format,
                                     action.reveal ? action.secret : base::secret()}};
 }
@@ -49,9 +55,13 @@ outcome run(transaction& txn, delete_event_secret const& action, command const& 
     if (!command.faults.empty()) return reject_invalid(command.faults);
     if (auto rejection = check_conditions(command)) return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, false)) return reject(*shortage);
+    auto const bytes = txn.find(table::index, key);
+    auto const secrets = bytes ? decode_event_secrets(*bytes) : std::nullopt;
+    auto const format = secrets ? secrets->front().format : model::event_format::standard;
     txn.erase(table::index, key);
     txn.note_urgency();
     note(txn, command, audit_action::secret_delete, action.source, {});
+    note_secret(txn, command, {static_cast<std::uint8_t>(format), true, action.source});
     return {};
 }
 

@@ -26,8 +26,12 @@ grant_check::grant_check(transaction& txn, command const& command) {
         unbounded_ = key_.scopes.has(model::scope::any);
 }
 
-bool grant_check::can_see(model::key const& other) const {
-    return unbounded_ || other.project == key_.project;
+bool grant_check::can_see(std::string_view project) const {
+    return unbounded_ || project == key_.project;
+}
+
+std::string_view grant_check::project() const {
+    return unbounded_ ? std::string_view() : key_.project;
 }
 
 grant_check::denial grant_check::scope_denial(model::scope_set const& scopes) const {

@@ -21,7 +21,13 @@ class grant_check {
   public:
     grant_check(transaction& txn, command const& command);
 
-    bool can_see(model::key const& other) const;
+    bool can_see(model::key const& other) const { return can_see(other.project); }
+    // Of anything that belongs to a project; empty: to all of them.
+    bool can_see(std::string_view project) const;
+    // The project that the caller is confined to; empty: to none.
+    std::string_view project() const;
+    // Does the caller have this scope too?
+    bool allows(model::scope scope) const { return unbounded_ || key_.scopes.allows(scope); }
 
     // The reason why the caller may not do it; nullopt: it may.
     using denial = std::optional<std::string>;

@@ -7,6 +7,7 @@
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "store/engine/lmdb_value.hpp"
+#include "store/records/change_log.hpp"
 #include "store/records/event_record.hpp"
 #include "store/records/rejection.hpp"
 #include "store/write/decide.hpp"
@@ -63,6 +64,7 @@ void clean_up(transaction& txn, std::size_t purge_max, attempt& result) {
     result.more_to_purge = txn.counters().purges != 0;
     result.more_expired = expire_usage(txn, clamp_count(purge_max));
     result.more_expired |= expire_events(txn, clamp_count(purge_max));
+    result.more_expired |= expire_changes(txn, clamp_count(purge_max));
     if (has_expired_outcomes(txn))
         result.more_expired |=
             expire_outcomes(txn, clamp_count(std::max(purge_max, 2 * result.applied)));

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "store/records/audit_log.hpp"
+#include "store/records/change_log.hpp"
+#include "store/records/key_notice.hpp"
 #include "store/records/key_record.hpp"
 #include "store/records/rejection.hpp"
 #include "store/write/commands.hpp"
@@ -165,6 +167,7 @@ outcome run(transaction& txn, create_key const& action, command const& command) 
     put_key(txn, nullptr, key);
     note(txn, command, key.start.empty() ? audit_action::key_import : audit_action::key_create, key,
          {});
+    note_change(txn, model::change_type::key_created, command.caller, key);
     return {.record = std::move(key)};
 }
 
@@ -195,8 +198,11 @@ outcome run(transaction& txn, change_key const& action, command const& command) 
     if (!is_storable(new_key)) return reject(problem::internal_error);
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
 
+    if (old_key.not_before != new_key.not_before || old_key.expires_at != new_key.expires_at)
+        tell_times_before_change(txn, old_key);
     put_key(txn, &old_key, new_key);
     note(txn, command, audit_action::key_change, new_key, std::move(fields));
+    note_change(txn, model::change_type::key_updated, command.caller, new_key);
     return key_result(txn, new_key);
 }
 

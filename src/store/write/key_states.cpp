@@ -1,5 +1,6 @@
 // Deactivating and reactivating keys.
 #include "store/records/audit_log.hpp"
+#include "store/records/change_log.hpp"
 #include "store/records/key_record.hpp"
 #include "store/records/rejection.hpp"
 #include "store/write/commands.hpp"
@@ -46,6 +47,7 @@ outcome run(transaction& txn, deactivate_key const& action, command const& comma
     put_key(txn, &old_key, new_key);
     note(txn, command, audit_action::key_deactivate, new_key,
          {"deactivated_at", "deactivation_reason"});
+    note_change(txn, model::change_type::key_deactivated, command.caller, new_key);
     return key_result(txn, std::move(new_key));
 }
 
@@ -66,6 +68,7 @@ outcome run(transaction& txn, reactivate_key const& action, command const& comma
     put_key(txn, &old_key, new_key);
     note(txn, command, audit_action::key_reactivate, new_key,
          {"deactivated_at", "deactivation_reason"});
+    note_change(txn, model::change_type::key_reactivated, command.caller, new_key);
     return key_result(txn, std::move(new_key));
 }
 

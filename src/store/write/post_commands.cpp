@@ -1,5 +1,6 @@
 // Creating, changing and deleting posts.
 #include "base/limits.hpp"
+#include "store/records/change_log.hpp"
 #include "store/records/post_record.hpp"
 #include "store/records/rejection.hpp"
 #include "store/write/commands.hpp"
@@ -39,6 +40,13 @@ void move_status(transaction& txn, model::post const& post, post_status old_stat
     count_post(txn, post.user_id, post.status, 1);
 }
 
+model::change_type change_type_of(post_status old_status, post_status status) {
+    if (status == old_status) return model::change_type::post_updated;
+    if (status == post_status::published) return model::change_type::post_published;
+    return status == post_status::archived ? model::change_type::post_archived
+                                           : model::change_type::post_updated;
+}
+
 base::fault user_id_fault(base::field_code code, std::string detail) {
     return {.location = "/user_id", .code = code, .detail = std::move(detail)};
 }
@@ -70,6 +78,7 @@ outcome run(transaction& txn, create_post const& action, command const& command)
     index_post(txn, post);
     count_post(txn, post.user_id, post.status, 1);
     txn.counters().last_post = post.id;
+    note_change(txn, model::change_type::post_created, command.caller, post);
     return {.record = std::move(post)};
 }
 
@@ -116,6 +125,7 @@ outcome run(transaction& txn, change_post const& action, command const& command)
     encode(post, txn.scratch);
     txn.put(table::posts, id_key(post.id), txn.scratch);
     if (status != old_status) move_status(txn, post, old_status);
+    note_change(txn, change_type_of(old_status, status), command.caller, post);
     return {.record = std::move(post)};
 }
 
@@ -129,8 +139,9 @@ outcome run(transaction& txn, delete_post const& action, command const& command)
     if (auto rejection = check_conditions(command, tag)) return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, false)) return reject(*shortage);
 
-    erase_post(txn, model::view_of(*post));
+    erase_post(txn, post->id, post->user_id, post->status);
     count_post(txn, post->user_id, post->status, -1);
+    note_change(txn, model::change_type::post_deleted, command.caller, *post);
     return {};
 }
 

@@ -9,8 +9,9 @@
 
 namespace latchkey::store {
 
-// Erases up to `limit` posts of a user; returns how many.
-std::size_t erase_posts_of(transaction& txn, model::id user, std::size_t limit);
+// Erases up to `limit` posts of a user, as changes of `caller`; returns how many. Fewer if they are
+// large and changes are recorded.
+std::size_t erase_posts_of(transaction& txn, model::id user, std::size_t limit, model::id caller);
 bool is_being_purged(transaction& txn, model::id user);
 // Erases up to `limit` posts of deleted users.
 void purge_posts(transaction& txn, std::size_t limit);

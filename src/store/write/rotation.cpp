@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "store/records/audit_log.hpp"
+#include "store/records/change_log.hpp"
+#include "store/records/key_notice.hpp"
 #include "store/records/key_record.hpp"
 #include "store/records/rejection.hpp"
 #include "store/write/commands.hpp"
@@ -70,6 +72,9 @@ outcome run(transaction& txn, rotate_key const& action, command const& command) 
     put_key(txn, nullptr, successor);
     note(txn, command, audit_action::key_rotate, rotated, {"replaced_by", "rotation_ends_at"});
     note(txn, command, audit_action::key_create, successor, {"replaces"});
+    note_change(txn, model::change_type::key_rotated, command.caller, rotated);
+    note_change(txn, model::change_type::key_created, command.caller, successor);
+    if (rotated.rotation_ends_at <= txn.now()) tell_end_of_rotation(txn, rotated);
     return {.record = successor};
 }
 

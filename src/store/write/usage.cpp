@@ -1,5 +1,6 @@
 #include "store/write/usage.hpp"
 
+#include "store/records/key_notice.hpp"
 #include "store/records/rejection.hpp"
 #include "store/write/commands.hpp"
 
@@ -30,11 +31,16 @@ void add_usage(transaction& txn, key_use const& use) {
 
 outcome run(transaction& txn, note_key_uses const& action, command const&) {
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
-    txn.add_weight(action.uses.size() * (1 + model::granularities.size()));
+    txn.add_weight(action.uses.size() * (1 + model::granularities.size()) + action.exposed.size());
     for (auto const& each : action.uses) {
         if (!txn.find(table::index, key_key(each.key))) continue;
         note_last_use(txn, each);
         if (each.counted != model::usage{}) add_usage(txn, each);
+        if (each.counted.limited != 0) tell_limited(txn, each.key);
+    }
+    for (auto const& digest : action.exposed) {
+        auto const id = txn.find(table::index, digest_key(digest));
+        if (id) tell_exposed(txn, read_id(*id).value_or(0));
     }
     return {};
 }

@@ -1,5 +1,6 @@
 // Creating, changing and deleting users.
 #include "base/limits.hpp"
+#include "store/records/change_log.hpp"
 #include "store/records/rejection.hpp"
 #include "store/records/user_record.hpp"
 #include "store/write/commands.hpp"
@@ -41,6 +42,7 @@ outcome run(transaction& txn, create_user const& action, command const& command)
     insert_user(txn, user, true);
     index_user(txn, folded, user.id);
     txn.counters().last_user = user.id;
+    note_change(txn, model::change_type::user_created, command.caller, user);
     return {.record = user};
 }
 
@@ -78,6 +80,7 @@ outcome run(transaction& txn, change_user const& action, command const& command)
         txn.erase(table::index, email_key(old_folded));
         index_user(txn, folded, user.id);
     }
+    note_change(txn, model::change_type::user_updated, command.caller, user);
     return {.record = std::move(user)};
 }
 
@@ -86,9 +89,10 @@ outcome run(transaction& txn, delete_user const& action, command const& command)
     if (!bytes) return reject_missing(command, missing_user_detail(action.id));
     auto const view = model::decode_user(action.id, *bytes);
     if (!view) return reject(problem::internal_error);
-    auto const folded = model::folded_email(view->email);
+    auto const user = model::copy_of(*view);
     if (!command.faults.empty()) return reject_invalid(command.faults);
-    if (auto rejection = check_conditions(command, [&] { return model::tag_of(*view); }))
+    if (auto rejection =
+            check_conditions(command, [&] { return model::tag_of(model::view_of(user)); }))
         return std::move(*rejection);
     auto const tally_bytes = txn.get(table::index, tally_key(action.id));
     auto const posts = tally_bytes ? decode_tally(*tally_bytes) : tally{};
@@ -96,15 +100,17 @@ outcome run(transaction& txn, delete_user const& action, command const& command)
     if (auto const shortage = check_capacity(txn, false)) return reject(*shortage);
 
     txn.erase(table::users, id_key(action.id));
-    txn.erase(table::index, email_key(folded));
+    txn.erase(table::index, email_key(model::folded_email(user.email)));
     txn.erase(table::index, tally_key(action.id));
     --txn.counters().users;
     for (std::size_t i = 0; i < posts->size(); ++i) txn.counters().posts[i] -= (*posts)[i];
+    note_change(txn, model::change_type::user_deleted, command.caller, user);
     auto const count = sum_of(*posts);
-    if (count <= purge_posts_max) {
-        erase_posts_of(txn, action.id, purge_posts_max);
-        txn.add_weight(count);
-    } else {
+    auto const erased = count <= purge_posts_max
+                            ? erase_posts_of(txn, action.id, purge_posts_max, command.caller)
+                            : 0;
+    txn.add_weight(erased);
+    if (erased < count) {
         // Snapshots leave them out from this commit on; the writer removes them batch by batch.
         std::array<char, 8> value;
         txn.put(table::index, purge_key(action.id), id_value(static_cast<model::id>(count), value));

@@ -2,9 +2,11 @@
 // (tests/e2e/openapi.test.mjs).
 #include "api/openapi/openapi.hpp"
 
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "api/deprecation.hpp"
@@ -89,6 +91,9 @@ TEST(openapi, has_the_operations_of_the_route_table_and_no_others) {
 // api.md §15; a service of one machine does not describe what it never sends.
 TEST(openapi, describes_tokens_and_unconfirmed_changes_in_a_cluster) {
     json::value const whole = describe_interface({.in_cluster = true});
+    auto const accepts = [](std::string_view id) {
+        return id == "receiveEvent" || id == "testWebhook" || id == "replayWebhook";
+    };
     std::set<std::string> unconfirmed, token_answers;
     for (auto const& [path, item] : whole.at("paths").as_object())
         for (auto const& [method, what] : item.as_object()) {
@@ -100,7 +105,7 @@ TEST(openapi, describes_tokens_and_unconfirmed_changes_in_a_cluster) {
                 auto const* const headers = response.as_object().if_contains("headers");
                 if (headers != nullptr && headers->as_object().contains("Consistency-Token"))
                     token_answers.insert(id);
-                if (status != "202" || id == "receiveEvent") continue;
+                if (status != "202" || accepts(id)) continue;
                 unconfirmed.insert(id);
                 auto const& reference =
                     response.at_pointer("/content/application~1json/schema/$ref").as_string();
@@ -155,6 +160,40 @@ TEST(openapi, says_which_scope_an_operation_needs) {
     }
 }
 
+// Each example has every member that its schema requires, and no others.
+TEST(openapi, shows_what_webhooks_are_sent_for_each_type_of_change) {
+    json::value const whole(document());
+    EXPECT_EQ(whole.at("webhooks").as_object().size(), model::change_type_count);
+    auto const expect_members = [&](json::value const& example, std::string_view schema) {
+        auto const pointer = "/components/schemas/" + std::string(schema) + "/properties";
+        auto const& properties = whole.at_pointer(pointer).as_object();
+        EXPECT_EQ(example.as_object().size(), properties.size()) << json::serialize(example);
+        for (auto const& [name, shape] : properties)
+            EXPECT_TRUE(example.as_object().contains(name)) << name;
+    };
+    std::map<std::string_view, std::string_view> const records{
+        {"UserChange", "User"},   {"PostChange", "Post"},
+        {"KeyChange", "Key"},     {"EventSecretChange", "SecretChange"},
+        {"EventChange", "Event"}, {"WebhookChange", "Webhook"}};
+    for (std::size_t i = 0; i < model::change_type_count; ++i) {
+        auto const type = model::name_of(static_cast<model::change_type>(i));
+        SCOPED_TRACE(type);
+        auto const& operation = whole.at("webhooks").at(type).at("post");
+        EXPECT_EQ(operation.at("parameters").as_array().size(), 3u);
+        auto const& content = operation.at_pointer("/requestBody/content/application~1json");
+        auto const& example = content.at("example");
+        EXPECT_EQ(example.at("type"), json::value(type));
+        auto const& path = content.at("schema").at("$ref").as_string();
+        auto const& schema = whole.at_pointer(std::string_view(path).substr(1));
+        auto const& types = schema.at_pointer("/properties/type/enum").as_array();
+        EXPECT_NE(std::ranges::find(types, json::value(type)), types.end());
+        auto const name = std::string_view(path).substr(path.rfind('/') + 1);
+        expect_members(example, name);
+        ASSERT_TRUE(records.contains(name)) << name;
+        expect_members(example.at("data"), records.at(name));
+    }
+}
+
 TEST(openapi, says_where_an_idempotency_key_counts) {
     std::set<std::string_view> takers;
     for (auto const& each : routes()) {
@@ -166,10 +205,11 @@ TEST(openapi, says_where_an_idempotency_key_counts) {
             << each.operation.id;
         if (takes) takers.insert(each.operation.id);
     }
-    EXPECT_EQ(takers, (std::set<std::string_view>{"createUser", "updateUser", "createPost",
-                                                  "updatePost", "createKey", "updateKey",
-                                                  "rotateKey", "deactivateKey", "reactivateKey",
-                                                  "deactivateCurrentKey", "receiveEvent"}));
+    EXPECT_EQ(takers, (std::set<std::string_view>{
+                          "createUser", "updateUser", "createPost", "updatePost", "createKey",
+                          "updateKey", "rotateKey", "deactivateKey", "reactivateKey",
+                          "deactivateCurrentKey", "receiveEvent", "createWebhook", "updateWebhook",
+                          "rotateWebhookSecret", "enableWebhook", "testWebhook", "replayWebhook"}));
 }
 
 TEST(openapi, has_no_dangling_references_and_no_unused_components) {
@@ -257,8 +297,8 @@ TEST_F(api_test, pages_load_nothing_and_run_nothing) {
         EXPECT_EQ(response.field("Content-Type"), "text/html; charset=utf-8");
         auto const policy = response.field("Content-Security-Policy");
         EXPECT_TRUE(policy.starts_with("default-src 'none'; style-src 'sha256-")) << policy;
-        for (auto const* const word : {"<script", "src=", "<link", "url(", "@import",
-                                       " style=", "onclick", "javascript:", "http://", "https://"})
+        for (auto const* const word : {"<script", "src=", "<link", "url(", "@import", " style=",
+                                       "onclick", "javascript:", "\"http://", "\"https://"})
             EXPECT_EQ(response.body.find(word), std::string::npos) << word;
     }
     auto const docs = service.request_anonymous("GET /docs").body;

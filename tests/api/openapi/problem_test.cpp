@@ -117,7 +117,16 @@ std::vector<problem_case> const cases{
          service.exhaust();
          return service.request_anonymous("GET /api/v1/users", {}, {bearer(key)});
      }},
+    {problem::webhook_disabled, 409,
+     [](auto& service) {
+         std::string const webhook = "/api/v1/webhooks";
+         service.request("POST " + webhook, R"({"url":"https://hooks.example.com/"})");
+         service.request("PATCH " + webhook + "/1", R"({"enabled":false})");
+         return service.request("POST " + webhook + "/1/test");
+     }},
     // The codes of the store and the server.
+    {problem::changes_expired, 410,
+     [](auto& service) { return with_outcome(service, problem::changes_expired); }},
     {problem::internal_error, 500,
      [](auto& service) { return with_outcome(service, problem::internal_error); }},
     {problem::overloaded, 503,
@@ -176,9 +185,10 @@ TEST(problem_codes, are_complete) {
 
 // A sentence of each tells what to do.
 TEST(problem_codes, tell_what_to_do) {
-    constexpr std::string_view orders[] = {
-        "Accept", "Ask",  "Begin", "Check", "Correct", "Create", "Delete", "Leave",     "Read",
-        "Rotate", "Send", "Sign",  "Speak", "Try",     "Use",    "Wait",   "Reactivate"};
+    constexpr std::string_view orders[] = {"Accept", "Ask",    "Begin",     "Check", "Correct",
+                                           "Create", "Delete", "Enable",    "Leave", "Read",
+                                           "Rotate", "Send",   "Sign",      "Speak", "Try",
+                                           "Use",    "Wait",   "Reactivate"};
     for (auto const& entry : base::problems) {
         if (entry.code == problem::none) continue;
         std::string const text(advice_for(entry.code));

@@ -46,9 +46,11 @@ TEST_F(key_use_reports, that_the_store_refuses_are_kept) {
     service_.shared().writer.stop();
     uses_.note(1, context_.now.clock);
     uses_.note(2, context_.now.clock);
+    uses_.expose(model::digest{1});
     reporter_.report();
     EXPECT_EQ(reporter_.running(), 0u) << "it was refused at once";
     EXPECT_EQ(uses_.take(10).size(), 2u);
+    EXPECT_EQ(uses_.take_exposed(), std::vector{model::digest{1}});
     reporter_.report_rest([&] { turn(); });
 }
 

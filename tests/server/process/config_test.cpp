@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -121,6 +122,10 @@ TEST(config, bounds_every_number_on_both_sides) {
         {"connections", {1, 1'000'000}},
         {"auth.failures_per_minute", {0, 8000}},
         {"events.retention_days", {1, 36'500}},
+        {"changes.retention_days", {1, 36'500}},
+        {"changes.max", {1'000, 10'000'000'000}},
+        {"changes.streams", {0, 1'000'000}},
+        {"changes.unused_days", {0, 3650}},
         {"http.request_line_bytes", {256, 32 * 1024}},
         {"http.header_bytes", {1024, 32 * 1024 - 1}},
         {"http.body_bytes", {1024, 64 * 1024 * 1024}},
@@ -161,6 +166,27 @@ TEST(config, bounds_every_number_on_both_sides) {
         if (least != 0) EXPECT_EQ(error_with(least - 1), complaint);
     }
     EXPECT_EQ(numbers, expected.size());
+}
+
+TEST(config, has_lists_of_numbers) {
+    config configuration;
+    EXPECT_EQ(key_time_rules(configuration).expiring_ms, store::key_time_rules().expiring_ms);
+    EXPECT_EQ(key_time_rules(configuration).unused_ms, store::key_time_rules().unused_ms);
+    configuration.changes_expiring_days = {7, 2};
+    configuration.changes_unused_days = 0;
+    auto constexpr day = store::key_time_rules::day_ms;
+    EXPECT_EQ(key_time_rules(configuration).expiring_ms, (std::vector{7 * day, 2 * day}));
+    EXPECT_EQ(key_time_rules(configuration).unused_ms, 0);
+    auto const entry = std::ranges::find(setting_table(), "changes.expiring_days", &setting::name);
+    EXPECT_EQ(to_toml(configuration, *entry), "[7, 2]");
+    configuration.changes_expiring_days = {1, 3651};
+    EXPECT_EQ(validation_error(configuration), "changes.expiring_days must be from 1 to 3650");
+    configuration.changes_expiring_days = {0};
+    EXPECT_NE(validation_error(configuration), "");
+    configuration.changes_expiring_days.assign(16, 1);
+    EXPECT_EQ(validation_error(configuration), "");
+    configuration.changes_expiring_days.push_back(1);
+    EXPECT_EQ(validation_error(configuration), "changes.expiring_days must be at most 16 numbers");
 }
 
 TEST(config, allows_plain_http_only_where_keys_are_safe) {

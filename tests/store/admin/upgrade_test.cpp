@@ -50,6 +50,7 @@ int put_note(environment_state& store, MDB_txn* txn, std::string_view name) {
 constexpr upgrade_step steps[] = {
     {1, [](environment_state& store, MDB_txn* txn) { return put_note(store, txn, "\xf1"); }},
     {2, [](environment_state& store, MDB_txn* txn) { return put_note(store, txn, "\xf2"); }},
+    {3, [](environment_state&, MDB_txn*) { return 0; }},
 };
 
 TEST(upgrades, run_every_step_in_one_transaction) {
@@ -57,9 +58,9 @@ TEST(upgrades, run_every_step_in_one_transaction) {
     auto const store = open_store(directory.path());
     {
         write_transaction transaction(*store);
-        ASSERT_TRUE(upgrade(store->native(), transaction.get(), 1, 3, steps));
-        EXPECT_EQ(transaction.value_of(key_bytes{tag::schema}), schema_of(3));
-        EXPECT_EQ(transaction.value_of(key_bytes{tag::counters}).front(), 3);
+        ASSERT_TRUE(upgrade(store->native(), transaction.get(), 1, 4, steps));
+        EXPECT_EQ(transaction.value_of(key_bytes{tag::schema}), schema_of(4));
+        EXPECT_EQ(transaction.value_of(key_bytes{tag::counters}).front(), 4);
         EXPECT_EQ(transaction.value_of("\xf1") + transaction.value_of("\xf2"), "\xf1\xf2");
         transaction.commit();
     }
@@ -105,7 +106,7 @@ TEST(upgrades, are_done_by_servers_only) {
         auto const store =
             environment::open({.directory = directory.path(), .read_only = read_only});
         ASSERT_FALSE(store);
-        EXPECT_NE(store.error().message.find("has schema version 0, this program knows version 2: "
+        EXPECT_NE(store.error().message.find("has schema version 0, this program knows version 3: "
                                              "latchkey serve brings it up to date"),
                   std::string::npos)
             << store.error().message;
@@ -129,7 +130,7 @@ TEST(upgrades, of_version_1_keep_every_record) {
     EXPECT_EQ(content_before.size(), 87u);
     auto const refusal = environment::open({.directory = directory, .sync = false});
     ASSERT_FALSE(refusal);
-    EXPECT_NE(refusal.error().message.find("has schema version 1, this program knows version 2"),
+    EXPECT_NE(refusal.error().message.find("has schema version 1, this program knows version 3"),
               std::string::npos);
     {
         auto const result = open_as_server(directory);

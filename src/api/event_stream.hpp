@@ -1,0 +1,111 @@
+// The content of a response that does not end: Server-Sent Events (WHATWG HTML §9.2). A handler
+// makes one; the session owns it from the head of the response on and asks it for what there is.
+//
+//     text.clear();
+//     switch (stream.append(services, now, bytes_max, text)) {
+//         case event_stream::progress::more:   … send, then ask again …
+//         case event_stream::progress::idle:   … ask when the store has changed, or at stream.due()
+//         case event_stream::progress::ended:  … send, then end the response …
+//     }
+//
+// An idle stream has no buffer. The key of its request is judged again each time, since it may have
+// been turned off. Belongs to a worker's thread, as do `event_streams`.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "api/rendered_changes.hpp"
+#include "api/request_services.hpp"
+#include "base/clock.hpp"
+#include "base/limits.hpp"
+#include "model/scope.hpp"
+
+namespace latchkey::api {
+
+// How many streams are open in the process; any thread.
+class stream_slots {
+  public:
+    // False: there are as many already.
+    bool enter(std::size_t most);
+    void leave() { open_.fetch_sub(1, std::memory_order_relaxed); }
+    std::size_t open() const { return open_.load(std::memory_order_relaxed); }
+
+  private:
+    std::atomic<std::size_t> open_{0};
+};
+
+// What the streams of one worker share; outlives them.
+class event_streams {
+  public:
+    explicit event_streams(stream_slots& slots) : slots_(slots) {}
+    event_streams(event_streams const&) = delete;
+    event_streams& operator=(event_streams const&) = delete;
+
+    // A stream's place among those of the process; null: there is none.
+    struct leave {
+        event_streams* streams;
+        void operator()(stream_slots* slots) const {
+            --streams->open_;
+            slots->leave();
+        }
+    };
+    using place = std::unique_ptr<stream_slots, leave>;
+    place enter(std::size_t most);
+    rendered_changes& changes() { return changes_; }
+
+    std::size_t open() const { return open_; }  // of this worker
+
+  private:
+    stream_slots& slots_;
+    rendered_changes changes_;
+    std::size_t open_ = 0;
+};
+
+// Who asked, and the scope that the key must keep.
+struct event_reader {
+    auth::principal key;
+    std::optional<model::address> client;
+    model::scope scope;
+};
+
+class event_stream {
+  public:
+    enum class progress : std::uint8_t { more, idle, ended };
+
+    event_stream(event_reader caller, event_streams::place place)
+        : caller_(std::move(caller)), place_(std::move(place)) {}
+    virtual ~event_stream() = default;
+    event_stream(event_stream const&) = delete;
+    event_stream& operator=(event_stream const&) = delete;
+
+    // Appends whole events until `output` has `bytes_max` or more, or none is left; where nothing
+    // was sent for a while, a comment. With 0 bytes it only says whether the stream may go on:
+    // `more` or `ended`.
+    progress append(request_services& services, base::instant now, std::size_t bytes_max,
+                    std::string& output);
+    // When an idle stream is to be asked, if the store does not change before.
+    base::mono_ns due() const { return due_; }
+
+  protected:
+    model::key const& key() const { return caller_.key.record(); }
+    // The same, of the events alone; the key was judged.
+    virtual progress read(request_services& services, base::instant now, std::size_t bytes_max,
+                          std::string& output) = 0;
+
+  private:
+    bool may_go_on(request_services& services, base::instant now);
+    base::mono_ns end_of_key(base::instant now) const;
+
+    event_reader caller_;
+    event_streams::place place_;
+    base::mono_ns due_ = 0;
+    base::mono_ns comment_due_ = 0;
+    bool has_begun_ = false;
+};
+
+}  // namespace latchkey::api

@@ -1,0 +1,231 @@
+// latchkey changes: prints what has happened, and follows it.
+#include "api/resources/changes.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+
+#include "base/limits.hpp"
+#include "base/visible.hpp"
+#include "cli/print.hpp"
+#include "cli/store_command.hpp"
+#include "store/snapshot.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+constexpr std::size_t changes_per_part = 1000;
+constexpr std::size_t bytes_per_part = 1024 * 1024;
+constexpr int look_every_ms = 200;
+constexpr int interrupted = 130;  // as shells say it: 128 + SIGINT
+
+struct changes_options : store_command {
+    std::string start;
+    std::vector<std::string> types;
+    std::uint64_t limit = 0;  // 0: all
+    bool follow = false;
+};
+
+std::sig_atomic_t volatile stop = 0;
+
+// Instead of an end in the middle of a line: SIGINT is noted, and a closed pipe is an error of
+// write().
+void handle_signals() {
+    struct sigaction action{};
+    action.sa_handler = [](int) { stop = 1; };
+    ::sigaction(SIGINT, &action, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+// False: nobody reads the output any more, or it cannot be written.
+bool write_all(std::string_view text) {
+    while (!text.empty()) {
+        auto const count = ::write(STDOUT_FILENO, text.data(), text.size());
+        if (count < 0 && errno == EINTR && stop == 0) continue;
+        if (count < 0) return false;
+        text.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
+// "user 7", "source github"
+std::string subject_of(store::change_view const& change) {
+    if (change.type == model::change_type::event_secret_changed) {
+        auto const secret = store::decode_secret_change(change.record);
+        return "source " + base::visible(secret ? secret->source : "?");
+    }
+    auto const type = model::name_of(change.type);
+    return std::string(type.substr(0, type.find('.'))) + ' ' + std::to_string(change.subject);
+}
+
+void append_line(std::string& output, store::change_view const& change) {
+    char head[96];
+    auto const type = std::string(model::name_of(change.type));
+    auto const size = std::snprintf(head, sizeof head, "%lld  %s  %-20s  ",
+                                    static_cast<long long>(change.sequence),
+                                    format_time(change.occurred_at, "-").c_str(), type.c_str());
+    output.append(head, static_cast<std::size_t>(size)).append(subject_of(change));
+    if (change.key_id != 0) output.append("  by key ").append(std::to_string(change.key_id));
+    output.push_back('\n');
+}
+
+// Reads in parts, so that a slow reader of the output keeps no snapshot open.
+class change_printer {
+  public:
+    change_printer(store::environment& store, changes_options const& options,
+                   model::change_types types)
+        : snapshot_(store), options_(options), types_(types), left_(options.limit) {}
+
+    // An exit code; -1: it begins.
+    int begin(bool is_node);
+    int run();
+
+  private:
+    // Reads a part into `text_`; false: there was none, or an error (`code_`).
+    bool read();
+    bool wait();  // false: the output was closed
+
+    int fail_expired(model::id oldest) {
+        return report_failure("changes_expired: changes after " + std::to_string(position_) +
+                              " are not kept any more, the oldest is " + std::to_string(oldest) +
+                              ". Read the records anew, then go on with --after " +
+                              std::to_string(oldest - 1));
+    }
+    bool is_done() const { return options_.limit != 0 && left_ == 0; }
+
+    store::snapshot snapshot_;
+    changes_options const& options_;
+    model::change_types types_;
+    std::uint64_t left_;
+    model::id position_ = 0;
+    std::string text_;
+    int code_ = done;
+};
+
+int change_printer::begin(bool is_node) {
+    snapshot_.renew();
+    auto const bounds = snapshot_.changes();
+    snapshot_.reset();
+    position_ = bounds.oldest == 0 ? 0 : bounds.oldest - 1;
+    if (options_.start == "latest")
+        position_ = bounds.last;
+    else if (!options_.start.empty())
+        std::from_chars(options_.start.data(), options_.start.data() + options_.start.size(),
+                        position_);
+    // Another node may have more of a cluster's changes than this one.
+    if (position_ <= bounds.last || is_node) return -1;
+    return report_failure("there is no change " + std::to_string(position_) +
+                          " yet: the last one is " + std::to_string(bounds.last));
+}
+
+bool change_printer::read() {
+    text_.clear();
+    snapshot_.renew();
+    auto const bounds = snapshot_.changes();
+    auto const begin = position_;
+    if (position_ + 1 < bounds.oldest) {
+        code_ = fail_expired(bounds.oldest);
+    } else {
+        std::size_t count = 0;
+        snapshot_.changes_after(position_, [&](store::change_view const& change) {
+            if (is_done() || ++count > changes_per_part || text_.size() >= bytes_per_part)
+                return false;
+            position_ = change.sequence;
+            if (!types_.has(change.type)) return true;
+            if (left_ != 0) --left_;
+            if (!options_.json) return append_line(text_, change), true;
+            api::append_change(text_, change);
+            text_.push_back('\n');
+            return true;
+        });
+        if (snapshot_.damaged()) code_ = report_damage();
+    }
+    snapshot_.reset();
+    return code_ == done && position_ != begin;
+}
+
+bool change_printer::wait() {
+    pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+    auto const count = ::poll(&output, 1, look_every_ms);
+    return count <= 0 || (output.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
+}
+
+int change_printer::run() {
+    for (;;) {
+        while (stop == 0 && read())
+            if (!write_all(text_)) {
+                if (stop != 0) return interrupted;
+                return errno == EPIPE ? done : report_failure("the output cannot be written");
+            }
+        if (code_ != done) return code_;
+        if (stop != 0) return interrupted;
+        if (!options_.follow || is_done()) return done;
+        if (!wait()) return done;
+    }
+}
+
+std::string check_after(std::string const& text) {
+    model::id sequence = 0;
+    auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), sequence);
+    bool const is_sequence = failure == std::errc() && end == text.data() + text.size() &&
+                             sequence >= 0 && sequence <= base::limits::id_max;
+    return is_sequence || text == "latest" ? std::string() : "must be a sequence or latest";
+}
+
+int print_changes(changes_options const& options) {
+    model::change_types types;
+    if (options.types.empty()) types = model::change_types::all();
+    for (auto const& each : options.types)
+        if (!types.add(each))
+            return report_usage_error("there is no type '" + each +
+                                      "': use a type such as user.created, user.* or *");
+    int code = done;
+    server::config configuration;
+    auto const store = open_store(options, code, store_access::reads, &configuration);
+    if (store == nullptr) return code;
+    if (!configuration.changes_enabled)
+        return report_failure("changes are not recorded here: the setting changes is false");
+    handle_signals();
+    change_printer printer(*store, options, types);
+    if (int const refusal = printer.begin(store->node().has_value()); refusal != -1) return refusal;
+    return printer.run();
+}
+
+}  // namespace
+
+void add_changes(CLI::App& program, int& code) {
+    auto* const command =
+        program.add_subcommand("changes", "Print what has happened, and follow what happens");
+    auto const options = std::make_shared<changes_options>();
+    options->add_to(*command);
+    command->get_option("--json")->description(
+        "Print each change as a line of JSON, as GET /changes shows it");
+    command
+        ->add_option(
+            "--after", options->start,
+            "Only changes beyond this sequence; latest: beyond the last (default: all that "
+            "are kept)")
+        ->check(check_after);
+    command
+        ->add_option("--type", options->types,
+                     "Only changes of this type, such as user.created or user.*; repeat for more")
+        ->delimiter(',')
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    command->add_option("--limit", options->limit, "End after so many changes")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{base::limits::id_max}));
+    command->add_flag("--follow", options->follow, "Wait for more, until interrupted");
+    command->footer(
+        "The first number of a line is the sequence: go on later with --after and the last one "
+        "that\n"
+        "you have. Changes are kept for changes.retention_days; what is asked for and gone is an\n"
+        "error that names the oldest. Exit code 130 after SIGINT.\n"
+        "Example: latchkey changes --after latest --follow --type 'key.*'");
+    command->callback([options, &code] { code = print_changes(*options); });
+}
+
+}  // namespace latchkey::cli

@@ -1,0 +1,95 @@
+// webhooks delete, enable, disable, rotate-secret.
+#include <cstdio>
+
+#include "auth/webhook_signature.hpp"
+#include "base/limits.hpp"
+#include "base/log.hpp"
+#include "cli/webhooks.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+struct state_options : webhook_command {
+    std::string overlap = "24h";
+};
+
+int apply_change(state_options const& options, store::command::any_action change) {
+    int code = done;
+    auto const store = open_store(options, code);
+    if (store == nullptr) return code;
+    auto const outcome = apply_one(*store, std::move(change));
+    if (!outcome) return report_failure(outcome.error().message);
+    print_webhook(*outcome, options.json);
+    return done;
+}
+
+int enable(state_options const& options, bool enabled) {
+    return apply_change(
+        options,
+        store::change_webhook{.id = options.id, .headers = {}, .enabled = enabled, .expected = {}});
+}
+
+int rotate(state_options const& options) {
+    auto const overlap = base::parse_duration(options.overlap);
+    if (!overlap || *overlap < 0 || *overlap > base::limits::overlap_seconds_max)
+        return report_usage_error("--overlap must be 0 to 48h, such as 24h or 15m");
+    store::rotate_webhook_secret rotation{
+        .id = options.id, .secret = auth::make_webhook_secret(), .overlap_ms = *overlap * 1000};
+    rotation.public_key = auth::public_key_of(rotation.secret);
+    return apply_change(options, std::move(rotation));
+}
+
+int remove(state_options const& options) {
+    int code = done;
+    auto const store = open_store(options, code);
+    if (store == nullptr) return code;
+    auto const outcome = apply_one(*store, store::delete_webhook{options.id});
+    if (!outcome) return report_failure(outcome.error().message);
+    auto const id = std::to_string(options.id);
+    if (options.json)
+        std::printf("{\"id\":%s,\"deleted\":true}\n", id.c_str());
+    else
+        base::log("webhook " + id + " is gone; what was not delivered is not");
+    return done;
+}
+
+// Adds a command about one webhook that runs `run(options)`.
+template <class Run>
+std::pair<CLI::App*, std::shared_ptr<state_options>> add(CLI::App& webhooks, int& code,
+                                                         char const* name, char const* summary,
+                                                         char const* footer, Run run) {
+    auto* const command = webhooks.add_subcommand(name, summary);
+    auto const options = std::make_shared<state_options>();
+    options->add_id(*command);
+    options->add_to(*command);
+    command->footer(footer);
+    command->callback([options, run, &code] { code = run(*options); });
+    return {command, options};
+}
+
+}  // namespace
+
+void add_webhooks_state(CLI::App& webhooks, int& code) {
+    add(webhooks, code, "delete", "Delete a webhook; what was not delivered is not",
+        "To stop it for a while: latchkey webhooks disable.\n"
+        "Example: latchkey webhooks delete 3",
+        remove);
+    add(webhooks, code, "enable", "Enable a webhook again",
+        "It goes on where it stopped, as far as changes are kept.\n"
+        "Example: latchkey webhooks enable 3",
+        [](state_options const& options) { return enable(options, true); });
+    add(webhooks, code, "disable", "Send nothing to a webhook until it is enabled again",
+        "Changes are kept for changes.retention_days: enable it before that, and it gets them "
+        "all.\n"
+        "Example: latchkey webhooks disable 3",
+        [](state_options const& options) { return enable(options, false); });
+    auto const [command, options] =
+        add(webhooks, code, "rotate-secret", "Replace the secret of a webhook and show it once",
+            "Both secrets sign until the overlap ends: give the receiver the new one before that.\n"
+            "Example: latchkey webhooks rotate-secret 3 --overlap 24h",
+            rotate);
+    command->add_option("--overlap", options->overlap, "How long both secrets sign, 0 to 48h")
+        ->capture_default_str();
+}
+
+}  // namespace latchkey::cli

@@ -1,0 +1,41 @@
+// The helper: the channel to the service, and the sender. Everything but the look-up of names runs
+// on the thread of `run`, which returns when the service has closed the channel.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+#include "deliver/sender.hpp"
+#include "deliver/watched_files.hpp"
+#include "replication/channel.hpp"
+
+namespace latchkey::deliver {
+
+class helper {
+  public:
+    // `session`: random. The process has confined itself.
+    helper(base::descriptor socket, watched_files files, std::string authorities_file,
+           std::uint64_t session);
+
+    // The error says why it ended and is to be started again; a service that closes the channel is
+    // none.
+    base::result<void> run();
+
+  private:
+    // False: the channel has ended; `error_` says so unless the service has closed it.
+    bool exchange();
+    bool receive_all();
+    bool take(delivery::message&& content);
+
+    replication::channel channel_;
+    watched_files files_;
+    std::uint64_t session_;
+    sender sender_;
+    bool has_begun_ = false;
+    bool is_last_ = false;  // what has begun is finished, nothing else begun
+    std::string error_;
+};
+
+}  // namespace latchkey::deliver

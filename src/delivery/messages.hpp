@@ -1,0 +1,98 @@
+// What the service and its helper `latchkey-deliver` say to each other: one struct per message, a
+// variant of all of them, and their encoding. A channel (replication/channel.hpp) carries the
+// encoded messages.
+//
+//     helper               service
+//     hello            →   all attempts in flight are lost: the process that had them has ended
+//                      ←   begin, with the session of that hello
+//                      ←   attempt…
+//     result…          →   one for each attempt, in no order
+//
+// Until `begin` a helper drops what it receives: it was meant for the one before it.
+//
+// Encoding: type (1), then the members in the order in which they stand here. Integers are
+// big-endian, byte strings and lists follow their length (4). Decoding checks every length against
+// what is there and against the bounds below; bytes beyond the last member are an error, and so is
+// a header field that would not be one field on the wire. Values; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/limits.hpp"
+#include "base/result.hpp"
+#include "model/cidr.hpp"
+
+namespace latchkey::delivery {
+
+// Raised with every change of a message: service and helper come from the same build.
+inline constexpr std::uint32_t protocol_version = 1;
+
+inline constexpr std::size_t url_bytes_max = 2 * base::limits::kib;
+inline constexpr std::size_t fields_max = 64;
+inline constexpr std::size_t field_bytes_max = 8 * base::limits::kib;  // a name or a value
+inline constexpr std::size_t body_bytes_max = 16 * base::limits::mib;
+inline constexpr std::size_t networks_max = 1024;
+inline constexpr std::size_t error_bytes_max = 256;
+inline constexpr std::size_t response_bytes_max = base::limits::kib;
+inline constexpr std::uint32_t timeout_ms_max = 600'000;
+
+// What a helper holds: attempts without a result, and their bytes as encoded. The service keeps to
+// that, but for the last attempt that it begins; so the helper always reads, and waits for nobody.
+inline constexpr std::size_t attempts_max = 1536;  // one of each webhook, and 512
+inline constexpr std::size_t attempts_bytes_max = 64 * base::limits::mib;
+inline constexpr std::size_t attempt_bytes_max = 18 * base::limits::mib;
+
+// ---- helper → service
+
+struct hello {
+    std::uint32_t version = 0;  // protocol_version
+    std::uint64_t session = 0;  // random: of this process
+    bool operator==(hello const&) const = default;
+};
+
+struct result {
+    std::uint64_t number = 0;               // of the attempt
+    std::uint16_t status = 0;               // 0: there was no answer, and `error` says why
+    std::uint32_t duration_ms = 0;          // from the begin of the request on
+    std::uint32_t retry_after_seconds = 0;  // 0: the receiver named none
+    std::string error;                      // a few words for people, visible ASCII
+    std::string response;                   // the first KiB of the answer's content, as received
+    bool operator==(result const&) const = default;
+};
+
+// ---- service → helper
+
+struct begin {
+    std::uint64_t session = 0;
+    bool operator==(begin const&) const = default;
+};
+
+struct field {
+    std::string name, value;
+    bool operator==(field const&) const = default;
+};
+
+// One POST.
+struct attempt {
+    std::uint64_t number = 0;  // of the service's choice; unique among those in flight
+    std::string url;           // as check_webhook_url takes it
+    std::vector<field> fields;
+    std::string body;
+    std::uint32_t timeout_ms = 20'000;  // 1 to timeout_ms_max: in all, from the name's look-up on
+    std::vector<model::cidr> allow;     // networks that may be reached though they are not public
+    bool operator==(attempt const&) const = default;
+};
+
+// The index is the type in the encoding: append only.
+using message = std::variant<hello, result, begin, attempt>;
+
+std::string encode(message const& content);
+// The error says what is wrong with the bytes.
+base::result<message> decode(std::string_view bytes);
+
+}  // namespace latchkey::delivery

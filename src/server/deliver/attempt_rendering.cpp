@@ -1,0 +1,54 @@
+#include "server/deliver/attempt_rendering.hpp"
+
+#include "api/resources/changes.hpp"
+#include "auth/webhook_signature.hpp"
+#include "webhook/message_id.hpp"
+
+namespace latchkey::server {
+namespace {
+
+std::optional<store::change_view> find_change(store::snapshot const& snapshot, model::id sequence) {
+    std::optional<store::change_view> match;
+    snapshot.changes_after(sequence - 1, [&](store::change_view const& change) {
+        if (change.sequence == sequence) match = change;
+        return false;
+    });
+    return match;
+}
+
+}  // namespace
+
+std::variant<delivery::attempt, unsendable> render(store::snapshot const& snapshot,
+                                                   webhook::attempt const& attempt,
+                                                   base::instant const& now) {
+    auto const change = find_change(snapshot, attempt.sequence);
+    if (!change) {
+        bool const damaged = snapshot.damaged();
+        snapshot.clear_damage();
+        return unsendable{damaged ? "the change cannot be read" : ""};
+    }
+    auto const webhook = snapshot.signing_webhook(attempt.webhook, now.wall);
+    if (!webhook) {
+        snapshot.clear_damage();
+        return unsendable{"the webhook cannot be read"};
+    }
+    delivery::attempt request{.number = attempt.number,
+                              .url = webhook->webhook.url,
+                              .fields = {},
+                              .body = {},
+                              .allow = {}};
+    api::append_change(request.body, *change);
+    auto const id = webhook::message_id(attempt.sequence, change->occurred_at);
+    auto const timestamp = now.clock / 1000;
+    request.fields = {
+        {"content-type", "application/json"},
+        {"user-agent", "latchkey"},
+        {"webhook-id", id},
+        {"webhook-timestamp", std::to_string(timestamp)},
+        {"webhook-signature", auth::sign_webhook(*webhook, id, timestamp, request.body)}};
+    for (auto const& [name, value] : webhook->webhook.headers)
+        request.fields.push_back({name, value});
+    return request;
+}
+
+}  // namespace latchkey::server

@@ -1,0 +1,62 @@
+// Delivers changes to webhooks: the thread that runs a `dispatcher`, and the link to the helper
+// `latchkey-deliver`. Functions are the main thread's.
+//
+//     auto socket = start_helper("latchkey-deliver");    // before the first thread
+//     auto deliverer = deliverer::make(std::move(socket), options);
+//     deliverer->begin();
+//     … deliverer.drain(); … the requests in flight finish … deliverer.finish(); stop the writer
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+#include "server/deliver/dispatcher.hpp"
+
+namespace latchkey::server {
+
+struct deliverer_options {
+    store::environment& store;
+    store::writer& writer;
+    std::vector<model::cidr> allow;
+    cluster::node const* node = nullptr;  // null: no cluster
+    std::string node_name;
+    base::mono_ns lease_length = 0;
+};
+
+class deliverer {
+  public:
+    // The error is of a process that is short of descriptors.
+    static base::result<std::unique_ptr<deliverer>> make(base::descriptor socket,
+                                                         deliverer_options options);
+    ~deliverer();  // finishes
+    deliverer(deliverer const&) = delete;
+    deliverer& operator=(deliverer const&) = delete;
+
+    void begin();
+    // Sends nothing more; what is in flight may still come to its end.
+    void drain();
+    // Commits the results that have come and ends the thread. While the writer runs. Idempotent.
+    void finish();
+
+    delivery_metrics const& metrics() const { return dispatcher_.metrics(); }
+
+  private:
+    deliverer(base::descriptor socket, deliverer_options options);
+    void run();
+    void wait(base::mono_ns deadline);
+    void wake();
+    base::instant read_time() const;
+
+    store::environment& store_;
+    base::descriptor event_;
+    delivery::helper_link link_;
+    dispatcher dispatcher_;
+    std::atomic<bool> is_draining_{false}, is_finishing_{false};
+    std::thread thread_;
+};
+
+}  // namespace latchkey::server

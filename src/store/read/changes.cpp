@@ -1,0 +1,26 @@
+// Reading what has changed (api.md §16).
+#include "store/read/id_walk.hpp"
+#include "store/snapshot.hpp"
+
+namespace latchkey::store {
+
+change_bounds snapshot::changes() const {
+    id_walk walk(*state_, table::changes, {});
+    change_bounds bounds;
+    if (!walk.last()) return bounds;
+    bounds.last = walk.id();
+    if (walk.first()) bounds.oldest = walk.id();
+    return bounds;
+}
+
+void snapshot::changes_after(model::id position, change_visitor visitor) const {
+    id_walk walk(*state_, table::changes, {});
+    for (bool more = walk.at_or_above(position + 1); more; more = walk.next()) {
+        auto const bytes = walk.content();
+        auto const change =
+            state_->readable(bytes ? decode_change(walk.id(), *bytes) : std::nullopt);
+        if (!change || !visitor(*change)) return;
+    }
+}
+
+}  // namespace latchkey::store

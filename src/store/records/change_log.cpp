@@ -1,0 +1,140 @@
+#include "store/records/change_log.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/limits.hpp"
+#include "store/records/audit.hpp"
+#include "store/records/key_record.hpp"
+#include "store/records/webhook_entries.hpp"
+
+namespace latchkey::store {
+namespace {
+
+// In weight: a few milliseconds, for which the next command may have to wait.
+constexpr std::size_t expired_per_commit_max = 1024;
+
+// The record is what `encode` leaves in the scratch of the transaction.
+template <class Record>
+void note_record(transaction& txn, change_view change, Record const& record) {
+    if (!txn.records_changes()) return;
+    encode(record, txn.scratch);
+    change.record = txn.scratch;
+    note_change(txn, change);
+}
+
+void erase_deliveries_of(transaction& txn, model::id sequence) {
+    std::vector<model::id> webhooks;
+    auto const prefix = id_key(sequence);
+    txn.scan(table::deliveries, prefix, [&](std::string_view key, std::string_view) {
+        if (!key.starts_with(std::string_view(prefix))) return false;
+        webhooks.push_back(read_id(key.substr(sizeof sequence)).value_or(0));
+        return true;
+    });
+    for (auto const each : webhooks) erase_delivery(txn, sequence, each);
+    txn.add_weight(webhooks.size());
+}
+
+void erase_change(transaction& txn, model::id sequence) {
+    txn.erase(table::changes, id_key(sequence));
+    erase_deliveries_of(txn, sequence);
+    txn.add_weight(1);
+}
+
+// In a full store a deletion is told without its record, or it would free nothing.
+bool is_short(transaction& txn, model::change_type type) {
+    bool const is_deletion =
+        type == model::change_type::user_deleted || type == model::change_type::post_deleted;
+    return is_deletion && !txn.capacity().grow;
+}
+
+}  // namespace
+
+void note_change(transaction& txn, model::change_type type, model::id caller,
+                 model::user const& user) {
+    note_record(txn,
+                {.type = type, .key_id = caller, .project = {}, .subject = user.id, .record = {}},
+                user);
+}
+
+void note_change(transaction& txn, model::change_type type, model::id caller,
+                 model::post const& post) {
+    note_record(txn,
+                {.type = type, .key_id = caller, .project = {}, .subject = post.id, .record = {}},
+                post);
+}
+
+void note_change(transaction& txn, model::change_type type, model::id caller,
+                 model::key const& key) {
+    if (!txn.records_changes()) return;
+    note_record(txn,
+                {.type = type,
+                 .key_id = caller,
+                 .project = key.project,
+                 .subject = key.id,
+                 .last_used_at = last_use_of(txn, key.id),
+                 .record = {}},
+                key);
+}
+
+void note_change(transaction& txn, model::change_type type, model::id caller,
+                 model::event_view const& event) {
+    note_record(txn,
+                {.type = type, .key_id = caller, .project = {}, .subject = event.id, .record = {}},
+                event);
+}
+
+void note_change(transaction& txn, model::change_type type, model::id caller,
+                 secret_change const& secret) {
+    note_record(txn, {.type = type, .key_id = caller, .project = {}, .record = {}}, secret);
+}
+
+void note_change(transaction& txn, change_view change) {
+    if (!txn.records_changes()) return;
+    if (is_short(txn, change.type)) change.record = {};
+    change.sequence = txn.next_change();
+    change.occurred_at = txn.now();
+    std::string& output = txn.change_scratch;
+    encode(change, output);
+    txn.append(table::changes, id_key(change.sequence), output);
+}
+
+model::id note_change(transaction& txn, model::change_type type, model::id caller,
+                      webhook_entry const& entry) {
+    auto const project_of = [](model::webhook const& webhook) {
+        return webhook.project.empty() ? audit_all_projects : std::string_view(webhook.project);
+    };
+    if (!txn.records_changes()) return 0;
+    encode(entry, txn.scratch);
+    note_change(txn, {.type = type,
+                      .key_id = caller,
+                      .project = project_of(entry.webhook),
+                      .subject = entry.webhook.id,
+                      .record = txn.scratch});
+    return txn.last_id(table::changes);
+}
+
+// An unreadable change stays, and so do all after it; `latchkey check` reports it.
+bool expire_changes(transaction& txn, std::size_t limit) {
+    auto const& store = txn.store();
+    limit = std::min(limit, expired_per_commit_max);
+    auto const last = txn.last_id(table::changes);
+    while (txn.failure() == 0) {
+        auto const oldest = txn.first_id(table::changes);
+        if (!oldest || *oldest >= last) return false;
+        auto const bytes = txn.find(table::changes, id_key(*oldest));
+        auto const change = bytes ? decode_change(*oldest, *bytes) : std::nullopt;
+        if (!change) return false;
+        bool const is_old = store.change_retention_ms != 0 &&
+                            change->occurred_at <= txn.age_time() - store.change_retention_ms;
+        bool const is_beyond = store.changes_max != 0 &&
+                               static_cast<std::uint64_t>(last - *oldest) >= store.changes_max;
+        if (!(is_old || is_beyond) || !txn.capacity().write) return false;
+        if (limit == 0) return true;
+        --limit;
+        erase_change(txn, *oldest);
+    }
+    return false;
+}
+
+}  // namespace latchkey::store

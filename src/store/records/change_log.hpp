@@ -1,0 +1,36 @@
+// Records changes in the transaction that makes them, and removes those that are old (api.md §16).
+// Without `transaction::records_changes` nothing is recorded. Private to the store.
+#pragma once
+
+#include "model/event.hpp"
+#include "model/key.hpp"
+#include "model/post.hpp"
+#include "store/engine/transaction.hpp"
+#include "store/records/change_record.hpp"
+#include "store/records/webhook_record.hpp"
+
+namespace latchkey::store {
+
+// `caller` is the key of the request; 0: the command line, or the service itself.
+void note_change(transaction& txn, model::change_type type, model::id caller,
+                 model::user const& user);
+void note_change(transaction& txn, model::change_type type, model::id caller,
+                 model::post const& post);
+void note_change(transaction& txn, model::change_type type, model::id caller,
+                 model::key const& key);
+void note_change(transaction& txn, model::change_type type, model::id caller,
+                 model::event_view const& event);
+void note_change(transaction& txn, model::change_type type, model::id caller,
+                 secret_change const& secret);
+// Of any other kind: a change with its record, whose sequence and time are set here.
+void note_change(transaction& txn, change_view change);
+
+// Removes the oldest changes, with their deliveries: those older than the retention and those
+// beyond the bound, but for the last. True: more than `limit` are left to be removed.
+bool expire_changes(transaction& txn, std::size_t limit);
+
+// Tells of a webhook, if changes are recorded. The sequence of the change; 0: none.
+model::id note_change(transaction& txn, model::change_type type, model::id caller,
+                      webhook_entry const& entry);
+
+}  // namespace latchkey::store

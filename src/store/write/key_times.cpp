@@ -1,0 +1,26 @@
+// What time brings about keys (api.md §16). Whoever submits the command has found in a snapshot
+// that something may be due; here it is decided.
+#include "store/records/key_notice.hpp"
+#include "store/records/rejection.hpp"
+#include "store/write/commands.hpp"
+#include "store/write/webhook_access.hpp"
+
+namespace latchkey::store {
+
+// One that tells much leaves the rest of its keys to a later one.
+outcome run(transaction& txn, note_key_times const& action, command const&) {
+    if (auto rejection = check_changes_recorded(txn)) return std::move(*rejection);
+    if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
+    begin_key_times(txn);
+    std::size_t bytes_told = 0;
+    for (auto const id : action.keys) {
+        if (bytes_told > key_times_bytes_max) break;
+        auto const bytes = txn.find(table::index, key_key(id));
+        auto const key = bytes ? model::decode_key(id, *bytes) : std::nullopt;
+        if (key) bytes_told += tell_times(txn, *key);
+        txn.add_weight(1);
+    }
+    return {};
+}
+
+}  // namespace latchkey::store

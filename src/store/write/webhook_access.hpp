@@ -1,0 +1,21 @@
+// What commands about one webhook begin with. Private to the store.
+#pragma once
+
+#include "store/records/webhook_entries.hpp"
+#include "store/write/grant_check.hpp"
+
+namespace latchkey::store {
+
+// Reads the webhook if the caller may see it, and has changes:read where it `reads_changes`; else
+// returns the rejection.
+std::optional<outcome> find_webhook(transaction& txn, command const& command, model::id id,
+                                    webhook_record& record, bool reads_changes);
+// The rejection of a caller that may not read changes.
+std::optional<outcome> check_changes_read(grant_check const& grants);
+// The rejection where the store records no changes, so nothing can be sent.
+std::optional<outcome> check_changes_recorded(transaction& txn);
+
+// The outcome with the webhook and its progress, without the values of its header fields.
+outcome webhook_result_of(transaction& txn, model::webhook webhook);
+
+}  // namespace latchkey::store

@@ -1,0 +1,121 @@
+#include "delivery/messages.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+#include <set>
+
+namespace latchkey::delivery {
+namespace {
+
+attempt sample_attempt() {
+    return {.number = 0x0102030405060708,
+            .url = "https://a.example/in",
+            .fields = {{"webhook-id", "msg_1"}, {"x-empty", ""}},
+            .body = std::string("{\"a\":\"\0\xff\"}", 11),
+            .timeout_ms = 20'000,
+            .allow = {*model::cidr::parse("10.0.0.0/8"), *model::cidr::parse("::1")}};
+}
+
+std::array<message, 6> sample_messages() {
+    return {hello{protocol_version, 77},
+            begin{77},
+            sample_attempt(),
+            attempt{.number = 1},
+            result{.number = 9, .status = 200, .duration_ms = 12, .response = "ok\0"},
+            result{.number = 9, .retry_after_seconds = 5, .error = "connection refused"}};
+}
+
+TEST(delivery_messages, each_comes_back_as_it_was) {
+    std::set<std::size_t> types;
+    for (auto const& each : sample_messages()) {
+        auto const decoded = decode(encode(each));
+        ASSERT_TRUE(decoded) << decoded.error().message;
+        EXPECT_TRUE(*decoded == each) << "type " << each.index();
+        types.insert(each.index());
+    }
+    EXPECT_EQ(types.size(), std::variant_size_v<message>);
+}
+
+TEST(delivery_messages, have_one_encoding) {
+    EXPECT_EQ(encode(begin{0x0a0b}), std::string("\x02\0\0\0\0\0\0\x0a\x0b", 9));
+    EXPECT_EQ(
+        encode(attempt{.number = 1, .url = "u", .timeout_ms = 2}),
+        std::string("\x03\0\0\0\0\0\0\0\x01\0\0\0\x01u\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\0", 30));
+}
+
+TEST(delivery_messages, cut_or_longer_ones_are_refused) {
+    for (auto const& each : sample_messages()) {
+        auto const bytes = encode(each);
+        for (std::size_t size = 0; size < bytes.size(); ++size)
+            EXPECT_FALSE(decode(std::string_view(bytes).substr(0, size)))
+                << "type " << each.index() << " cut to " << size;
+        EXPECT_FALSE(decode(bytes + '\0'));
+    }
+    EXPECT_FALSE(decode(std::string("\x04\0\0\0\0\0\0\0\0", 9)));
+    EXPECT_FALSE(decode("\xff"));
+}
+
+// What a damaged message still decodes to is encoded to the same bytes: nothing is guessed.
+TEST(delivery_messages, damaged_ones_are_refused_or_mean_what_they_say) {
+    std::mt19937 random(1);  // NOLINT: repeatable
+    for (auto const& each : sample_messages()) {
+        auto const bytes = encode(each);
+        for (int round = 0; round < 5000; ++round) {
+            auto damaged = bytes;
+            for (auto i = random() % 3 + 1; i > 0; --i)
+                damaged[random() % damaged.size()] = static_cast<char>(random());
+            auto const decoded = decode(damaged);
+            if (decoded) EXPECT_EQ(encode(*decoded), damaged);
+        }
+    }
+}
+
+TEST(delivery_messages, random_bytes_are_refused_or_mean_what_they_say) {
+    std::mt19937 random(2);  // NOLINT: repeatable
+    for (int round = 0; round < 50'000; ++round) {
+        std::string bytes(random() % 64, '\0');
+        for (auto& each : bytes) each = static_cast<char>(random() % 4 == 0 ? random() : 0);
+        if (!bytes.empty()) bytes[0] = static_cast<char>(random() % 5);
+        auto const decoded = decode(bytes);
+        if (decoded) EXPECT_EQ(encode(*decoded), bytes);
+    }
+}
+
+template <class Change>
+bool takes(Change change) {
+    auto variant = sample_attempt();
+    change(variant);
+    return decode(encode(variant)).has_value();
+}
+
+TEST(delivery_messages, sizes_beyond_their_bounds_are_refused) {
+    EXPECT_TRUE(takes([](attempt& each) { each.url = std::string(url_bytes_max, 'a'); }));
+    EXPECT_FALSE(takes([](attempt& each) { each.url = std::string(url_bytes_max + 1, 'a'); }));
+    EXPECT_TRUE(takes([](attempt& each) { each.fields.resize(fields_max, {"a", "b"}); }));
+    EXPECT_FALSE(takes([](attempt& each) { each.fields.resize(fields_max + 1, {"a", "b"}); }));
+    EXPECT_FALSE(
+        takes([](attempt& each) { each.fields[0].value = std::string(field_bytes_max + 1, 'a'); }));
+    EXPECT_TRUE(takes([](attempt& each) { each.body = std::string(body_bytes_max, 'a'); }));
+    EXPECT_FALSE(takes([](attempt& each) { each.body = std::string(body_bytes_max + 1, 'a'); }));
+    EXPECT_FALSE(takes([](attempt& each) { each.allow.resize(networks_max + 1); }));
+    EXPECT_FALSE(takes([](attempt& each) { each.allow[0].prefix = 129; }));
+    EXPECT_FALSE(takes([](attempt& each) { each.timeout_ms = 0; }));
+    EXPECT_FALSE(takes([](attempt& each) { each.timeout_ms = timeout_ms_max + 1; }));
+    EXPECT_FALSE(decode(encode(result{.error = std::string(error_bytes_max + 1, 'a')})));
+    EXPECT_FALSE(decode(encode(result{.response = std::string(response_bytes_max + 1, 'a')})));
+    EXPECT_FALSE(decode(encode(result{.status = 1000})));
+}
+
+TEST(delivery_messages, fields_that_would_be_others_on_the_wire_are_refused) {
+    for (std::string const name : {"", "a:", "a b", "a\r\nb", "a\n", "\xc3\xa4"})
+        EXPECT_FALSE(takes([&](attempt& each) { each.fields[0].name = name; })) << name;
+    for (std::string const value : {"a\r\nb: c", "a\n", "a\r", "\t", "\x7f", "\xc3\xa4"})
+        EXPECT_FALSE(takes([&](attempt& each) { each.fields[0].value = value; })) << value;
+    EXPECT_FALSE(takes([](attempt& each) { each.fields[0].value = std::string("a\0", 2); }));
+    EXPECT_FALSE(decode(encode(result{.error = "a\nb"})));
+}
+
+}  // namespace
+}  // namespace latchkey::delivery
