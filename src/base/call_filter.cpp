@@ -49,7 +49,10 @@ void append(std::vector<sock_filter>& program, allowed_call const& each,
     program.push_back(return_action(action));
 }
 
-std::vector<sock_filter> build_filter(std::span<allowed_call const> calls) {
+// The kernel caches the numbers that are allowed whatever their arguments (Linux 5.11), so the
+// length of the lists costs these nothing.
+std::vector<sock_filter> build_filter(std::initializer_list<std::span<allowed_call const>> lists,
+                                      forbidden_calls const& others) {
     std::vector<sock_filter> filter{load(offsetof(seccomp_data, arch)),
                                     skip_unless_equal(machine, 1),
                                     BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0),
@@ -57,10 +60,12 @@ std::vector<sock_filter> build_filter(std::span<allowed_call const> calls) {
                                     load(offsetof(seccomp_data, nr)),
                                     BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, first_x32_call, 0, 1),
                                     return_action(SECCOMP_RET_KILL_PROCESS)};
-    for (auto const& each : calls) append(filter, each);
+    for (auto const& calls : lists)
+        for (auto const& each : calls) append(filter, each);
     append(filter, {__NR_tgkill, 0, UINT32_MAX, static_cast<std::uint32_t>(::getpid())});
     append(filter, {__NR_clone3}, SECCOMP_RET_ERRNO | ENOSYS);
-    filter.push_back(return_action(SECCOMP_RET_ERRNO | EPERM));
+    for (int const each : others.failing) append(filter, {each}, SECCOMP_RET_ERRNO | EPERM);
+    filter.push_back(return_action(others.trap ? SECCOMP_RET_TRAP : SECCOMP_RET_ERRNO | EPERM));
     return filter;
 }
 
@@ -77,13 +82,16 @@ result<void> give_up_privileges() {
     return {};
 }
 
-result<void> filter_calls(std::span<allowed_call const> calls) {
-    auto filter = build_filter(calls);
+result<void> filter_calls(std::initializer_list<std::span<allowed_call const>> lists,
+                          forbidden_calls const& others) {
+    auto filter = build_filter(lists, others);
     sock_fprog const program{.len = static_cast<unsigned short>(filter.size()),
                              .filter = filter.data()};
-    if (::syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
-        return errno_error("this kernel accepts no system call filter", errno);
-    return {};
+    auto const flags = others.all_threads ? SECCOMP_FILTER_FLAG_TSYNC : 0;
+    long const code = ::syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+    if (code == 0) return {};
+    if (code > 0) return error{"a thread has a system call filter of its own"};
+    return errno_error("this kernel accepts no system call filter", errno);
 }
 
 }  // namespace latchkey::base

@@ -1,94 +1,18 @@
 #include "replicate/confine.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include "base/call_filter.hpp"
+#include "base/client_calls.hpp"
 #include "base/file_access.hpp"
 #include "replicate/confine_files.hpp"
 
 namespace latchkey::replicate {
 namespace {
 
-constexpr std::uint32_t open_bits =
-    O_ACCMODE | O_CREAT | O_TRUNC | O_PATH | (O_TMPFILE & ~O_DIRECTORY);
+// Netlink: which address families there are.
 constexpr base::allowed_call calls[] = {
-    // Connections that it begins, and the channel. Netlink: which address families there are.
-    {__NR_socket, 0, UINT32_MAX, AF_UNIX},
-    {__NR_socket, 0, UINT32_MAX, AF_INET},
-    {__NR_socket, 0, UINT32_MAX, AF_INET6},
-    {__NR_socket, 0, UINT32_MAX, AF_NETLINK},
-    {__NR_connect},
-    {__NR_sendto},
-    {__NR_sendmsg},
-    {__NR_sendmmsg},
-    {__NR_recvfrom},
-    {__NR_recvmsg},
-    {__NR_shutdown},
-    {__NR_getsockname},
-    {__NR_getpeername},
-    {__NR_getsockopt},
-    {__NR_setsockopt},
-    {__NR_ppoll},
-    // Files, for reading; standard error.
-    {__NR_openat, 2, open_bits, O_RDONLY},
-    {__NR_read},
-    {__NR_readv},
-    {__NR_pread64},
-    {__NR_write},
-    {__NR_writev},
-    {__NR_close},
-    {__NR_lseek},
-    {__NR_fstat},
-    {__NR_newfstatat},
-    {__NR_statx},
-    {__NR_faccessat},
-    {__NR_getdents64},
-    {__NR_readlinkat},
-    {__NR_getcwd},
-    {__NR_fcntl},
-    // Memory. Modules of the resolver are mapped from files.
-    {__NR_mmap, 2, PROT_EXEC, 0},
-    {__NR_mmap, 3, MAP_ANONYMOUS, 0},
-    {__NR_mprotect, 2, PROT_EXEC, 0},
-    {__NR_munmap},
-    {__NR_mremap},
-    {__NR_madvise},
-    {__NR_brk},
-    // Clocks, signals, randomness, who it is, its end.
-    {__NR_futex},
-    {__NR_clock_gettime},
-    {__NR_clock_nanosleep},
-    {__NR_nanosleep},
-    {__NR_gettimeofday},
-    {__NR_restart_syscall},
-    {__NR_rt_sigaction},
-    {__NR_rt_sigprocmask},
-    {__NR_rt_sigreturn},
-    {__NR_getpid},
-    {__NR_gettid},
-    {__NR_getuid},
-    {__NR_geteuid},
-    {__NR_getgid},
-    {__NR_getegid},
-    {__NR_getrandom},
-    {__NR_uname},
-    {__NR_sysinfo},
-    {__NR_sched_yield},
-    {__NR_exit},
-    {__NR_exit_group},
-#if defined(__x86_64__)
-    {__NR_poll},
-    {__NR_stat},
-    {__NR_lstat},
-    {__NR_access},
-    {__NR_readlink},
-    {__NR_time},
-    {__NR_open, 1, open_bits, O_RDONLY},
-#endif
-};
+    {__NR_socket, 0, UINT32_MAX, AF_UNIX}, {__NR_socket, 0, UINT32_MAX, AF_NETLINK}, {__NR_getcwd}};
 
 }  // namespace
 
@@ -99,8 +23,9 @@ base::result<void> confine([[maybe_unused]] std::vector<conninfo::setting> const
 #endif
 #endif
     if (auto const result = base::give_up_privileges(); !result) return result;
-    if (auto const result = base::restrict_files(readable_places(settings)); !result) return result;
-    return base::filter_calls(calls);
+    auto const restriction = base::restrict_files({.read = readable_places(settings)});
+    if (!restriction) return restriction.error();
+    return base::filter_calls({base::client_calls, calls});
 }
 
 }  // namespace latchkey::replicate

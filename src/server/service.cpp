@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "auth/key_form.hpp"
+#include "base/call_filter.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "base/time_units.hpp"
@@ -143,7 +144,7 @@ base::result<void> service::start() {
     if (auto const status = open_management(); !status) return status.error();
 
     // After bind(), which needs a capability for ports below 1024; before the first thread starts.
-    if (auto const result = give_up_privileges(); !result) return result.error();
+    if (auto const result = base::give_up_privileges(); !result) return result.error();
     if (configuration().confined && !sanitized) files_.confine(configuration(), sockets_);
     auto log = log_thread::open(access_log_path(configuration()));
     if (!log) return log.error();

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -57,8 +56,8 @@ TEST(file_access, is_reading_what_was_named) {
     folder const files;
     auto const open = files.file("open"), closed = files.file("closed");
     auto const code = run_apart([&] {
-        std::array const readable{open, std::string("/no/such/place")};
-        if (!give_up_privileges() || !restrict_files(readable)) return 1;
+        file_grants const grants{.read = {open, "/no/such/place"}};
+        if (!give_up_privileges() || !restrict_files(grants)) return 1;
         if (::open(open.c_str(), O_RDONLY) < 0) return 2;
         if (!fails_to_open(closed, O_RDONLY, EACCES)) return 3;
         if (!fails_to_open(open, O_WRONLY, EACCES)) return 4;
@@ -80,7 +79,7 @@ TEST(call_filters, let_through_what_was_named_with_its_arguments) {
     auto const code = run_apart([] {
         constexpr allowed_call calls[] = {
             {__NR_socket, 0, UINT32_MAX, AF_INET}, {__NR_close}, {__NR_exit_group}};
-        if (!give_up_privileges() || !filter_calls(calls)) return 1;
+        if (!give_up_privileges() || !filter_calls({calls})) return 1;
         if (::socket(AF_INET, SOCK_STREAM, 0) < 0) return 2;
         if (::socket(AF_UNIX, SOCK_STREAM, 0) >= 0 || errno != EPERM) return 3;
         if (::syscall(__NR_getppid) != -1 || errno != EPERM) return 4;

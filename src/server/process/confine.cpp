@@ -2,11 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/capability.h>
-#include <linux/filter.h>
 #include <linux/io_uring.h>
-#include <linux/seccomp.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -18,35 +14,18 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <cstddef>
 #include <string_view>
-#include <vector>
+
+#include "base/call_filter.hpp"
 
 namespace latchkey::server {
 namespace {
-
-#if defined(__x86_64__)
-constexpr std::uint32_t machine = AUDIT_ARCH_X86_64;
-constexpr std::uint32_t first_x32_call = 0x40000000;  // the x32 ABI, with its own numbers
-#elif defined(__aarch64__)
-constexpr std::uint32_t machine = AUDIT_ARCH_AARCH64;
-constexpr std::uint32_t first_x32_call = UINT32_MAX;
-#endif
-
-// A call that the service makes; with `argument`, only if the masked `bits` of it equal `value`.
-// The upper 32 bits of an argument are not compared: all the checked ones are flags and small
-// numbers.
-struct allowed {
-    int call;
-    int argument = -1;
-    std::uint32_t bits = 0, value = 0;
-};
 
 // The allow-list; any other call ends the process. Files are created or appended to for the access
 // log, the rate limit buckets and a self-signed certificate.
 constexpr std::uint32_t open_bits =
     O_ACCMODE | O_CREAT | O_TRUNC | O_PATH | (O_TMPFILE & ~O_DIRECTORY);
-constexpr allowed calls[] = {
+constexpr base::allowed_call calls[] = {
     // Connections, and the management listener.
     {__NR_io_uring_enter},
     {__NR_accept4},
@@ -139,56 +118,7 @@ constexpr allowed calls[] = {
 #endif
 };
 // The C library tries these and has a fallback: they fail instead of ending the process.
-constexpr int calls_to_fail[] = {__NR_clone3, __NR_prlimit64, __NR_ioctl, __NR_sched_setaffinity};
-
-// Instructions of classic BPF (Documentation/networking/filter.rst).
-sock_filter load(std::size_t offset) {
-    return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
-}
-sock_filter return_action(std::uint32_t action) {
-    return BPF_STMT(BPF_RET | BPF_K, action);
-}
-sock_filter skip_unless_equal(std::uint32_t value, unsigned char count) {
-    return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count);
-}
-
-constexpr std::size_t offset_of_argument(int index) {
-    return offsetof(seccomp_data, args) + sizeof(std::uint64_t) * static_cast<std::size_t>(index);
-}
-
-void append(std::vector<sock_filter>& program, allowed const& each) {
-    program.push_back(load(offsetof(seccomp_data, nr)));
-    bool const conditional = each.argument >= 0;
-    program.push_back(
-        skip_unless_equal(static_cast<std::uint32_t>(each.call), conditional ? 4 : 1));
-    if (conditional) {
-        program.push_back(load(offset_of_argument(each.argument)));
-        program.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, each.bits));
-        program.push_back(skip_unless_equal(each.value, 1));
-    }
-    program.push_back(return_action(SECCOMP_RET_ALLOW));
-}
-
-// The kernel caches the numbers that are allowed whatever their arguments (Linux 5.11), so the
-// length of the list costs these nothing.
-std::vector<sock_filter> build_filter() {
-    std::vector<sock_filter> filter{load(offsetof(seccomp_data, arch)),
-                                    skip_unless_equal(machine, 1),
-                                    BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0),
-                                    return_action(SECCOMP_RET_KILL_PROCESS),
-                                    load(offsetof(seccomp_data, nr)),
-                                    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, first_x32_call, 0, 1),
-                                    return_action(SECCOMP_RET_KILL_PROCESS)};
-    for (auto const& each : calls) append(filter, each);
-    // A thread may signal its own process: abort().
-    append(filter, {__NR_tgkill, 0, UINT32_MAX, static_cast<std::uint32_t>(::getpid())});
-    for (int const each : calls_to_fail) {
-        append(filter, {each});
-        filter.back() = return_action(SECCOMP_RET_ERRNO | (each == __NR_clone3 ? ENOSYS : EPERM));
-    }
-    filter.push_back(return_action(SECCOMP_RET_TRAP));
-    return filter;
-}
+constexpr int calls_to_fail[] = {__NR_prlimit64, __NR_ioctl, __NR_sched_setaffinity};
 
 // Ends the process as without a handler, after a line that says why.
 void on_forbidden_call(int signal, siginfo_t* info, void*) {
@@ -208,17 +138,6 @@ void on_forbidden_call(int signal, siginfo_t* info, void*) {
 
 }  // namespace
 
-base::result<void> give_up_privileges() {
-    ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-    __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
-    if (::syscall(SYS_capset, &header, none) != 0)
-        return base::errno_error("cannot drop capabilities", errno);
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return base::errno_error("cannot set PR_SET_NO_NEW_PRIVS", errno);
-    return {};
-}
-
 void hide_memory() {
     ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
@@ -230,14 +149,8 @@ base::result<void> filter_system_calls() {
     sigemptyset(&handler.sa_mask);
     if (::sigaction(SIGSYS, &handler, nullptr) != 0)
         return base::errno_error("cannot install a handler for forbidden system calls", errno);
-    auto filter = build_filter();
-    sock_fprog const program{.len = static_cast<unsigned short>(filter.size()),
-                             .filter = filter.data()};
-    long const code =
-        ::syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
-    if (code == 0) return {};
-    if (code > 0) return base::error{"a thread has a system call filter of its own"};
-    return base::errno_error("this kernel accepts no system call filter", errno);
+    return base::filter_calls({calls},
+                              {.trap = true, .failing = calls_to_fail, .all_threads = true});
 }
 
 }  // namespace latchkey::server

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/call_filter.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/time_units.hpp"
@@ -61,7 +62,7 @@ void pause_for(base::mono_ns time) {
     else
         ::dup2(socket, helper_descriptor);
     ::close_range(helper_descriptor + 1, ~0U, 0);
-    [[maybe_unused]] auto const ignored = give_up_privileges();
+    [[maybe_unused]] auto const ignored = base::give_up_privileges();
     auto pause = first_pause;
     for (;;) {
         auto const start = base::read_mono();

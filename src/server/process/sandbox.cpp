@@ -3,13 +3,14 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_access.hpp"
 #include "base/log.hpp"
 #include "server/process/confine.hpp"
 
 namespace latchkey::server {
 
 void file_sandbox::confine(config const& configuration, std::span<listen_sockets const> sockets) {
-    file_grants grants;
+    base::file_grants grants;
     grants.write.push_back(configuration.data);
     auto const add = [](std::vector<std::string>& list, std::string const& path) {
         if (path.empty() || path == "-") return;
@@ -24,7 +25,7 @@ void file_sandbox::confine(config const& configuration, std::span<listen_sockets
             add(grants.remove, socket.address().path);
     // It names the holder of the store's write lock (store/engine/write_lock).
     grants.read.push_back("/proc/locks");
-    auto const result = confine_files(grants);
+    auto const result = base::restrict_files(grants);
     active_ = result && *result;
     if (!result)
         base::log(base::severity::warning,

@@ -25,6 +25,9 @@
 #include <string>
 #include <thread>
 
+#include "base/call_filter.hpp"
+#include "base/file_access.hpp"
+
 namespace latchkey::server {
 namespace {
 
@@ -48,7 +51,7 @@ outcome confined(Attempt attempt) {
     auto const child = ::fork();
     if (child == 0) {
         ::dup2(pipe[1], STDERR_FILENO);
-        if (!give_up_privileges()) leave(2);
+        if (!base::give_up_privileges()) leave(2);
         hide_memory();
         if (!filter_system_calls()) leave(3);
         leave(attempt() ? 0 : 1);
@@ -175,11 +178,11 @@ class confine_files_test : public testing::Test {
     int confined_to_files(Attempt attempt, bool by_rules = true) const {
         auto const child = ::fork();
         if (child == 0) {
-            file_grants const grants{
+            base::file_grants const grants{
                 .read = {root + "/read"}, .write = {root + "/own"}, .remove = {root + "/sockets"}};
-            bool given_up = bool(give_up_privileges());
+            bool given_up = bool(base::give_up_privileges());
             if (by_rules) {
-                auto const outcome = confine_files(grants);
+                auto const outcome = base::restrict_files(grants);
                 if (outcome && !*outcome) leave(77);
                 given_up = given_up && outcome;
             }
@@ -283,7 +286,7 @@ TEST(confine, nothing_is_left_of_privileges) {
     EXPECT_TRUE(confined([] { return ::syscall(SYS_getuid) >= 0; }).killed()) << "not on the list";
     auto const child = ::fork();
     if (child == 0) {
-        bool const gave_up = bool(give_up_privileges());
+        bool const gave_up = bool(base::give_up_privileges());
         hide_memory();
         __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
         __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {};
@@ -312,7 +315,7 @@ TEST(confine, threads_that_were_there_are_confined_too) {
         });
         int const nowhere = ::open("/dev/null", O_WRONLY);
         ::dup2(nowhere, STDERR_FILENO);
-        if (!give_up_privileges() || !filter_system_calls()) leave(2);
+        if (!base::give_up_privileges() || !filter_system_calls()) leave(2);
         filtered = true;
         early.join();
     }

@@ -1,0 +1,28 @@
+// What the programs that the service starts as helpers have in common: their command line, and what
+// they give up first.
+//
+//     int main(int count, char** arguments) {
+//         return replication::run_helper({.name = "latchkey-deliver", .help = help}, serve, count,
+//                                        arguments);
+//     }
+#pragma once
+
+#include <string_view>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+
+namespace latchkey::replication {
+
+struct helper_program {
+    std::string_view name;
+    std::string_view help;
+};
+
+// `--descriptor N`: serves the service at the other end of that SEQPACKET socket, then ends the
+// process without destroying what `serve` left behind. Else prints help, version or what is wrong.
+// The exit code: 0, 1 failure, 2 wrong usage.
+int run_helper(helper_program const& program, base::result<void> (*serve)(base::descriptor socket),
+               int argument_count, char** arguments);
+
+}  // namespace latchkey::replication
