@@ -10,7 +10,8 @@ die() { printf '%serror:%s %s\n' "$red" "$plain" "$*" >&2; exit 1; }
 build_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev meson ninja-build ccache pkg-config
   liburing-dev node-llhttp android-libboringssl-dev liblmdb-dev libboost1.81-dev libboost-json1.81-dev
   libxxhash-dev libcli11-dev libtomlplusplus-dev libgtest-dev libgmock-dev libbenchmark-dev
-  libnghttp2-dev libpq-dev libcurl4-openssl-dev)
+  libnghttp2-dev libpq-dev libcurl4-openssl-dev
+  esbuild node-chart.js brotli)
 
 export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it caches nothing that uses a precompiled header
 

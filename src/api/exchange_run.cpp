@@ -271,7 +271,7 @@ next_step exchange::serve_public(http::request const& request, http::response& r
     if (page.json && !accepts_json(request)) return refuse(problem::not_acceptable, response);
     if (auto error = state.query.parse(request.query)) return refuse(std::move(*error), response);
     if (auto error = state.query.refuse_rest()) return refuse(std::move(*error), response);
-    auto error = page.run(state.matched.variable, *state.settings, response);
+    auto error = page.run({state.matched.variable, request, *state.settings}, response);
     if (!error && !response.find("ETag").empty()) error = check_conditions(request, response);
     return error ? refuse(std::move(*error), response) : add_common_headers(response);
 }

@@ -11,6 +11,7 @@ namespace latchkey::api {
 
 class event_stream;
 struct event_reader;
+struct public_request;
 
 // ---- users (users.cpp)
 std::optional<api_error> list_users(request_context const&, store::snapshot const&,
@@ -108,10 +109,14 @@ bool masks_limits(std::string_view raw_query);  // ?limit_status=403
 // ---- shared (resource.cpp)
 void answer_deleted(settings const&, store::outcome const&, http::response&);
 
-// ---- without a key (pages.cpp, documents.cpp)
-std::optional<api_error> show_health(std::string_view, settings const&, http::response&);
-std::optional<api_error> show_problem(std::string_view code, settings const&, http::response&);
-std::optional<api_error> show_openapi(std::string_view, settings const&, http::response&);
-std::optional<api_error> show_docs(std::string_view, settings const&, http::response&);
+// ---- without a key (pages.cpp, documents.cpp, static_files.cpp)
+std::optional<api_error> show_health(public_request const&, http::response&);
+std::optional<api_error> show_problem(public_request const&, http::response&);
+std::optional<api_error> show_openapi(public_request const&, http::response&);
+std::optional<api_error> show_docs(public_request const&, http::response&);
+std::optional<api_error> show_root(public_request const&, http::response&);
+std::optional<api_error> show_icon(public_request const&, http::response&);
+std::optional<api_error> show_asset(public_request const&, http::response&);
+std::optional<api_error> show_console(public_request const&, http::response&);
 
 }  // namespace latchkey::api

@@ -408,4 +408,19 @@ constexpr operation get_problem{.id = "getProblem",
                                 .summary = "What a code means and what to do, as an HTML page",
                                 .result = document};
 
+// ---- parts of pages, which OpenAPI leaves out
+
+constexpr operation get_root{.id = "getRoot",
+                             .group = "Service",
+                             .summary = "Leads a browser to the documents",
+                             .result = document};
+constexpr operation get_icon{
+    .id = "getIcon", .group = "Service", .summary = "The icon of the pages", .result = document};
+constexpr operation get_asset{.id = "getAsset",
+                              .group = "Service",
+                              .summary = "A script or a style sheet of the pages",
+                              .result = document};
+constexpr operation get_console{
+    .id = "getConsole", .group = "Service", .summary = "The console", .result = document};
+
 }  // namespace latchkey::api::operations

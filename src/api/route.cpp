@@ -115,6 +115,13 @@ constexpr route table[] = {
     {method::get, "/docs", operations::get_docs, scope::any, public_route{show_docs}},
     {method::get, "/problems/{code}", operations::get_problem, scope::any,
      public_route{show_problem}},
+    {method::get, "/", operations::get_root, scope::any, public_route{show_root, false, true}},
+    {method::get, "/favicon.ico", operations::get_icon, scope::any,
+     public_route{show_icon, false, true}},
+    {method::get, "/assets/{asset}", operations::get_asset, scope::any,
+     public_route{show_asset, false, true}},
+    {method::get, "/console", operations::get_console, scope::any,
+     public_route{show_console, false, true}},
 };
 
 using route_tree = path_tree<std::size(table)>;

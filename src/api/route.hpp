@@ -34,8 +34,12 @@ using show_fn = void (*)(settings const&, store::outcome const&, std::string_vie
 using action_fn = std::optional<api_error> (*)(request_context const&, request_services&,
                                                http::response&);
 // Needs no key. `variable` is the segment that stands for the pattern's variable.
-using public_fn = std::optional<api_error> (*)(std::string_view variable, settings const&,
-                                               http::response&);
+struct public_request {
+    std::string_view variable;
+    http::request const& request;
+    api::settings const& settings;
+};
+using public_fn = std::optional<api_error> (*)(public_request const&, http::response&);
 
 // A further scope that a query needs; nullopt: none.
 using query_scope_fn = std::optional<model::scope> (*)(std::string_view raw_query);
@@ -67,7 +71,8 @@ struct gateway {
 };
 struct public_route {
     public_fn run;
-    bool json = false;  // false: a page for people, to which Accept does not apply
+    bool json = false;     // false: a page for people, to which Accept does not apply
+    bool is_part = false;  // of pages, so OpenAPI leaves it out
 };
 
 struct route {

@@ -37,6 +37,7 @@ struct settings {
     bool require_if_match = false;  // PUT, PATCH and DELETE without If-Match: 428
     bool in_cluster = false;        // api.md §15 holds
     bool records_changes = true;    // false: there are no changes and no webhooks (api.md §16)
+    bool console = true;            // /console is shown, and keys are exchanged for cookies there
     std::size_t streams_max = base::limits::streams_max;  // open at once (api.md §16)
     std::size_t body_bytes_max = base::limits::body_bytes_max;
     // The description of the interface, made of the members above by `make_documents`

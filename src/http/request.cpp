@@ -20,11 +20,13 @@ constexpr std::string_view method_names[] = {"GET",   "HEAD",   "POST",    "PUT"
 
 // Indexed by field_name.
 constexpr std::string_view known_names[] = {"accept",
+                                            "accept-encoding",
                                             "authorization",
                                             "connection",
                                             "consistency-token",
                                             "content-length",
                                             "content-type",
+                                            "cookie",
                                             "expect",
                                             "x-forwarded-for",
                                             "x-forwarded-proto",
@@ -33,7 +35,10 @@ constexpr std::string_view known_names[] = {"accept",
                                             "if-match",
                                             "if-none-match",
                                             "last-event-id",
+                                            "origin",
                                             "x-request-id",
+                                            "x-requested-with",
+                                            "sec-fetch-site",
                                             "traceparent",
                                             "transfer-encoding",
                                             "user-agent",
@@ -47,6 +52,8 @@ constexpr field_name candidate(std::size_t size, char first) {
         case 4:
             return field_name::host;
         case 6:
+            if (letter == 'c') return field_name::cookie;
+            if (letter == 'o') return field_name::origin;
             return letter == 'a' ? field_name::accept : field_name::expect;
         case 8:
             return field_name::if_match;
@@ -62,9 +69,12 @@ constexpr field_name candidate(std::size_t size, char first) {
             if (letter == 'l') return field_name::last_event_id;
             return letter == 'a' ? field_name::authorization : field_name::if_none_match;
         case 14:
-            return field_name::content_length;
+            return letter == 's' ? field_name::sec_fetch_site : field_name::content_length;
         case 15:
+            if (letter == 'a') return field_name::accept_encoding;
             return letter == 'x' ? field_name::forwarded_for : field_name::idempotency_key;
+        case 16:
+            return field_name::requested_with;
         case 17:
             if (letter == 'c') return field_name::consistency_token;
             return letter == 'x' ? field_name::forwarded_proto : field_name::transfer_encoding;
@@ -88,16 +98,19 @@ bool identifies_request(field_name id) {
            id == field_name::last_event_id;
 }
 
+// Authorization and X-API-Key may too: their secrets are looked for, and overwritten, by place.
+bool holds_secret(field_name id) {
+    return id == field_name::cookie;
+}
+
 // Fields that the service does not read and in which no client or proxy puts a secret. Any other
 // may hold one: cookies, a URL with a key in its query, the token of an event's sender.
 bool is_without_secret(std::string_view name) {
     constexpr std::string_view harmless[] = {"accept-charset",
-                                             "accept-encoding",
                                              "accept-language",
                                              "cache-control",
                                              "dnt",
                                              "keep-alive",
-                                             "origin",
                                              "pragma",
                                              "priority",
                                              "te",
@@ -105,8 +118,7 @@ bool is_without_secret(std::string_view name) {
                                              "via",
                                              "x-forwarded-host",
                                              "x-forwarded-port",
-                                             "x-real-ip",
-                                             "x-requested-with"};
+                                             "x-real-ip"};
     constexpr std::string_view browser_prefix = "sec-";
     return same_token(name.substr(0, browser_prefix.size()), browser_prefix) ||
            std::any_of(std::begin(harmless), std::end(harmless),
@@ -137,7 +149,7 @@ field_name field_name_of(std::string_view name) {
 
 bool is_cacheable(field const& entry) {
     if (entry.id == field_name::unknown) return is_without_secret(entry.name);
-    return !identifies_request(entry.id);
+    return !identifies_request(entry.id) && !holds_secret(entry.id);
 }
 
 std::size_t request::count(field_name name) const {

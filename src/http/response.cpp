@@ -13,6 +13,12 @@ std::string_view media_type_of(content kind) {
             return "application/problem+json";
         case content::html:
             return "text/html; charset=utf-8";
+        case content::javascript:
+            return "text/javascript; charset=utf-8";
+        case content::style_sheet:
+            return "text/css; charset=utf-8";
+        case content::svg:
+            return "image/svg+xml";
         case content::text:
             return "text/plain; charset=utf-8";
         case content::event_stream:

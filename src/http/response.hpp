@@ -18,7 +18,17 @@
 namespace latchkey::http {
 
 // `event_stream`: content that does not end, so it has no length.
-enum class content : std::uint8_t { none, json, problem, html, text, event_stream };
+enum class content : std::uint8_t {
+    none,
+    json,
+    problem,
+    html,
+    javascript,
+    style_sheet,
+    svg,
+    text,
+    event_stream
+};
 std::string_view media_type_of(content kind);
 
 class response {

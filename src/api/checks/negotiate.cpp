@@ -1,6 +1,7 @@
 #include "api/checks/negotiate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace latchkey::api {
@@ -111,6 +112,38 @@ bool asks_for_events(http::request const& request) {
         }
     }
     return false;
+}
+
+bool asks_for_html(http::request const& request) {
+    for (auto const& field : request.fields()) {
+        if (field.id != http::field_name::accept) continue;
+        for (auto rest = field.value; !rest.empty();) {
+            auto range = take_until(rest, ',');
+            if (equal_ignoring_case(take_until(range, ';'), "text/html")) return !is_refused(range);
+        }
+    }
+    return false;
+}
+
+std::string_view name_of(coding coding) {
+    constexpr std::array<std::string_view, 3> names{"", "gzip", "br"};
+    return names[static_cast<std::size_t>(coding)];
+}
+
+// `*` stands for no coding here: who knows brotli names it.
+coding best_coding(http::request const& request) {
+    auto best = coding::identity;
+    for (auto const& field : request.fields()) {
+        if (field.id != http::field_name::accept_encoding) continue;
+        for (auto rest = field.value; !rest.empty();) {
+            auto parameters = take_until(rest, ',');
+            auto const name = take_until(parameters, ';');
+            if (is_refused(parameters)) continue;
+            if (equal_ignoring_case(name, "br")) return coding::brotli;
+            if (equal_ignoring_case(name, "gzip")) best = coding::gzip;
+        }
+    }
+    return best;
 }
 
 bool has_json_body(http::request const& request) {

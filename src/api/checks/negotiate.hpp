@@ -1,7 +1,9 @@
-// Media types (RFC 9110 §8.3, §12.5.1): does a client accept JSON or ask for a stream of events,
-// and is its body JSON? No ownership; any thread.
+// Content negotiation (RFC 9110 §8.3, §12.5.1, §12.5.3): does a client accept JSON, ask for a stream
+// of events or for a page, in which coding may it get a file, and is its body JSON? No ownership;
+// any thread.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "http/request.hpp"
@@ -15,6 +17,15 @@ bool accepts_json(http::request const& request);
 // The Accept fields name text/event-stream itself, without q=0, and before application/json if they
 // name that too.
 bool asks_for_events(http::request const& request);
+
+// The Accept fields name text/html itself, without q=0, as browsers do.
+bool asks_for_html(http::request const& request);
+
+// Content codings (RFC 9110 §8.4.1) in which files for browsers are kept.
+enum class coding : std::uint8_t { identity, gzip, brotli };
+std::string_view name_of(coding coding);  // "gzip", "br"; empty for identity
+// The shortest that the Accept-Encoding fields allow; identity when there are none.
+coding best_coding(http::request const& request);
 
 // The body's media type is application/json (or, on PATCH, application/merge-patch+json), and its
 // charset, if named, UTF-8.

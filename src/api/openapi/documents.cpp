@@ -5,6 +5,7 @@
 #include "api/handlers.hpp"
 #include "api/openapi/openapi.hpp"
 #include "api/openapi/page.hpp"
+#include "api/route.hpp"
 #include "base/bytes.hpp"
 #include "base/hash.hpp"
 
@@ -37,15 +38,13 @@ std::shared_ptr<documents const> make_documents(settings const& settings) {
     return result;
 }
 
-std::optional<api_error> show_openapi(std::string_view, settings const& settings,
-                                      http::response& response) {
-    auto const& documents = *settings.documents;
+std::optional<api_error> show_openapi(public_request const& page, http::response& response) {
+    auto const& documents = *page.settings.documents;
     show(documents.openapi, documents.openapi_tag, http::content::json, response);
     return std::nullopt;
 }
-std::optional<api_error> show_docs(std::string_view, settings const& settings,
-                                   http::response& response) {
-    auto const& documents = *settings.documents;
+std::optional<api_error> show_docs(public_request const& page, http::response& response) {
+    auto const& documents = *page.settings.documents;
     show(documents.docs, documents.docs_tag, http::content::html, response);
     response.add("Content-Security-Policy", page_policy());
     return std::nullopt;

@@ -64,6 +64,9 @@ class document {
   private:
     // ---- one operation
     void add(route const& route, object& paths) {
+        if (auto const* const page = std::get_if<public_route>(&route.run);
+            page != nullptr && page->is_part)
+            return;
         // Two paths that differ in a variable's name alone are one path to OpenAPI (3.1.0, "Path
         // Templating"), so the second is written below a server of its own. Clients that ignore
         // that server use the path without the prefix, which is answered too.

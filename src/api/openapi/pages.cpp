@@ -3,18 +3,19 @@
 #include "api/handlers.hpp"
 #include "api/openapi/page.hpp"
 #include "api/problem.hpp"
+#include "api/route.hpp"
 
 namespace latchkey::api {
 
-std::optional<api_error> show_health(std::string_view, settings const&, http::response& response) {
+std::optional<api_error> show_health(public_request const&, http::response& response) {
     response.content_type = http::content::json;
     response.add("Cache-Control", "no-store");
     response.body.append(R"({"status":"ok"})");
     return std::nullopt;
 }
 
-std::optional<api_error> show_problem(std::string_view code, settings const&,
-                                      http::response& response) {
+std::optional<api_error> show_problem(public_request const& page, http::response& response) {
+    auto const code = page.variable;
     for (auto const& entry : base::problems) {
         if (entry.code == base::problem::none || entry.name != code) continue;
         response.content_type = http::content::html;

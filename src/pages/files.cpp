@@ -1,0 +1,23 @@
+#include "pages/files.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace latchkey::pages {
+
+extern file const embedded_files[];
+extern std::size_t const embedded_file_count;
+
+std::span<file const> files() {
+    return {embedded_files, embedded_file_count};
+}
+
+file const& find_file(std::string_view name) {
+    auto const all = files();
+    auto const found = std::ranges::find(all, name, &file::name);
+    base::check(found != all.end(), "there is no such file of the pages");
+    return *found;
+}
+
+}  // namespace latchkey::pages
