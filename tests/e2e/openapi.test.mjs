@@ -6,7 +6,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { startBrowser } from './browser.mjs';
 import { assertStatus, run, startServer } from './harness.mjs';
 import { utf8 } from './wire.mjs';
 
@@ -96,22 +95,6 @@ describe('the pages for people', () => {
     for (const [, anchor] of text.matchAll(/href="#([^"]*)"/g)) assert.ok(text.includes(`id="${anchor}"`), `#${anchor} is there`);
     assert.doesNotMatch(text, /<script|<link|<img|@import|url\(/);
     assert.match(page.headers.get('content-security-policy'), /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; /);
-  });
-
-  test('fit on a screen of 390 pixels', { timeout: 120_000 }, async () => {
-    const browser = await startBrowser({ width: 390, height: 844 });
-    try {
-      for (const target of ['/docs', '/problems/insufficient_scope', '/problems/body_too_large']) {
-        await browser.open(server.base() + target);
-        const wide = await browser.evaluate(`[document.documentElement, ...document.querySelectorAll('body *')]
-          .filter((each) => !each.closest('pre') && Math.max(each.getBoundingClientRect().right, each === document.documentElement ? each.scrollWidth : 0) > innerWidth)
-          .map((each) => each.outerHTML.slice(0, 120))`);
-        assert.deepEqual([await browser.evaluate('innerWidth'), wide.length, wide[0]], [390, 0, undefined], target);
-      }
-      assert.ok(await browser.evaluate("document.querySelector('h1').textContent.length > 0"));
-    } finally {
-      await browser.stop();
-    }
   });
 
   test('explain every code', async () => {
