@@ -47,6 +47,8 @@ using lines = std::vector<std::string>;
 // body, its length and, unless the fields have a type, the type JSON.
 std::string request_text(std::string_view line, lines const& fields = {},
                          std::string_view body = {});
+// A path that exists, of the pattern of a route without a key.
+std::string public_path(std::string_view pattern);
 std::string in_chunks(std::string_view line, lines const& fields, std::string_view body);
 inline std::string bearer(std::string_view key) {
     return "Authorization: Bearer " + std::string(key);

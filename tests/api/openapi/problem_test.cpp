@@ -280,8 +280,9 @@ TEST_F(api_test, problem_pages_explain_every_code_without_a_key) {
         EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
         EXPECT_NE(page.body.find(entry.title), std::string::npos);
         EXPECT_NE(page.body.find(std::to_string(entry.status)), std::string::npos);
-        EXPECT_NE(page.body.find("<p>"), page.body.rfind("<p>")) << "no advice";
-        EXPECT_EQ(page.field("Vary"), "");
+        EXPECT_NE(page.body.find(advice_for(entry.code).substr(0, 20)), std::string::npos);
+        EXPECT_NE(page.body.find("<pre"), page.body.rfind("<pre")) << "no example and no remedy";
+        EXPECT_EQ(page.field("Vary"), "Accept-Encoding");
     }
     EXPECT_EQ(service.request_anonymous("GET /problems/none").code(), "route_not_found");
     EXPECT_EQ(service.request_anonymous("GET /problems/nothing").code(), "route_not_found");
