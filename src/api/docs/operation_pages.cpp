@@ -16,8 +16,22 @@ using json::object;
 using std::string;
 using std::string_view;
 
-// Fields that any request may have: the guides tell of them once.
-constexpr string_view shared_fields[] = {"X-Request-Id", "traceparent", "Consistency-Token"};
+// Header fields that many requests may have: guides tell of them once.
+struct shared_field {
+    string_view name, guide;
+};
+constexpr shared_field shared_fields[] = {
+    {"Idempotency-Key", "/docs/idempotency"},
+    {"If-Match", "/docs/no-lost-changes"},
+    {"If-None-Match", "/docs/no-lost-changes#ask-only-for-news"},
+    {"X-Request-Id", "/docs/first-request#read-it-again"},
+    {"traceparent", "/docs/first-request#read-it-again"},
+    {"Consistency-Token", "/docs/no-lost-changes#in-a-cluster"},
+};
+shared_field const* find_shared(string_view name) {
+    auto const* const found = std::ranges::find(shared_fields, name, &shared_field::name);
+    return found == std::end(shared_fields) ? nullptr : found;
+}
 
 // What stands for a variable of a path in examples.
 string_view example_of_variable(string_view name) {
@@ -79,13 +93,26 @@ class section {
         bool is_begun = false;
         for (auto const* const each : operation_.parameters) {
             auto const name = text_of(*each, "name");
-            if (std::ranges::find(shared_fields, name) != std::end(shared_fields)) continue;
+            if (find_shared(name) != nullptr) continue;
             if (!std::exchange(is_begun, true))
                 output_.raw("<h3>Parameters</h3>\n<dl class=\"parameters\">\n");
             append_entry(output_, name, note_of(*each), each->at("schema").as_object(),
                          text_of(*each, "description"));
         }
         if (is_begun) output_.raw("</dl>\n");
+        append_shared_fields();
+    }
+    // In one line.
+    void append_shared_fields() {
+        output_.raw("<p class=\"problems fields\">Header fields: ");
+        for (auto const* const each : operation_.parameters)
+            if (auto const* const field = find_shared(text_of(*each, "name")))
+                output_.raw("<a href=\"")
+                    .text(field->guide)
+                    .raw("\">")
+                    .code(field->name)
+                    .raw("</a> ");
+        output_.raw("</p>\n");
     }
 
     object const* request_schema() const {

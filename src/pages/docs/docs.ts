@@ -1,10 +1,12 @@
 // What the pages of documents do with JavaScript; without it they are read as they are.
 import { addCopyButtons } from './copy';
 import { all } from './dom';
+import { highlight } from './highlight';
 import { makeAllTabs } from './samples';
 import { addSearch } from './search';
 import { addTrials } from './trial';
 
+highlight();
 makeAllTabs();
 addCopyButtons();
 addSearch();

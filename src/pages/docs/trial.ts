@@ -16,7 +16,7 @@ function indented(text: string): string {
 
 // What the page says about the parameters of an operation.
 function parametersOf(section: HTMLElement, prefix: string): Parameter[] {
-  return all('.parameters > div', section).map((entry, index) => {
+  return all('.parameters > div, .fields > a', section).map((entry, index) => {
     const name = entry.querySelector('code')?.textContent ?? '';
     const note = entry.querySelector('.note')?.textContent ?? '';
     const place = note.includes('path') ? 'path' : note.includes('query') ? 'query' : 'header';
