@@ -76,9 +76,9 @@ class page_set {
 }  // namespace
 
 documents::page const* documents::find(string_view path) const {
-    auto const found = std::ranges::lower_bound(
+    auto const place = std::ranges::lower_bound(
         pages, path, {}, [](page const& each) { return string_view(each.path); });
-    return found == pages.end() || found->path != path ? nullptr : &*found;
+    return place == pages.end() || place->path != path ? nullptr : &*place;
 }
 
 std::shared_ptr<documents const> make_documents(settings const& settings) {

@@ -29,8 +29,8 @@ constexpr shared_field shared_fields[] = {
     {"Consistency-Token", "/docs/no-lost-changes#in-a-cluster"},
 };
 shared_field const* find_shared(string_view name) {
-    auto const* const found = std::ranges::find(shared_fields, name, &shared_field::name);
-    return found == std::end(shared_fields) ? nullptr : found;
+    auto const* const field = std::ranges::find(shared_fields, name, &shared_field::name);
+    return field == std::end(shared_fields) ? nullptr : field;
 }
 
 // What stands for a variable of a path in examples.

@@ -15,8 +15,8 @@ std::optional<api_error> show_health(public_request const&, http::response& resp
     return std::nullopt;
 }
 
-std::optional<api_error> show_openapi(public_request const& asked, http::response& response) {
-    auto const& documents = *asked.settings.documents;
+std::optional<api_error> show_openapi(public_request const& call, http::response& response) {
+    auto const& documents = *call.settings.documents;
     response.content_type = http::content::json;
     response.body.append(documents.openapi);
     response.add("ETag", documents.openapi_tag);
@@ -25,12 +25,12 @@ std::optional<api_error> show_openapi(public_request const& asked, http::respons
 }
 
 // /docs, /docs/{guide}, /problems and /problems/{code}: the path names the page.
-std::optional<api_error> show_page(public_request const& asked, http::response& response) {
-    auto const* const page = asked.settings.documents->find(asked.request.path);
+std::optional<api_error> show_page(public_request const& call, http::response& response) {
+    auto const* const page = call.settings.documents->find(call.request.path);
     if (page == nullptr) return make_error(base::problem::route_not_found, "there is no such page");
     response.add("Cache-Control", "public, max-age=300");
     response.add("Content-Security-Policy", page_policy);
-    show_encoded(asked.request, {page->plain, page->gzip, {}}, page->hash, page->type, response);
+    show_encoded(call.request, {page->plain, page->gzip, {}}, page->hash, page->type, response);
     return std::nullopt;
 }
 

@@ -1,4 +1,5 @@
-// The description of the interface, of which the documents are made (docs/documents.hpp). Any thread.
+// The description of the interface, of which the documents are made (docs/documents.hpp). Any
+// thread.
 #pragma once
 
 #include <boost/json/array.hpp>
