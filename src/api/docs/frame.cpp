@@ -32,7 +32,7 @@ string frame::navigation(string_view path) const {
         auto const page = "/docs/" + lower_case(name);
         output.raw(page == path ? "<details open>" : "<details>").raw("<summary>").text(name);
         output.raw("</summary>\n<ul>\n");
-        append_link(output, page, "All of " + lower_case(name), path);
+        append_link(output, page, "All operations", path);
         for (auto const& each : reference_.operations())
             if (each.page == page) {
                 output.raw("<li><a href=\"").text(each.link()).raw("\"><span class=\"method ");

@@ -4,6 +4,7 @@
 
 #include "api/docs/html.hpp"
 #include "api/docs/json_text.hpp"
+#include "api/docs/problem_pages.hpp"
 #include "api/docs/samples.hpp"
 #include "api/docs/schema_text.hpp"
 #include "base/check.hpp"
@@ -167,17 +168,33 @@ class section {
         output_.raw("<p class=\"problems\">Problems: ");
         bool const has_key = operation_.has_key();
         for (auto const code : operation_.problems) {
-            if (has_key && reference_.shared_problems().contains(code)) continue;
+            if (has_key && is_told_elsewhere(code)) continue;
             output_.raw("<a href=\"/problems/").text(code).raw("\">").code(code).raw("</a> ");
         }
-        if (has_key) output_.raw("and <a href=\"/docs/errors#shared\">those of all operations</a>");
+        if (has_key) append_problem_classes();
         output_.raw("</p>\n");
+    }
+    bool is_told_elsewhere(string_view code) const {
+        return reference_.shared_problems().contains(code) ||
+               std::ranges::any_of(problem_classes(),
+                                   [&](problem_class const& kind) { return contains(kind, code); });
+    }
+    void append_problem_classes() {
+        output_.raw("and those <a href=\"/docs/errors#shared\">of all operations</a>");
+        for (auto const& kind : problem_classes())
+            if (operation_.problems.contains(base::describe(kind.codes.front()).name))
+                output_.raw(", <a href=\"/docs/errors#")
+                    .text(kind.anchor)
+                    .raw("\">")
+                    .text(kind.title)
+                    .raw("</a>");
     }
 
     void append_samples() {
         sample_request request{.method = operation_.method,
                                .path = filled_path(operation_.path),
-                               .has_key = operation_.has_key()};
+                               .has_key = operation_.has_key(),
+                               .body = {}};
         if (auto const* const schema = request_schema())
             if (auto body = reference_.example_of(*schema);
                 !body.is_object() || !body.get_object().empty())

@@ -145,7 +145,37 @@ string shared_problems_content(reference const& reference) {
     for (auto const& entry : base::problems)
         if (reference.shared_problems().contains(entry.name)) append_row(output, entry);
     output.raw("</dl>\n");
+    for (auto const& kind : problem_classes()) {
+        output.heading("h3", kind.anchor, "Problems " + string(kind.title));
+        output.raw("<dl class=\"members\">\n");
+        for (auto const code : kind.codes)
+            if (code != problem::none) append_row(output, base::describe(code));
+        output.raw("</dl>\n");
+    }
     return markup;
+}
+
+std::span<problem_class const> problem_classes() {
+    using enum problem;
+    static constexpr problem_class classes[] = {
+        {"requests", "of most operations", {not_acceptable, expectation_failed}},
+        {"bodies",
+         "with a body",
+         {invalid_json, body_too_large, unsupported_media_type, validation_failed}},
+        {"writes", "of writes", {storage_full, store_busy}},
+        {"repeats",
+         "with an Idempotency-Key",
+         {idempotency_key_invalid, idempotency_in_progress, idempotency_key_reused}},
+        {"conditions", "with a condition", {precondition_failed, precondition_required}},
+        {"lists", "of lists", {conflicting_parameters, invalid_cursor}},
+    };
+    return classes;
+}
+
+bool contains(problem_class const& kind, string_view code) {
+    return std::ranges::any_of(kind.codes, [&](problem each) {
+        return each != problem::none && base::describe(each).name == code;
+    });
 }
 
 }  // namespace latchkey::api

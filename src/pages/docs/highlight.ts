@@ -17,7 +17,7 @@ function expressionOf(language: string): RegExp | undefined {
   const keywords = words[language];
   if (keywords === undefined) return undefined;
   const comment = comments[language] ?? '(?!)';
-  return new RegExp(`(?<comment>${comment})|(?<name>"[^"\\n]*"(?=: ))|(?<text>${texts})|\\b(?<word>${keywords})\\b|(?<number>${numbers})`, 'gm');
+  return new RegExp(`(?<comment>${comment})|(?<name>"[^"\\n]*"(?=: ))|(?<text>${texts})|(?<![.\\w])(?<word>${keywords})\\b|(?<number>${numbers})`, 'gm');
 }
 
 export function highlight(): void {
