@@ -75,8 +75,8 @@ const samples = await samplesOfPages();
 
 test('each operation has a sample in each language', () => {
   const isOperation = ({ id }) => /^[a-z]+[A-Z]/.test(id) || id === 'authorize';
-  const byOperation = Map.groupBy?.(samples.filter(isOperation), ({ id }) => id)
-    ?? samples.filter(isOperation).reduce((groups, each) => groups.set(each.id, [...groups.get(each.id) ?? [], each]), new Map());
+  const byOperation = new Map();
+  for (const each of samples.filter(isOperation)) byOperation.set(each.id, [...byOperation.get(each.id) ?? [], each]);
   assert.ok(byOperation.size > 40, `${byOperation.size} operations`);
   for (const [id, list] of byOperation) {
     for (const language of ['sh', 'typescript', 'python', 'go']) assert.ok(list.some((each) => each.language === language), `${id}: ${language}`);
@@ -92,12 +92,17 @@ test('the samples for curl are requests that the service understands', { timeout
   await api.post('/posts', { user_id: 1, title: 'First' });
   await api.post('/webhooks', { url: 'https://hooks.example.com/' });
   const refusals = [];
-  for (const { id, text } of samples.filter(({ page, language }) => language === 'sh' && /^\/docs\/(users|posts|keys|events|changes|webhooks|audit|gateway|service)$/.test(page))) {
+  const isOperation = ({ page, language }) => language === 'sh' && /^\/docs\/(users|posts|keys|events|changes|webhooks|audit|gateway|service)$/.test(page);
+  // Deletions come last, since others need what they delete.
+  const deletes = ({ text }) => text.includes('-X DELETE');
+  const ordered = samples.filter(isOperation).sort((left, right) => deletes(left) - deletes(right));
+  for (const { id, text } of ordered) {
     if (id === 'deactivateCurrentKey') continue; // it ends what follows
     const { statuses, stdout } = await shell(server, key, text);
     const [status] = statuses;
-    // A record that an earlier sample removed, and states that need another order, are answers of the operation itself.
-    if (![200, 201, 202, 204, 404, 409].includes(status)) refusals.push(`${id}: ${status} ${stdout.slice(0, 300)}`);
+    // 404 and 409: the records of this store are in another state, but the request was understood.
+    const isBeyondLastChange = id === 'replayWebhook' && status === 422;
+    if (!isBeyondLastChange && ![200, 201, 202, 204, 404, 409].includes(status)) refusals.push(`${id}: ${status} ${stdout.slice(0, 300)}`);
   }
   assert.deepEqual(refusals, []);
   await server.stop();
@@ -115,8 +120,8 @@ test('the samples in TypeScript, Python and Go compile', { timeout: 120_000 }, a
     fs.writeFileSync(file, text);
     return file;
   });
-  const tool = (...words) => new Promise((resolve) => {
-    execFile(words[0], words.slice(1), { timeout: 60_000 }, (error, stdout, stderr) => resolve(`${stdout}${stderr}`));
+  const tool = (...words) => new Promise((resolve, reject) => {
+    execFile(words[0], words.slice(1), { timeout: 60_000 }, (error, stdout, stderr) => (error?.code === 'ENOENT' ? reject(error) : resolve(`${stdout}${stderr}`)));
   });
   assert.equal(await tool('python3', '-c', 'import ast, sys\nfor name in sys.argv[1:]: ast.parse(open(name).read(), name)', ...write(byLanguage('python'), 'py')), '');
   assert.equal(await tool('gofmt', '-l', ...write(byLanguage('go'), 'go')), '', 'gofmt would write them otherwise');
