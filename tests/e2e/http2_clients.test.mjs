@@ -166,11 +166,12 @@ test("Go's net/http", { timeout: 120_000 }, async () => {
 });
 
 test("a browser's fetch", { timeout: 120_000 }, async () => {
-  const browser = await startBrowser({ width: 1440, height: 900, bypassesCsp: true });
+  const browser = await startBrowser();
   try {
-    await browser.open(`${server.base()}/docs`);
+    const page = await browser.newPage({ bypassesCsp: true });
+    await page.open(`${server.base()}/docs`);
     const user = newUser();
-    const seen = JSON.parse(await browser.evaluate(`(async () => {
+    const seen = JSON.parse(await page.evaluate(`(async () => {
       const headers = { Authorization: 'Bearer ${key}', 'Content-Type': 'application/json' };
       const created = await fetch('/api/v1/users', { method: 'POST', headers, body: ${JSON.stringify(JSON.stringify(user))} });
       const { id } = await created.json();
