@@ -126,7 +126,7 @@ TEST(openapi, describes_tokens_and_unconfirmed_changes_in_a_cluster) {
         }
     EXPECT_EQ(unconfirmed,
               (std::set<std::string>{"deactivateCurrentKey", "deactivateKey", "deleteKey",
-                                     "putEventSecret", "rotateKey", "updateKey"}));
+                                     "endSessions", "putEventSecret", "rotateKey", "updateKey"}));
     for (auto const& each : routes())
         EXPECT_EQ(token_answers.contains(std::string(each.operation.id)),
                   std::holds_alternative<write>(each.run))
