@@ -78,6 +78,8 @@ outcome run(transaction& txn, end_sessions const& action, command const& command
     model::key key;
     if (auto const result = read_key(txn, action.key, key); result != problem::none)
         return reject(result);
+    if (auto rejection = check_conditions(command, [&] { return model::tag_of(key, txn.now()); }))
+        return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, false)) return reject(*shortage);
     std::array<char, 8> value;
     txn.put(table::index, sessions_end_key(key.id),
