@@ -45,13 +45,16 @@ bool event_stream::may_go_on(request_services& services, base::instant now) {
     auto verdict = services.keys.authenticate_again(caller_.key, client, services.snapshot, now);
     if (verdict.problem != base::problem::none || !verdict.caller->may(caller_.scope)) return false;
     caller_.key = std::move(*verdict.caller);
-    return true;
+    auto const& session = caller_.session;
+    return !session || (now.wall < session->expires_at &&
+                        session->started_at > services.snapshot.sessions_end(key().id));
 }
 
 // When the clock alone will turn the key off.
 base::mono_ns event_stream::end_of_key(base::instant now) const {
     auto end = base::limits::stream_comment_interval_ns;
-    for (auto const time : {key().expires_at, key().rotation_ends_at})
+    auto const session_end = caller_.session ? caller_.session->expires_at : 0;
+    for (auto const time : {key().expires_at, key().rotation_ends_at, session_end})
         if (time > now.wall) end = std::min(end, (time - now.wall) * base::millisecond);
     return now.mono + end;
 }

@@ -66,11 +66,12 @@ class event_streams {
     std::size_t open_ = 0;
 };
 
-// Who asked, and the scope that the key must keep.
+// Who asked, and the scope that the key must keep. With a session the stream ends when that does.
 struct event_reader {
     auth::principal key;
     std::optional<model::address> client;
     model::scope scope;
+    std::optional<auth::browser_session> session;
 };
 
 class event_stream {

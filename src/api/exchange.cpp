@@ -65,6 +65,7 @@ void exchange_state::start(request_services& services, http::request const& requ
     tokens = {};
     wait = wait_kind::none;
     source = key_source::none;
+    session.reset();
     retry_after = 0;
     resume_reading_at = 0;
     principal.reset();
@@ -119,6 +120,10 @@ next_step exchange::begin(request_services& services, http::request const& reque
     auto const credential = find_credential(request, allow_query, state.decoded_credential);
     if (credential.source == key_source::none) {
         if (!allow_query) state.note_exposed(request);
+        if (auto const cookie = find_session(request);
+            cookie && credential.problem == problem::none && services.sessions != nullptr &&
+            !state.matched.gateway)
+            return enter_session(services, request, *cookie, now, response);
         wipe_credentials(request);  // two of one way, or a way that is switched off
         if (credential.problem != problem::none) return refuse(credential.problem, response);
         if (state.matched.gateway) return refuse(problem::key_missing, response);
@@ -199,6 +204,26 @@ next_step exchange::find_key_in_body(http::framing const& framing, http::respons
     if (framing.body == body_kind::sized && framing.content_length > body_bytes_max())
         return refuse(problem::body_too_large, response);
     return next_step::read_body;
+}
+
+// A browser's session in the place of a key (api.md §18). The key's own state is checked as ever.
+next_step exchange::enter_session(request_services& services, http::request const& request,
+                                  std::string_view cookie, base::instant now,
+                                  http::response& response) {
+    auto& state = *state_;
+    state.session = services.sessions->open(cookie);
+    wipe_credentials(request);
+    if (!is_from_own_page(request, state.tls)) return refuse(problem::cross_site_request, response);
+    if (!state.session || now.wall >= state.session->expires_at)
+        return refuse(problem::session_invalid, response);
+    auto const verdict =
+        services.keys.authenticate(services.keys.present(state.session->key_digest),
+                                   state.client ? &*state.client : nullptr, services.snapshot, now);
+    if (!verdict.caller) return refuse(problem::session_invalid, response);
+    if (state.session->started_at <= services.snapshot.sessions_end(verdict.caller->record().id))
+        return refuse(problem::session_invalid, response);
+    state.source = key_source::session;
+    return enter(services, request, verdict, now, response);
 }
 
 // What follows the look-up of the key, wherever it came from.

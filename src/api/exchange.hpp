@@ -108,6 +108,8 @@ class exchange {
   private:
     bool is_secure(http::request const& request, peer const& peer);
     next_step find_key_in_body(http::framing const& framing, http::response& response);
+    next_step enter_session(request_services& services, http::request const& request,
+                            std::string_view cookie, base::instant now, http::response& response);
     next_step enter(request_services& services, http::request const& request,
                     auth::verdict const& verdict, base::instant now, http::response& response);
     bool accept_key(request_services& services, auth::verdict const& verdict, base::instant now,

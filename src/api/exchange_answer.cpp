@@ -58,6 +58,7 @@ void exchange::add_problem_headers(api_error const& error, http::response& respo
     auto const& state = *state_;
     switch (error.problem) {
         case problem::key_missing:
+        case problem::session_invalid:
         case problem::signature_invalid:
             response.add("WWW-Authenticate", R"(Bearer realm="api")");
             break;
@@ -106,6 +107,7 @@ next_step exchange::add_common_headers(http::response& response) {
         response.add_lines("X-Content-Type-Options: nosniff\r\nVary: Authorization, X-API-Key\r\n");
     else
         response.add_lines("X-Content-Type-Options: nosniff\r\n");
+    if (state.source == key_source::session) response.add_lines("Vary: Cookie\r\n");
     if (state.tls && state.settings->strict_transport_security)
         response.add("Strict-Transport-Security", transport_security);
     if (!state.canonical_path.empty())

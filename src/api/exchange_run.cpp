@@ -142,9 +142,10 @@ next_step exchange::handle(request_services& services, http::request const& requ
     if (!state.path_id && route.pattern.find("{id}") != route.pattern.npos)
         return refuse_plan(make_error(problem::not_found), response);
     if (auto error = state.query.parse(request.query)) return refuse(std::move(*error), response);
-    request_context const context(
-        services, request, *state.principal, state.quota, now, state.query,
-        {state.path_id.value_or(0), state.event_source, state.fresh_key, state.tokens});
+    request_context const context(services, request, *state.principal, state.quota, now,
+                                  state.query,
+                                  {state.source, state.session, state.path_id.value_or(0),
+                                   state.event_source, state.fresh_key, state.tokens});
     if (state.wants_events) return open_stream(services, context, response);
     if (auto const* const reading = std::get_if<read>(&route.run)) {
         auto error = reading->run(context, services.snapshot, response);
@@ -174,7 +175,7 @@ next_step exchange::open_stream(request_services& services, request_context cons
                                 http::response& response) {
     auto& state = *state_;
     auto const open = std::get<read>(state.matched.route->run).stream;
-    event_reader reader{*state.principal, state.client, *state.matched.route->scope};
+    event_reader reader{*state.principal, state.client, *state.matched.route->scope, state.session};
     auto stream = open(context, services, std::move(reader));
     if (services.snapshot.damaged()) return refuse(problem::internal_error, response);
     if (!stream) return refuse(stream.error(), response);
@@ -257,8 +258,9 @@ next_step exchange::serve_gateway(request_services& services, http::request cons
                                   base::instant now, http::response& response) {
     auto& state = *state_;
     if (auto error = state.query.parse(request.query)) return refuse(std::move(*error), response);
-    request_context const context(services, request, *state.principal, state.quota, now,
-                                  state.query, {0, {}, state.fresh_key, state.tokens});
+    request_context const context(
+        services, request, *state.principal, state.quota, now, state.query,
+        {state.source, state.session, 0, {}, state.fresh_key, state.tokens});
     auto error = std::get<gateway>(state.matched.route->run).run(context, response);
     return error ? refuse(std::move(*error), response) : add_common_headers(response);
 }

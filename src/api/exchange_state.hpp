@@ -50,6 +50,7 @@ struct exchange_state {
     key_source source = key_source::none;
     bool credential_in_body = false;
     std::string decoded_credential;  // of one that was percent-encoded
+    std::optional<auth::browser_session> session;
     std::optional<auth::principal> principal;
     base::wall_ms authenticated_at = 0;
     bool was_charged = false;  // the key's limits were asked, whatever they said

@@ -57,6 +57,8 @@ void answer_key(settings const&, store::outcome const&, http::response&);
 void answer_key_made(settings const&, store::outcome const&, std::string_view key, http::response&);
 std::optional<api_error> verify_key(request_context const&, request_services&, http::response&);
 std::optional<api_error> get_usage(request_context const&, store::snapshot const&, http::response&);
+std::optional<api_error> list_usage(request_context const&, store::snapshot const&,
+                                    http::response&);
 std::optional<api_error> list_audit(request_context const&, store::snapshot const&,
                                     http::response&);
 
@@ -101,6 +103,12 @@ void answer_webhook_created(settings const&, store::outcome const&, http::respon
 void answer_webhook_rotated(settings const&, store::outcome const&, http::response&);
 void answer_webhook_tested(settings const&, store::outcome const&, http::response&);
 void answer_webhook_replayed(settings const&, store::outcome const&, http::response&);
+
+// ---- sessions of browsers (sessions.cpp), the process (service_status.cpp)
+std::optional<api_error> start_session(request_context const&, request_services&, http::response&);
+std::optional<api_error> end_session(request_context const&, request_services&, http::response&);
+api_result<store::command> plan_end_sessions(request_context const&);
+std::optional<api_error> get_service(request_context const&, request_services&, http::response&);
 
 // ---- /auth (gateway.cpp)
 std::optional<api_error> answer_gateway(request_context const&, http::response&);

@@ -46,7 +46,9 @@ extern operation const list_users, create_user, get_user, replace_user, patch_us
     list_posts_of_user;
 extern operation const list_posts, create_post, get_post, replace_post, patch_post, delete_post;
 extern operation const list_keys, create_key, get_current_key, deactivate_current_key, verify_key,
-    get_key, patch_key, delete_key, rotate_key, deactivate_key, reactivate_key, get_usage;
+    get_key, patch_key, delete_key, rotate_key, deactivate_key, reactivate_key, get_usage,
+    list_usage;
+extern operation const start_session, end_session, end_sessions, get_service;
 extern operation const list_audit, list_changes;
 extern operation const list_events, get_event, receive_event, get_event_secret, put_event_secret,
     delete_event_secret;

@@ -209,6 +209,55 @@ constexpr operation get_usage{
         "begins before `to`, at most 1440. Kept are 24 hours of minutes, 31 days of hours and 400 "
         "days; older points are left out. Requests are counted within 5 seconds."};
 
+constexpr operation list_usage{
+    .id = "listUsage",
+    .group = "Keys",
+    .summary = "Get the usage of many keys",
+    .result = report,
+    .response_schema = "UsageOfKeys",
+    .query = {"key_id", "top", "from", "to", "granularity"},
+    .problems = {conflicting_parameters},
+    .description =
+        "Of the keys that `key_id` names, or of the `top` busiest, and the sum: of those that are "
+        "named, or of all keys that the caller sees. Keys that it does not see are left out. "
+        "`complete` is false when there was more than one request reads; then ask for less time."};
+
+// ---- sessions of browsers
+
+constexpr operation start_session{
+    .id = "startSession",
+    .group = "Sessions",
+    .summary = "Exchange a key for the session of a browser",
+    .result = done,
+    .response_schema = "Session",
+    .problems = {session_invalid, cross_site_request},
+    .description =
+        "Sets the cookie `__Host-latchkey`, for one hour. With the cookie instead of a key it goes "
+        "on, until 12 hours after it began. Needs no scope."};
+constexpr operation end_session{.id = "endSession",
+                                .group = "Sessions",
+                                .summary = "Forget the session of this browser",
+                                .result = deleted,
+                                .problems = {session_invalid, cross_site_request},
+                                .description = "Removes the cookie. Needs no scope."};
+constexpr operation end_sessions{
+    .id = "endSessions",
+    .group = "Sessions",
+    .summary = "End all sessions of the key of this request",
+    .result = deleted,
+    .problems = {session_invalid, cross_site_request},
+    .description = "Log out everywhere: no cookie that was made before counts. Needs no scope.",
+    .is_confirmed = true};
+constexpr operation get_service{
+    .id = "getService",
+    .group = "Service",
+    .summary = "How the whole service does",
+    .result = report,
+    .response_schema = "ServiceReport",
+    .description =
+        "Counters since this process started, and the nodes of a cluster as this one knows of "
+        "them. `le` is in seconds; null: any duration."};
+
 // ---- events
 
 constexpr operation list_events{.id = "listEvents",

@@ -70,6 +70,10 @@ constexpr advice all_advice[] = {
     {problem::key_invalid,
      "The service does not know this key. Check that it is complete, and that it belongs to this "
      "service."},
+    {problem::session_invalid,
+     "The session of this browser has ended: it was too old, was ended by logging out everywhere, "
+     "or "
+     "is of another service. Log in again with the key."},
     {problem::signature_invalid,
      "The event's signature does not match its body, time and secret. Sign exactly the bytes of "
      "the body that are sent."},
@@ -86,6 +90,10 @@ constexpr advice all_advice[] = {
      "The key may only be used from certain networks, and this address is in none of them. Send "
      "the request from one of them, or ask an administrator of keys to add yours to its "
      "ip_allowlist."},
+    {problem::cross_site_request,
+     "A session of a browser counts for the pages of this service alone. Another site, or a "
+     "program "
+     "that is no browser, sends a key instead: Authorization: Bearer KEY."},
     {problem::https_required,
      "API keys are accepted over HTTPS only. Use https://, and rotate a key that was sent in clear "
      "text."},

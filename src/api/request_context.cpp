@@ -14,6 +14,8 @@ request_context::request_context(request_services& services, http::request const
       now(now),
       settings(services.settings),
       query(query),
+      source(target.source),
+      session(target.session),
       id(target.id),
       event_source(target.event_source),
       services_(services),

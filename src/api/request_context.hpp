@@ -6,8 +6,10 @@
 #include <string_view>
 
 #include "api/api_error.hpp"
+#include "api/checks/credential.hpp"
 #include "api/checks/query.hpp"
 #include "api/settings.hpp"
+#include "auth/browser_session.hpp"
 #include "auth/cache.hpp"
 #include "auth/key_form.hpp"
 #include "auth/mac.hpp"
@@ -23,8 +25,11 @@ namespace latchkey::api {
 struct request_services;
 struct token_wait;
 
-// The path's variables, and the key that the handler makes, if it makes one.
+// How the caller proved itself, the path's variables, and the key that the handler makes, if it
+// makes one.
 struct request_target {
+    key_source source = key_source::none;
+    std::optional<auth::browser_session> const& session;
     model::id id = 0;               // 0: the pattern has none
     std::string_view event_source;  // empty: the path names none
     std::optional<auth::fresh_key>& fresh_key;
@@ -40,6 +45,8 @@ class request_context {
     base::instant now;
     api::settings const& settings;
     api::query& query;  // parsed, without the credential
+    key_source source;
+    std::optional<auth::browser_session> const& session;  // of a browser that showed its cookie
     model::id id;
     std::string_view event_source;
 

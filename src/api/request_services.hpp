@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "api/in_progress.hpp"
+#include "api/service_report.hpp"
 #include "api/settings.hpp"
+#include "auth/browser_session.hpp"
 #include "auth/cache.hpp"
 #include "auth/mac.hpp"
 #include "auth/usage_counter.hpp"
@@ -47,8 +49,10 @@ struct request_services {
     bool is_node = false;                 // of a cluster: requests may name positions
     // A node of a cluster without a lease: what it knows of keys may be old. Set for each turn.
     bool lease_over = false;
-    cluster::quota_purse* quota = nullptr;  // of a node, in the place of `buckets`
-    event_streams* streams = nullptr;       // of this worker; null: it has none
+    cluster::quota_purse* quota = nullptr;           // of a node, in the place of `buckets`
+    event_streams* streams = nullptr;                // of this worker; null: it has none
+    auth::session_cipher const* sessions = nullptr;  // null: browsers get none
+    report_source const* report = nullptr;           // null: there is none
     std::int64_t boot = 0;  // of a node: the turn's time of CLOCK_BOOTTIME, in nanoseconds
 };
 

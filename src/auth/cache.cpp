@@ -64,6 +64,13 @@ cache::presented_key cache::present(std::string_view key) {
     return presented;
 }
 
+cache::presented_key cache::present(model::digest const& digest) {
+    presented_key presented;
+    presented.digest = digest;
+    presented.has_digest_alone = true;
+    return presented;
+}
+
 void cache::forget_text() {
     state_->recent.wipe();
 }
@@ -75,8 +82,8 @@ verdict cache::authenticate(presented_key const& presented, model::address const
     auto const key = presented.text;
     auto digest = presented.digest;
     table::entry const* cached = digest ? state_->find(*digest) : nullptr;
-    bool const formed =
-        cached != nullptr || has_key_form(key) || (state_->imported && has_imported_form(key));
+    bool const formed = cached != nullptr || presented.has_digest_alone || has_key_form(key) ||
+                        (state_->imported && has_imported_form(key));
     if (!formed) {
         ++state_->count.malformed;
         result.problem = base::problem::key_invalid;

@@ -71,8 +71,11 @@ class cache {
         friend class cache;
         std::string_view text;
         std::optional<model::digest> digest;  // none: too long for a generated key
+        bool has_digest_alone = false;
     };
     presented_key present(std::string_view key);
+    // A key that was shown before and of which its digest is known.
+    presented_key present(model::digest const& digest);
     // Once a turn, after its requests.
     void forget_text();
 

@@ -90,7 +90,10 @@ inline constexpr std::size_t faults_max = 50;
 inline constexpr std::uint64_t page_limit_default = 20;
 inline constexpr std::uint64_t page_limit_max = 100;
 inline constexpr std::uint64_t page_reach_max = 100'000;  // page × limit
-inline constexpr std::int64_t usage_points_max = 1440;    // of one answer (api.md §4)
+inline constexpr std::int64_t usage_points_max = 1440;    // of one key in one answer (api.md §4)
+inline constexpr std::size_t usage_keys_max = 100;        // of one answer
+inline constexpr std::size_t usage_answer_points_max = 14'400;
+inline constexpr std::size_t usage_records_max = 50'000;  // that one request reads
 
 // The store.
 inline constexpr std::size_t commands_per_commit_max = 1024;

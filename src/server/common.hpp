@@ -2,12 +2,16 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 
 #include "api/event_stream.hpp"
 #include "api/exchange.hpp"
+#include "api/service_report.hpp"
+#include "auth/browser_session.hpp"
 #include "cluster/node.hpp"
 #include "server/net/address_counts.hpp"
 #include "server/observe/access_log.hpp"
+#include "server/observe/service_reporter.hpp"
 #include "store/writer.hpp"
 #include "tls/signing.hpp"
 
@@ -27,6 +31,13 @@ struct common {
     std::atomic<bool> draining{false};    // responses carry `Connection: close`
     cluster::node const* node = nullptr;  // null: this process is no node of a cluster
     cluster::quota* quota = nullptr;      // of a node, in the place of the buckets
+    // Made by `begin_console`.
+    std::unique_ptr<auth::session_cipher> sessions;
+    std::unique_ptr<service_reporter> reporter;
+    api::report_source report;
+
+    // What sessions of browsers and GET /service need; after `node` is set, before workers start.
+    void begin_console(base::wall_ms started_at, std::string node_name);
 };
 
 }  // namespace latchkey::server

@@ -158,6 +158,7 @@ base::result<void> service::start() {
         common_->quota = member_->node().quota();
         member_->begin();
     }
+    common_->begin_console(started_.wall, member_ ? member_->name() : std::string());
     if (auto const status = make_deliverer(); !status) return status.error();
     if (configuration().changes_enabled)
         key_watch_ = std::make_unique<key_watch>(*store_, *writer_, main_loop_->waker(),

@@ -31,6 +31,7 @@ worker::worker(common& shared, unsigned index, worker_config initial, worker_opt
       balancer_(context_, admission_),
       index_(index),
       use_reporter_(context_, uses_) {
+    if (shared.reporter) shared.reporter->enter(context_.metrics);
     ready_.reserve(worker_context::receive_buffers);  // a busier turn allocates nothing
 }
 
@@ -131,6 +132,7 @@ void worker::publish_gauges() {
     metrics.turns.add();
     metrics.ring_refusals.set(context_.ring().refused());
     metrics.in_flight.set(context_.identified_requests());
+    metrics.connections.set(context_.connections.count());
     metrics.event_streams.set(context_.streams.open());
     metrics.anonymous.set(context_.anonymous.count());
     metrics.held_bytes.set(memory.used());
@@ -184,7 +186,9 @@ void worker::make_services() {
     services_ = std::make_unique<api::request_services>(api::request_services{
         context_.configuration.rules->interface, *snapshot_, *keys_, *leases_, shared.failures,
         shared.cursors, random_, shared.running, &uses_, is_node, lease_over, purse_.get(),
-        &context_.streams, is_node ? cluster::read_boot() : 0});
+        &context_.streams,
+        context_.configuration.rules->interface.console ? shared.sessions.get() : nullptr,
+        shared.report ? &shared.report : nullptr, is_node ? cluster::read_boot() : 0});
     context_.sessions.services = services_.get();
 }
 

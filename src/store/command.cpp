@@ -49,6 +49,9 @@ std::size_t bytes_of(deactivate_key const&) {
 std::size_t bytes_of(reactivate_key const&) {
     return 0;
 }
+std::size_t bytes_of(end_sessions const&) {
+    return 0;
+}
 std::size_t bytes_of(note_key_uses const& action) {
     return action.uses.size() * sizeof(key_use) + action.exposed.size() * sizeof(model::digest);
 }

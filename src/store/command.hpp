@@ -108,6 +108,10 @@ struct deactivate_key {
 struct reactivate_key {
     model::id id = 0;
 };
+// Ends the sessions of browsers that began with that key (api.md §18).
+struct end_sessions {
+    model::id key = 0;
+};
 // The use of one key as one worker counted it.
 struct key_use {
     model::id key = 0;
@@ -285,7 +289,7 @@ struct command {
     using any_action =
         std::variant<create_user, change_user, delete_user, create_post, change_post, delete_post,
                      create_key, change_key, rotate_key, deactivate_key, reactivate_key,
-                     note_key_uses, note_key_times, receive_event, put_event_secret,
+                     end_sessions, note_key_uses, note_key_times, receive_event, put_event_secret,
                      delete_event_secret, create_webhook, change_webhook, delete_webhook,
                      rotate_webhook_secret, test_webhook, replay_webhook, note_deliveries,
                      take_delivery_lease, refuse, await_position, raise_schema>;

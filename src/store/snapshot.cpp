@@ -154,16 +154,6 @@ std::optional<std::vector<model::digest>> snapshot::keys_changed_since(std::uint
     return digests;
 }
 
-void snapshot::usage(model::id key, model::granularity granularity, base::wall_ms begin,
-                     base::wall_ms end, usage_sink sink) const {
-    auto start = model::start_of(granularity, begin);
-    for (; start < end; start += model::length_of(granularity)) {
-        auto const bytes = state_->get(table::index, usage_in(granularity, start).add(key));
-        auto const usage = bytes ? state_->readable(model::decode_usage(*bytes)) : std::nullopt;
-        sink(start, usage.value_or(model::usage{}));
-    }
-}
-
 std::optional<outcome> snapshot::find_outcome(idempotency const& idempotency,
                                               base::wall_ms now) const {
     auto const bytes =

@@ -127,6 +127,8 @@ class snapshot {
     // With `state`, `start` or `unused_since` every key that the other members select is read.
     using key_sink = base::function_ref<void(model::key const&, base::wall_ms last_use)>;
     list_result keys(key_filter const& filter, range const& part, key_sink sink) const;
+    // Sessions of browsers that began with that key until then have ended; 0: none were ended.
+    base::wall_ms sessions_end(model::id key) const;
     base::wall_ms last_use(model::id key) const;  // 0: never, or not written yet
 
     // Of the first `count` keys beyond an id.
@@ -144,6 +146,12 @@ class snapshot {
     using usage_sink = base::function_ref<void(base::wall_ms start, model::usage const&)>;
     void usage(model::id key, model::granularity granularity, base::wall_ms begin,
                base::wall_ms end, usage_sink sink) const;
+
+    // Usage of all keys in those steps, ascending, then by key, until the visitor returns false.
+    using usage_visitor =
+        base::function_ref<bool(base::wall_ms start, model::id key, model::usage const&)>;
+    void usage_of_all(model::granularity granularity, base::wall_ms begin, base::wall_ms end,
+                      usage_visitor visitor) const;
 
     // The audit log: all of it, or the entries about the keys of one project and, `with_sources`,
     // those about sources of events, which belong to no project.

@@ -122,7 +122,8 @@ bool equals(std::string_view quoted, std::string_view name) {
 }  // namespace
 
 std::string_view name_of(key_source source) {
-    static constexpr std::string_view names[] = {"", "bearer", "header", "query", "body"};
+    static constexpr std::string_view names[] = {"",      "bearer", "header",
+                                                 "query", "body",   "session"};
     return names[static_cast<std::size_t>(source)];
 }
 
@@ -149,6 +150,39 @@ credential find_credential(std::string_view body, base::secret& text) {
         return {base::problem::key_missing, key_source::none, {}};
     text = scan.text;
     return {base::problem::none, key_source::body, text.text()};
+}
+
+std::optional<std::string_view> find_session(http::request const& request) {
+    for (auto const& field : request.fields()) {
+        if (field.id != field_name::cookie) continue;
+        for (auto rest = field.value; !rest.empty();) {
+            auto const end = rest.find(';');
+            auto pair = rest.substr(0, end);
+            rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
+            pair.remove_prefix(std::min(pair.find_first_not_of(" \t"), pair.size()));
+            if (!pair.starts_with(session_cookie)) continue;
+            pair.remove_prefix(session_cookie.size());
+            if (pair.starts_with('=')) return pair.substr(1);
+        }
+    }
+    return std::nullopt;
+}
+
+bool is_from_own_page(http::request const& request, bool tls) {
+    auto const site = request.find(field_name::sec_fetch_site);
+    auto const origin = request.find(field_name::origin);
+    if (site && *site != "same-origin") return false;
+    if (origin) {
+        // Behind a proxy that ends TLS, a page's scheme is not that of the connection.
+        auto const scheme_end = origin->find("://");
+        if (scheme_end == origin->npos || origin->substr(scheme_end + 3) != request.authority ||
+            (tls && !origin->starts_with("https:")))
+            return false;
+    }
+    bool const is_safe =
+        request.method == http::method::get || request.method == http::method::head;
+    if (is_safe) return site || origin;
+    return origin && request.find(field_name::requested_with) == "latchkey";
 }
 
 void wipe(std::string_view secret) {
@@ -219,6 +253,7 @@ void wipe_credentials(http::request const& request) {
             wipe(token.value_or(std::string_view()));
         }
     }
+    if (auto const session = find_session(request)) wipe(*session);
     if (request.query.empty()) return;
     http::query_cursor cursor(request.query);
     while (auto const parameter = cursor.next())

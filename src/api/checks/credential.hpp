@@ -1,5 +1,5 @@
 // Finds and wipes the API key of a request (api.md §2): of four ways the first that is present
-// counts, and one way used twice is refused. Whether the key is valid is decided by auth::cache.
+// counts, and one way used twice is refused. Without any, the session of a browser counts. Whether the key is valid is decided by auth::cache.
 // No ownership; any thread.
 #pragma once
 
@@ -13,7 +13,8 @@
 
 namespace latchkey::api {
 
-enum class key_source : std::uint8_t { none, bearer, header, query, body };
+// `session`: a browser holds a sealed session instead of a key (api.md §18).
+enum class key_source : std::uint8_t { none, bearer, header, query, body, session };
 std::string_view name_of(key_source source);
 
 struct credential {
@@ -28,7 +29,14 @@ credential find_credential(http::request const& request, bool allow_query, std::
 // is longer than any key.
 credential find_credential(std::string_view body, base::secret& text);
 
-// Overwrites the credentials of ways 1 to 3 where they lie in the connection's buffer, which must
+// The sealed session of a browser, from its cookie; nullopt: there is none.
+std::optional<std::string_view> find_session(http::request const& request);
+inline constexpr std::string_view session_cookie = "__Host-latchkey";
+// The browser says that a page of this service sent the request, and, of one that may change
+// something, the page too: by a field that a form or a link cannot send.
+bool is_from_own_page(http::request const& request, bool tls);
+
+// Overwrites the credentials of ways 1 to 3 and the session where they lie in the connection's buffer, which must
 // be writable.
 void wipe_credentials(http::request const& request);
 // Overwrites the string that is the top-level member api_key (way 4) or `name`. `body` must be a

@@ -197,17 +197,26 @@ object key_patch_schema() {
 
 object verification_schema() {
     return request_object(
-        {{"key", object{{"type", "string"}}},
+        {{"key?", with_description(object{{"type", "string"}}, "This, or `key_id`.")},
+         {"key_id?", with_description(id(), "Instead of the key; needs `keys:read` too.")},
          {"scopes?", with_description(scopes(0), "Scopes that the key must cover.")},
          {"ip?", with_description(object{{"type", "string"}}, "The client's address.")},
-         {"cost?", with_description(integer(0, 1000), "1 by default; 0 charges nothing.")}},
+         {"cost?", with_description(integer(0, 1000), "1 by default; 0 charges nothing.")},
+         {"method?", with_description(one_of({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}),
+                                      "Of a request to this service; with `path`.")},
+         {"path?", with_description(text(1, 2048), "Would a request there pass?")}},
         json::parse(R"({"key": "…", "scopes": ["users:read"], "ip": "203.0.113.7"})"));
 }
 object verdict_schema() {
     return response_object(
         {{"valid", boolean()},
-         {"code", one_of({"VALID", "NOT_FOUND", "DEACTIVATED", "EXPIRED", "NOT_YET_ACTIVE",
-                          "IP_NOT_ALLOWED", "INSUFFICIENT_SCOPE", "RATE_LIMITED"})},
+         {"code",
+          one_of({"VALID", "NOT_FOUND", "DEACTIVATED", "EXPIRED", "NOT_YET_ACTIVE",
+                  "IP_NOT_ALLOWED", "INSUFFICIENT_SCOPE", "RATE_LIMITED", "ROUTE_NOT_FOUND"})},
+         {"check", with_description(nullable(one_of({"key", "state", "address", "rate_limit",
+                                                     "route", "scope"})),
+                                    "Which check refused; null: none.")},
+         {"missing_scope", nullable(object{{"type", "string"}})},
          {"key_id", nullable(id())},
          {"project", nullable(project())},
          {"environment", nullable(environment())},
@@ -215,25 +224,10 @@ object verdict_schema() {
          {"expires_at", nullable(time())},
          {"metadata", nullable(metadata())},
          {"rate_limits", nullable(rate_limits("LiveRateLimit"))}},
-        json::parse(R"({"valid": false, "code": "NOT_FOUND", "key_id": null, "project": null,
+        json::parse(R"({"valid": false, "code": "NOT_FOUND", "check": "key",
+            "missing_scope": null, "key_id": null, "project": null,
             "environment": null, "scopes": null, "expires_at": null, "metadata": null,
             "rate_limits": null})"));
-}
-
-object usage_schema() {
-    object const count{{"type", "integer"}, {"minimum", 0}};
-    auto const by_status =
-        response_object({{"2xx", count}, {"3xx", count}, {"4xx", count}, {"5xx", count}}, nullptr);
-    auto const point = response_object(
-        {{"start", time()},
-         {"requests", count},
-         {"by_status", by_status},
-         {"limited", with_description(count, "Of the 4xx, those that the key's limits refused.")}},
-        nullptr);
-    return response_object(
-        {{"data", list_of(point, base::limits::usage_points_max)}},
-        json::parse(R"({"data": [{"start": "2026-01-02T03:00:00.000Z", "requests": 12,
-                     "by_status": {"2xx": 9, "3xx": 0, "4xx": 3, "5xx": 0}, "limited": 2}]})"));
 }
 
 object audit_entry_schema() {
@@ -285,7 +279,6 @@ boost::json::object key_schemas() {
             {"Nothing", request_object({}, json::object())},
             {"Verification", verification_schema()},
             {"Verdict", verdict_schema()},
-            {"Usage", usage_schema()},
             {"AuditEntry", audit_entry_schema()},
             {"AuditList", list_schema("AuditEntry")},
             {"Health",

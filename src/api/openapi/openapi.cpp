@@ -37,6 +37,7 @@ class document {
     object make() {
         schemas_ = resource_schemas();
         for (auto& [name, schema] : key_schemas()) schemas_[name] = std::move(schema);
+        for (auto& [name, schema] : usage_schemas()) schemas_[name] = std::move(schema);
         for (auto& [name, schema] : event_schemas()) schemas_[name] = std::move(schema);
         for (auto& [name, schema] : change_schemas()) schemas_[name] = std::move(schema);
         for (auto& [name, schema] : webhook_schemas()) schemas_[name] = std::move(schema);

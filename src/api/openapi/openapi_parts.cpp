@@ -58,6 +58,12 @@ object scope() {
 object limit_status() {
     return with_default(one_of({"429", "403"}), "429");
 }
+object key_ids() {
+    return matching("^[1-9][0-9]{0,15}(,[1-9][0-9]{0,15}){0,99}$");
+}
+object top_count() {
+    return with_default(integer(1, static_cast<std::int64_t>(limits::usage_keys_max)), 10);
+}
 object granularity() {
     return with_default(one_of({"minute", "hour", "day"}), "hour");
 }
@@ -153,6 +159,8 @@ constexpr parameter parameters[] = {
      "Types separated by commas: a type, those of a kind (`user.*`), or `*`."},
     {"Last-Event-ID", "header", position, "Of a stream: takes the place of `after`."},
     {"granularity", "query", granularity, "The length of a point."},
+    {"key_id", "query", key_ids, "Ids of 1 to 100 keys, separated by commas."},
+    {"top", "query", top_count, "How many of the busiest keys."},
     {"X-Request-Id", "header", request_id,
      "Returned in the response; generated if it is absent or malformed."},
     {"Idempotency-Key", "header", idempotency_key,
@@ -215,6 +223,7 @@ constexpr std::pair<std::string_view, std::string_view> groups[] = {
     {"Users", "The authors of posts."},
     {"Posts", "Texts of users."},
     {"Keys", "API keys: shown once, kept as hashes."},
+    {"Sessions", "Of browsers, which hold a cookie instead of a key."},
     {"Events", "Deliveries of external services."},
     {"Changes", "What has happened, as a feed and as a stream."},
     {"Webhooks", "URLs to which changes are sent."},

@@ -42,10 +42,11 @@ object request_object(members list, boost::json::value example);
 
 namespace latchkey::api {
 
-// Schemas by their names: of users, posts, lists and problems; of keys; of events and their
-// secrets; of changes; of webhooks.
+// Schemas by their names: of users, posts, lists and problems; of keys; of usage, the
+// service and sessions; of events and their secrets; of changes; of webhooks.
 boost::json::object resource_schemas();
 boost::json::object key_schemas();
+boost::json::object usage_schemas();
 boost::json::object event_schemas();
 boost::json::object change_schemas();
 boost::json::object webhook_schemas();

@@ -160,13 +160,34 @@ std::optional<api_error> read_nothing(http::request const& request,
     return std::nullopt;
 }
 
+namespace {
+
+void take_target(members& body, verify_body& verification) {
+    auto const method = body.word("method", body.value("path") != nullptr);
+    auto const path = body.word("path", body.value("method") != nullptr);
+    if (method) verification.method = http::method_of(*method);
+    if (method && (!verification.method || *verification.method == http::method::other ||
+                   *verification.method == http::method::options))
+        body.fault("method", field_code::not_in_enum,
+                   "must be GET, HEAD, POST, PUT, PATCH or DELETE");
+    if (path && (!path->starts_with('/') || path->size() > 2048))
+        body.fault("path", field_code::invalid_format,
+                   "must begin with / and have 2048 bytes at most");
+    verification.path = path.value_or("");
+}
+
+}  // namespace
+
 api_result<verify_body> read_verify(http::request const& request,
                                     std::vector<base::fault>& faults) {
     auto object = read_object(request);
     if (!object) return object.error();
     members body(*object, faults);
     verify_body verification;
-    verification.key = body.word("key", true).value_or("");
+    verification.key_id = body.id("key_id", false).value_or(0);
+    verification.key = body.word("key", object->if_contains("key_id") == nullptr).value_or("");
+    if (!verification.key.empty() && verification.key_id != 0)
+        body.fault("key_id", field_code::invalid_format, "must not come with key");
     if (auto const* const key = object->if_contains("key"); key != nullptr)
         if (auto const* const text = key->if_string()) wipe(*text);
     verification.scopes = take_scopes(body, true).value_or(model::scope_set());
@@ -174,6 +195,7 @@ api_result<verify_body> read_verify(http::request const& request,
         verification.ip = model::address::parse(*text);
         if (!verification.ip) body.fault("ip", field_code::invalid_format, "must be an IP address");
     }
+    take_target(body, verification);
     verification.cost = static_cast<std::uint32_t>(body.number("cost", false, 0, 1000).value_or(1));
     body.refuse_rest();
     return verification;

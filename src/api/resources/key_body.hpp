@@ -39,6 +39,9 @@ std::optional<api_error> read_nothing(http::request const& request,
 // POST /keys/verify.
 struct verify_body {
     std::string key;
+    model::id key_id = 0;  // instead of `key`
+    std::optional<http::method> method;
+    std::string path;  // with its query
     model::scope_set scopes;
     std::optional<model::address> ip;
     std::uint32_t cost = 1;

@@ -1,4 +1,9 @@
-// GET /keys/{id}/usage: the use of a key by minute, hour or day (api.md §4).
+// GET /keys/{id}/usage and GET /usage: the use of one key, or of many, by minute, hour or day
+// (api.md §4).
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "api/handlers.hpp"
@@ -16,6 +21,7 @@ using model::granularity;
 struct time_range {
     granularity step = granularity::hour;
     wall_ms begin = 0, end = 0;
+    std::size_t count = 0;
 };
 
 api_result<std::optional<wall_ms>> take_time(api::query& query, std::string_view name) {
@@ -62,6 +68,7 @@ api_result<time_range> take_range(api::query& query, wall_ms now) {
                 std::string(name_of(range.step)) +
                 ", the limit is 1440; reduce the time between from and to or use a "
                 "coarser granularity");
+    range.count = static_cast<std::size_t>(count);
     return range;
 }
 
@@ -82,7 +89,158 @@ void append_point(std::string& output, wall_ms start, model::usage const& usage)
     output.push_back('}');
 }
 
+// The points of one key, or of all, as far as they are kept and have begun.
+using points = std::map<wall_ms, model::usage>;
+
+std::uint64_t requests_in(points const& all) {
+    std::uint64_t sum = 0;
+    for (auto const& [start, usage] : all) sum += usage.requests();
+    return sum;
+}
+
+void append_points(std::string& output, points const& all) {
+    output.append("{\"requests\":");
+    append_number(output, requests_in(all));
+    output.append(",\"points\":");
+    append_array(output, all,
+                 [&](auto const& point) { append_point(output, point.first, point.second); });
+    output.push_back('}');
+}
+
+// Which keys `GET /usage` is about: those that are named, or the busiest.
+struct key_choice {
+    std::vector<model::id> named;
+    std::size_t top = 10;
+};
+
+api_result<key_choice> take_choice(api::query& query) {
+    key_choice choice;
+    auto const ids = query.take("key_id"), top = query.take("top");
+    if (ids && top)
+        return make_error(base::problem::conflicting_parameters,
+                          "top is for the busiest keys, key_id for those that it names");
+    if (top) {
+        auto const* const end = top->data() + top->size();
+        auto const read = std::from_chars(top->data(), end, choice.top);
+        if (read.ec != std::errc() || read.ptr != end || choice.top == 0 ||
+            choice.top > base::limits::usage_keys_max)
+            return bad_parameter("top", field_code::out_of_range, "must be 1 to 100");
+    }
+    for (auto rest = ids.value_or(std::string_view()); ids;) {
+        auto const comma = std::min(rest.find(','), rest.size());
+        auto const id = parse_id(rest.substr(0, comma));
+        if (!id || choice.named.size() == base::limits::usage_keys_max)
+            return bad_parameter("key_id", field_code::invalid_format,
+                                 "must be 1 to 100 ids of keys with commas between them");
+        if (std::ranges::find(choice.named, *id) == choice.named.end()) choice.named.push_back(*id);
+        if (comma == rest.size()) break;
+        rest.remove_prefix(comma + 1);
+    }
+    return choice;
+}
+
+// The usage of the keys that the caller sees: sums by key, and by step.
+class usage_sum {
+  public:
+    usage_sum(request_context const& context, store::snapshot const& snapshot)
+        : context_(context), snapshot_(snapshot) {}
+
+    // False: there is more than one request should read.
+    bool add_all(time_range const& range) {
+        std::size_t room = base::limits::usage_records_max;
+        snapshot_.usage_of_all(range.step, range.begin, range.end,
+                               [&](wall_ms start, model::id key, model::usage const& usage) {
+                                   if (room-- == 0) return false;
+                                   if (!is_visible(key)) return true;
+                                   total_[start] += usage;
+                                   requests_[key] += usage.requests();
+                                   return true;
+                               });
+        return room != SIZE_MAX;
+    }
+    std::vector<model::id> busiest(std::size_t count) const {
+        std::vector<std::pair<std::uint64_t, model::id>> order;
+        for (auto const& [key, requests] : requests_) order.emplace_back(requests, -key);
+        count = std::min(count, order.size());
+        std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count),
+                                  std::greater<>());
+        std::vector<model::id> result;
+        for (std::size_t i = 0; i < count; ++i) result.push_back(-order[i].second);
+        return result;
+    }
+    bool is_visible(model::id id) {
+        auto const [entry, is_new] = visible_.try_emplace(id, false);
+        if (is_new) {
+            auto const key = snapshot_.key(id);
+            entry->second = key && sees_project(context_, key->project);
+        }
+        return entry->second;
+    }
+    points& total() { return total_; }
+
+  private:
+    request_context const& context_;
+    store::snapshot const& snapshot_;
+    points total_;
+    std::unordered_map<model::id, std::uint64_t> requests_;
+    std::unordered_map<model::id, bool> visible_;
+};
+
+points points_of(store::snapshot const& snapshot, model::id key, time_range const& range) {
+    points result;
+    snapshot.usage(key, range.step, range.begin, range.end,
+                   [&](wall_ms start, model::usage const& usage) { result[start] = usage; });
+    return result;
+}
+
 }  // namespace
+
+// The sums of what the keys have, and the points of some. A key that the caller does not see is
+// left out, as one that does not exist.
+std::optional<api_error> list_usage(request_context const& context, store::snapshot const& snapshot,
+                                    http::response& response) {
+    auto range = take_range(context.query, context.now.wall);
+    if (!range) return range.error();
+    auto choice = take_choice(context.query);
+    if (!choice) return choice.error();
+    if (auto error = context.query.refuse_rest()) return error;
+    auto const key_count = std::max(choice->named.size(), choice->named.empty() ? choice->top : 0);
+    if (range->count * key_count > base::limits::usage_answer_points_max)
+        return bad_parameter(
+            "from", field_code::out_of_range,
+            "asks for " + std::to_string(range->count) + " points of " + std::to_string(key_count) +
+                " keys, the limit is 14400 points; ask for fewer keys, less time or "
+                "a coarser granularity");
+    range->begin = std::max(range->begin, model::first_retained(range->step, context.now.wall));
+    range->end = std::min(range->end, context.now.wall + 1);
+    usage_sum sum(context, snapshot);
+    auto const length = model::length_of(range->step);
+    for (auto start = model::start_of(range->step, range->begin); start < range->end;
+         start += length)
+        sum.total()[start];
+    bool const is_for_all = choice->named.empty();
+    bool const is_complete = !is_for_all || sum.add_all(*range);
+    auto& output = response.body;
+    output.append("{\"data\":[");
+    bool is_first = true;
+    for (auto const key : is_for_all ? sum.busiest(choice->top) : choice->named) {
+        if (!sum.is_visible(key)) continue;
+        auto const own = points_of(snapshot, key, *range);
+        if (!is_for_all)
+            for (auto const& [start, usage] : own) sum.total()[start] += usage;
+        output.append(std::exchange(is_first, false) ? "{\"key_id\":" : ",{\"key_id\":");
+        append_number(output, key);
+        output.push_back(',');
+        std::string text;
+        append_points(text, own);
+        output.append(text, 1);
+    }
+    output.append("],\"total\":");
+    append_points(output, sum.total());
+    output.append(is_complete ? ",\"complete\":true}" : ",\"complete\":false}");
+    show_resource(response);
+    return std::nullopt;
+}
 
 // A point for every step that is still kept and has begun. Others are left out: a zero would say
 // that the key was not used.

@@ -29,9 +29,71 @@ std::string_view code_of(problem problem) {
             return "INSUFFICIENT_SCOPE";
         case problem::rate_limited:
             return "RATE_LIMITED";
+        case problem::route_not_found:
+            return "ROUTE_NOT_FOUND";
         default:
             return "NOT_FOUND";
     }
+}
+
+// Null: no check refused.
+std::string_view check_of(problem problem) {
+    switch (problem) {
+        case problem::none:
+            return "";
+        case problem::key_deactivated:
+        case problem::key_expired:
+        case problem::key_not_yet_active:
+            return "state";
+        case problem::ip_not_allowed:
+            return "address";
+        case problem::rate_limited:
+            return "rate_limit";
+        case problem::route_not_found:
+            return "route";
+        case problem::insufficient_scope:
+            return "scope";
+        default:
+            return "key";
+    }
+}
+
+struct permission {
+    base::problem problem = base::problem::none;
+    std::string_view missing_scope;
+};
+
+// What the route of a request, and then its scopes, say of it (api.md §3).
+permission permission_of(model::key const& key, http::method method, std::string_view target) {
+    auto const path = target.substr(0, target.find('?'));
+    auto const query = path.size() == target.size() ? "" : target.substr(path.size() + 1);
+    auto const matched = find_route(method, path);
+    if (matched.route == nullptr) return {problem::route_not_found, {}};
+    if (matched.is_public || matched.gateway) return {};
+    auto const& route = *matched.route;
+    auto const holds = [&](model::scope scope) {
+        return scope == model::scope::events_write ? key.scopes.allows_events_of(matched.variable)
+                                                   : key.scopes.allows(scope);
+    };
+    auto const* const reading = std::get_if<read>(&route.run);
+    auto const* const writing = std::get_if<write>(&route.run);
+    auto further = writing != nullptr ? writing->further_scope : std::nullopt;
+    if (reading != nullptr && reading->query_scope != nullptr)
+        further = reading->query_scope(query);
+    for (auto const& scope : {route.scope, further})
+        if (scope && !holds(*scope)) return {problem::insufficient_scope, model::name_of(*scope)};
+    return {};
+}
+
+auth::verdict authenticate(verify_body const& verification, request_context const& context,
+                           request_services& services) {
+    auto const* const client = verification.ip ? &*verification.ip : nullptr;
+    if (verification.key_id == 0)
+        return services.keys.authenticate(verification.key, client, services.snapshot, context.now);
+    auto const key = services.snapshot.key(verification.key_id);
+    if (!key) return {.problem = problem::key_invalid, .caller = {}};
+    return services.keys.authenticate(services.keys.present(key->digest), client, services.snapshot,
+                                      context.now);
 }
 
 void append_known(std::string& output, model::key const& key, live_limits const& live) {
@@ -77,9 +139,10 @@ std::optional<api_error> verify_key(request_context const& context, request_serv
     if (!faults.empty())
         return api_error{.problem = problem::validation_failed, .faults = std::move(faults)};
 
-    auto const verdict = services.keys.authenticate(verification->key,
-                                                    verification->ip ? &*verification->ip : nullptr,
-                                                    services.snapshot, context.now);
+    if (verification->key_id != 0 && !context.principal.may(model::scope::keys_read))
+        return missing_scope(model::name_of(model::scope::keys_read));
+
+    auto const verdict = authenticate(*verification, context, services);
     bool const is_visible =
         verdict.caller && sees_project(context, verdict.caller->record().project);
     // Only a key that passed all checks before the limits is charged.
@@ -92,18 +155,24 @@ std::optional<api_error> verify_key(request_context const& context, request_serv
     }
     // In the body too: it is a credential, though not the caller's.
     if (auto const place = context.request.body.find(verification->key);
-        place != std::string_view::npos)
+        !verification->key.empty() && place != std::string_view::npos)
         wipe(context.request.body.substr(place, verification->key.size()));
     wipe(verification->key);
     if (verdict.problem == problem::internal_error) return make_error(problem::internal_error);
     if (charged.state == cluster::quota_state::behind) return make_error(problem::behind);
     auto result = verdict.problem;
+    std::string_view missing;
     if (is_visible) {
         auto const& key = verdict.caller->record();
         if (!charged.decision.admitted())
             result = problem::rate_limited;
         else if (pays && !key.scopes.covers(verification->scopes))
             result = problem::insufficient_scope;
+        if (result == problem::none && verification->method) {
+            auto const permission = permission_of(key, *verification->method, verification->path);
+            result = permission.problem;
+            missing = permission.missing_scope;
+        }
         if (verification->cost != 0) count_use(services, key.id, context.now.wall, result, pays);
     } else {
         result = problem::key_invalid;
@@ -111,6 +180,10 @@ std::optional<api_error> verify_key(request_context const& context, request_serv
     response.body.append(result == problem::none ? "{\"valid\":true" : "{\"valid\":false");
     response.body.append(",\"code\":");
     append_plain_string(response.body, code_of(result));
+    append_name(response.body, "check");
+    append_string_or_null(response.body, check_of(result));
+    append_name(response.body, "missing_scope");
+    append_string_or_null(response.body, missing);
     is_visible ? append_known(response.body, verdict.caller->record(),
                               {verdict.caller->limits(), charged.decision})
                : append_unknown(response.body);

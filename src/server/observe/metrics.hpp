@@ -68,7 +68,7 @@ class alignas(64) worker_metrics {
   public:
     static constexpr std::size_t methods = static_cast<std::size_t>(http::method::other) + 1;
     static constexpr std::size_t status_classes = 5;  // 1xx to 5xx
-    static constexpr std::size_t sources = 5;         // of api::key_source
+    static constexpr std::size_t sources = 6;         // of api::key_source
 
     worker_metrics();
 
@@ -95,7 +95,7 @@ class alignas(64) worker_metrics {
     counter prefetch_hints;  // requests whose record was prefetched
     histogram token_waits;   // of the requests that waited for tokens
     // Gauges, set once per turn.
-    counter in_flight, anonymous, event_streams, held_bytes, free_buffers;
+    counter connections, in_flight, anonymous, event_streams, held_bytes, free_buffers;
     counter held_bytes_most;  // since worker::reset_held_peak
     counter cache_hits, cache_misses, cache_unknown, cache_malformed, cache_dropped;
 

@@ -40,6 +40,8 @@ constexpr setting table[] = {
      "relative"},
     {"trusted_proxies", &config::trusted_proxies,
      "networks (CIDR) whose X-Forwarded-For, X-Forwarded-Proto and PROXY header are trusted"},
+    {"console", &config::console,
+     "serve the console at /console, where a key is exchanged for a session of the browser"},
     {"deprecated", &config::deprecated,
      "deprecated routes, each as \"GET /api/v1/users since=2026-12-01T00:00:00Z "
      "sunset=2027-06-01T00:00:00Z link=https://example.com/why\"; their responses carry "
@@ -286,6 +288,7 @@ api::settings interface_settings(config const& configuration) {
         result.webhook_networks.push_back(*model::cidr::parse(text));
     for (auto const& text : configuration.deprecated)
         result.deprecations.push_back(api::parse_deprecation(text).value());
+    result.console = configuration.console;
     result.records_changes = configuration.changes_enabled;
     result.streams_max = configuration.changes_streams;
     result.key_prefix = configuration.keys_prefix;

@@ -46,6 +46,7 @@ struct config {
 
     std::uint64_t events_retention_days = 30;
 
+    bool console = true;
     bool changes_enabled = true;
     std::uint64_t changes_retention_days = 7;
     std::uint64_t changes_max = 10'000'000;

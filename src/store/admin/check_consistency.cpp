@@ -67,7 +67,8 @@ void check_unknown_tags(consistency_check& check) {
                                          tag::webhook_replay,
                                          tag::webhook_pending,
                                          tag::delivery_lease,
-                                         tag::key_notice};
+                                         tag::key_notice,
+                                         tag::sessions_end};
     std::uint64_t unknown = 0;
     check.walk(table::index, {}, [&](std::string_view key, std::string_view) {
         if (is_mark_of_load(key))

@@ -144,6 +144,7 @@ enum class tag : std::uint8_t {
     webhook_pending = 0x74,
     delivery_lease = 0x75,
     key_notice = 0x76,
+    sessions_end = 0x77,
 };
 
 // Of the index: does the entry belong to this copy alone?
@@ -274,6 +275,9 @@ inline key_bytes pending_of(model::id webhook) {
 }
 inline key_bytes key_notice_key(model::id key) {
     return key_bytes{tag::key_notice}.add(key);
+}
+inline key_bytes sessions_end_key(model::id key) {
+    return key_bytes{tag::sessions_end}.add(key);
 }
 
 // `lineage` and `key` of a store::idempotency.

@@ -76,6 +76,11 @@ list_result snapshot::keys(key_filter const& filter, range const& part, key_sink
     return list_part(walk, part, plan.total, includes, emit).emit();
 }
 
+base::wall_ms snapshot::sessions_end(model::id key) const {
+    auto const bytes = state_->get(table::index, sessions_end_key(key));
+    return bytes ? read_id(*bytes).value_or(INT64_MAX) : 0;
+}
+
 base::wall_ms snapshot::last_use(model::id key) const {
     auto const bytes = state_->get(table::index, key_use_key(key));
     return bytes ? read_id(*bytes).value_or(0) : 0;

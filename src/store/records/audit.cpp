@@ -54,9 +54,9 @@ void encode(audit_entry const& entry, std::string& output) {
 
 std::string_view name_of(audit_action action) {
     static constexpr std::string_view names[] = {
-        "key.create",     "key.import",     "key.change",     "key.rotate",
-        "key.deactivate", "key.reactivate", "secret.put",     "secret.delete",
-        "webhook.create", "webhook.change", "webhook.rotate", "webhook.delete"};
+        "key.create",     "key.import",     "key.change",      "key.rotate",     "key.deactivate",
+        "key.reactivate", "secret.put",     "secret.delete",   "webhook.create", "webhook.change",
+        "webhook.rotate", "webhook.delete", "key.end_sessions"};
     return names[static_cast<std::size_t>(action)];
 }
 

@@ -33,6 +33,7 @@ enum class audit_action : std::uint8_t {
     webhook_change,
     webhook_rotate,
     webhook_delete,
+    key_end_sessions,
     count_
 };
 std::string_view name_of(audit_action action);  // "key.create"

@@ -24,6 +24,7 @@ outcome run(transaction& txn, change_key const& action, command const& command);
 outcome run(transaction& txn, rotate_key const& action, command const& command);
 outcome run(transaction& txn, deactivate_key const& action, command const& command);
 outcome run(transaction& txn, reactivate_key const& action, command const& command);
+outcome run(transaction& txn, end_sessions const& action, command const& command);
 outcome run(transaction& txn, note_key_uses const& action, command const& command);
 outcome run(transaction& txn, note_key_times const& action, command const& command);
 outcome run(transaction& txn, receive_event const& action, command const& command);

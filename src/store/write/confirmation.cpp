@@ -20,7 +20,8 @@ key_switch switch_of(command const& command, outcome const& outcome) {
     using enum key_switch;
     if (outcome.problem != base::problem::none) return none;
     auto const& action = command.action;
-    if (is_one_of<deactivate_key, change_key, rotate_key, put_event_secret>(action)) return off;
+    if (is_one_of<deactivate_key, end_sessions, change_key, rotate_key, put_event_secret>(action))
+        return off;
     return is_one_of<create_key, reactivate_key, delete_event_secret>(action) ? on : none;
 }
 

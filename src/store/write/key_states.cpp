@@ -1,4 +1,6 @@
-// Deactivating and reactivating keys.
+// Deactivating and reactivating keys, and ending the sessions that began with one.
+#include <array>
+
 #include "store/records/audit_log.hpp"
 #include "store/records/change_log.hpp"
 #include "store/records/key_record.hpp"
@@ -70,6 +72,18 @@ outcome run(transaction& txn, reactivate_key const& action, command const& comma
          {"deactivated_at", "deactivation_reason"});
     note_change(txn, model::change_type::key_reactivated, command.caller, new_key);
     return key_result(txn, std::move(new_key));
+}
+
+outcome run(transaction& txn, end_sessions const& action, command const& command) {
+    model::key key;
+    if (auto const result = read_key(txn, action.key, key); result != problem::none)
+        return reject(result);
+    if (auto const shortage = check_capacity(txn, false)) return reject(*shortage);
+    std::array<char, 8> value;
+    txn.put(table::index, sessions_end_key(key.id),
+            id_value(static_cast<model::id>(txn.now()), value));
+    note(txn, command, audit_action::key_end_sessions, key, {});
+    return {.time = txn.now()};
 }
 
 }  // namespace latchkey::store
