@@ -3,7 +3,7 @@
 // number of fields (1), each field after its length. Numbers are big-endian. An id of 0: none.
 import type { AuditEntry } from './types';
 
-const actionNames = ['key.create', 'key.import', 'key.change', 'key.rotate', 'key.deactivate', 'key.reactivate', 'secret.put', 'secret.delete', 'webhook.create', 'webhook.change', 'webhook.rotate', 'webhook.delete'];
+const actionNames = ['key.create', 'key.import', 'key.change', 'key.rotate', 'key.deactivate', 'key.reactivate', 'secret.put', 'secret.delete', 'webhook.create', 'webhook.change', 'webhook.rotate', 'webhook.delete', 'key.end_sessions'];
 
 class Writer {
   readonly bytes: number[] = [];

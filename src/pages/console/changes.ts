@@ -119,8 +119,8 @@ export function changesPage(view: View): void {
 function entry(change: Change): HTMLElement {
   const body = h('div', {});
   return h('li', {}, h('details', { ontoggle: (event) => {
-    if ((event.target as HTMLDetailsElement).open && !body.hasChildNodes()) fill(body, h('p', { class: 'faint' }, absolute(change.occurred_at), ' · by ', keyLink(change.key_id, 'the service or the command line')), h('pre', { class: 'json', tabindex: 0, role: 'group', 'aria-label': 'Record' }, JSON.stringify(change.data, null, 2)));
-  } }, h('summary', {}, h('time', { class: 'mono', datetime: change.occurred_at }, timeWithSeconds(change.occurred_at)), changeBadge(change.type), h('span', { class: 'subject' }, subject(change)), h('span', { class: 'faint mono sequence' }, `#${change.sequence}`)), body));
+    if ((event.target as HTMLDetailsElement).open && !body.hasChildNodes()) fill(body, h('p', { class: 'faint' }, page(change), absolute(change.occurred_at), ' · by ', keyLink(change.key_id, 'the service or the command line')), h('pre', { class: 'json', tabindex: 0, role: 'group', 'aria-label': 'Record' }, JSON.stringify(change.data, null, 2)));
+  } }, h('summary', {}, h('time', { class: 'mono', datetime: change.occurred_at }, timeWithSeconds(change.occurred_at)), h('span', { class: 'kind' }, changeBadge(change.type)), h('span', { class: 'subject' }, subject(change)), h('span', { class: 'faint mono sequence' }, `#${change.sequence}`)), body));
 }
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
@@ -128,10 +128,14 @@ const text = (value: unknown): string | null => (typeof value === 'string' && va
 // What the change is about, as people call it.
 function subject({ type, data }: Change): Child {
   const name = text(data['name']) ?? text(data['title']) ?? text(data['source']) ?? text(data['url']);
-  const [group] = type.split('.');
-  const page = { user: 'users', post: 'posts', key: 'keys', event: 'events', webhook: 'webhooks' }[group ?? ''];
-  const mayRead = page !== undefined && can(`${page}:read`) && !type.endsWith('.deleted') && typeof data['id'] === 'number';
-  const shown = name === null ? `${group} ${String(data['id'] ?? '')}` : named(name);
-  return [mayRead ? h('a', { href: link(`/${page}/${String(data['id'])}`) }, shown) : shown, text(data['email']) && h('span', { class: 'faint' }, ' ', named(text(data['email'])!))];
+  return [name === null ? aboutWhat({ type, data }) : named(name), text(data['email']) && h('span', { class: 'faint' }, ' ', named(text(data['email'])!))];
 }
 
+const aboutWhat = ({ type, data }: Pick<Change, 'type' | 'data'>): string => `${type.split('.')[0]!.replace('_', ' ')} ${String(data['id'] ?? '')}`;
+
+// The page of what has changed, where there still is one.
+function page({ type, data }: Change): Child {
+  const name = { user: 'users', post: 'posts', key: 'keys', event: 'events', webhook: 'webhooks' }[type.split('.')[0]!];
+  if (name === undefined || !can(`${name}:read`) || type.endsWith('.deleted') || typeof data['id'] !== 'number') return null;
+  return [h('a', { href: link(`/${name}/${data['id']}`) }, `Open ${aboutWhat({ type, data })}`), ' · '];
+}

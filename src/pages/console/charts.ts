@@ -70,16 +70,15 @@ export function chart(first: ChartOptions, signal: AbortSignal): Drawn {
       const shared = { label: name, data: values, backgroundColor: paint, borderColor: paint, hidden: hiddenSeries.has(name) };
       return options.kind === 'bar'
         ? { ...shared, borderRadius: 2, maxBarThickness: 26, categoryPercentage: 0.86, barPercentage: 0.94 }
-        : { ...shared, borderWidth: 2, pointRadius: 0, pointHoverRadius: 4, pointHitRadius: 12, tension: 0.25, fill: false, spanGaps: false };
+        : { ...shared, borderWidth: 2, pointRadius: values.filter((value) => value !== null).length < 2 ? 2.5 : 0, pointHoverRadius: 4, pointHitRadius: 12, tension: 0.25, fill: false, spanGaps: false };
     });
-    const { x, y } = settings!.scales! as { x: { ticks: { color: string } }; y: { ticks: { color: string; precision?: number }; grid: { color: string }; suggestedMax?: number } };
+    const { x, y } = settings!.scales! as { x: { ticks: { color: string } }; y: { ticks: { color: string; precision?: number | undefined }; grid: { color: string }; suggestedMax?: number | undefined } };
     x.ticks.color = ink;
     y.ticks.color = ink;
     y.grid.color = grid;
-    if (options.value === undefined) {
-      y.ticks.precision = 0;
-      y.suggestedMax = 4;
-    }
+    // Counts have whole ticks, also where there is none.
+    y.ticks.precision = options.value === undefined ? 0 : undefined;
+    y.suggestedMax = options.value === undefined ? 4 : undefined;
     Object.assign(settings!.plugins!.tooltip!, { backgroundColor: surface, titleColor: colorOf('ink'), bodyColor: ink, borderColor: colorOf('line-2'), borderWidth: 1 });
     Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
     Chart.defaults.font.size = 11.5;

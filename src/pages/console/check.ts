@@ -17,13 +17,14 @@ const advice: Record<string, string> = {
   NOT_YET_ACTIVE: 'It works from a later time on.',
   IP_NOT_ALLOWED: 'Its allowlist has no network with this address. Without an address, a key with an allowlist does not pass.',
   INSUFFICIENT_SCOPE: 'Give it the scope that is missing, or a wider one.',
+  ROUTE_NOT_FOUND: 'The API has no such path, or not with this method.',
   RATE_LIMITED: 'It has used up what its limits allow. It passes again when some of it has come back.',
 };
 const examples = ['/api/v1/users', '/api/v1/users/1', '/api/v1/users/1/posts', '/api/v1/posts', '/api/v1/keys', '/api/v1/keys/verify', '/api/v1/events', '/api/v1/changes', '/api/v1/webhooks', '/api/v1/audit', '/api/v1/usage'];
 
 export function checkForm(id: number | null): HTMLElement {
   const key = field('Key or its id', input({ class: 'key-input', value: id ?? '', placeholder: '12, or the whole key', autocapitalize: 'off' }), { pointer: '/key', hint: 'A whole key is sent in the body of one request and forgotten.' });
-  const method = field('Method', select([['', 'any'], ['GET', 'GET'], ['POST', 'POST'], ['PUT', 'PUT'], ['PATCH', 'PATCH'], ['DELETE', 'DELETE']], ''), { pointer: '/method' });
+  const method = field('Method', select([['GET', 'GET'], ['POST', 'POST'], ['PUT', 'PUT'], ['PATCH', 'PATCH'], ['DELETE', 'DELETE']], 'GET'), { pointer: '/method' });
   const path = field('Path', input({ placeholder: '/api/v1/users', list: 'known-paths' }), { pointer: '/path', optional: true });
   const address = field('Address', input({ placeholder: '203.0.113.7' }), { pointer: '/ip', optional: true });
   const scopes = field('Scopes', input({ placeholder: 'users:read' }), { pointer: '/scopes', optional: true });

@@ -78,7 +78,14 @@ function showPage(): void {
     title('Not allowed');
     element.append(heading('Not for this key'), emptyState('shield', 'Your key may not see this page', ['It needs ', route.scopes.filter((scope) => !can(scope)).map((scope) => [h('code', { class: 'scope' }, scope), ' ']), '. Log in with a key that has it.'], linkButton('Overview', '#/')));
   } else {
-    route.page({ element, parameters: route.path.exec(path)!.slice(1), query, signal: open.signal, title, onQuery: (listener) => { mine.listener = listener; } });
+    const show = route.page;
+    const view: View = { element, parameters: route.path.exec(path)!.slice(1), query, signal: open.signal, title, onQuery: (listener) => { mine.listener = listener; } };
+    try {
+      show(view);
+    } catch (error) {
+      console.error(error);
+      fill(element, heading('This page cannot be shown'), problemBox(error, () => globalThis.location.reload()));
+    }
   }
   scrollTo(0, 0);
   // A screen reader begins to read where the page has changed.

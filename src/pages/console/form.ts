@@ -38,10 +38,10 @@ export function group(label: Child, content: Child[], { pointer = '', hint }: { 
 export const input = (attributes: Attributes = {}): HTMLInputElement => h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false', ...attributes });
 export const select = (choices: readonly (readonly [string, string])[], chosen: string, attributes: Attributes = {}): HTMLSelectElement =>
   h('select', { ...attributes, value: chosen }, choices.map(([value, text]) => h('option', { value }, text)));
-export const check = (label: Child, attributes: Attributes = {}): HTMLLabelElement & { control: HTMLInputElement } => {
+export function check(label: Child, attributes: Attributes = {}): { element: HTMLElement; control: HTMLInputElement } {
   const control = h('input', { type: 'checkbox', ...attributes });
-  return Object.assign(h('label', { class: 'check' }, control, h('span', {}, label)), { control });
-};
+  return { element: h('label', { class: 'check' }, control, h('span', {}, label)), control };
+}
 
 interface FormOptions { action: string; kind?: 'primary' | 'danger'; cancel?: () => void; submit(idempotencyKey: string): Promise<void> }
 

@@ -32,17 +32,18 @@ export function milliseconds(seconds: number): string {
   return seconds >= 0.001 ? `${exact(seconds * 1000)} ms` : `${exact(seconds * 1e6)} µs`;
 }
 
-const steps: [number, number, Intl.RelativeTimeFormatUnit][] = [
-  [60, 1, 'second'], [3600, 60, 'minute'], [86_400, 3600, 'hour'], [86_400 * 60, 86_400, 'day'], [86_400 * 730, 86_400 * 30, 'month'], [Infinity, 86_400 * 365, 'year'],
+const steps: [number, number, string, string][] = [
+  [60, 1, 's', 's'], [3600, 60, 'min', 'min'], [86_400, 3600, 'h', 'h'], [86_400 * 60, 86_400, 'day', 'days'], [86_400 * 730, 86_400 * 30, 'month', 'months'], [Infinity, 86_400 * 365, 'year', 'years'],
 ];
-const relatively = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' });
 
 export function relative(time: string | number, now = Date.now()): string {
   const seconds = (new Date(time).getTime() - now) / 1000;
   const distance = Math.abs(seconds);
   if (distance < 5) return 'now';
-  const [, size, unit] = steps.find(([limit]) => distance < limit) ?? steps[5]!;
-  return relatively.format(Math.round(seconds / size), unit);
+  const [, size, one, many] = steps.find(([limit]) => distance < limit) ?? steps[5]!;
+  const count = Math.max(1, Math.floor(distance / size));
+  const text = `${count} ${count === 1 ? one : many}`;
+  return seconds < 0 ? `${text} ago` : `in ${text}`;
 }
 
 const full = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
@@ -55,7 +56,7 @@ export const timeOfDay = (time: string | number): string => clock.format(new Dat
 export const timeWithSeconds = (time: string | number): string => clockWithSeconds.format(new Date(time));
 export const utcDay = (time: string | number): string => day.format(new Date(time));
 
-// "5 min. ago", with the exact time as one points at it.
+// "5 min ago", with the exact time as one points at it.
 export function ago(time: string | null | undefined, otherwise = 'never'): HTMLElement {
   if (!time) return h('span', { class: 'faint' }, otherwise);
   return h('time', { datetime: time, title: `${absolute(time)} (${time})` }, relative(time));

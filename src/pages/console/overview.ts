@@ -3,7 +3,7 @@ import { read } from './api';
 import { caller, can, isAdministrator, link, poll, setQuery, View } from './context';
 import { chart, granularityOf, liveTimes, outcomeOf, outcomes, rangeName, ranges, since, stat } from './charts';
 import { Child, fill, h, named } from './dom';
-import { ago, compact, duration, exact, limitText, milliseconds, number } from './format';
+import { ago, compact, duration, exact, limitText, milliseconds, number, plural } from './format';
 import type { CurrentKey, Key, Page, Service, Usage } from './types';
 import { badge, callout, card, code, facts, heading, load, problemBox, segments, table } from './ui';
 
@@ -18,8 +18,10 @@ export function overviewPage(view: View): void {
   view.element.append(steps);
   if (can('keys:read')) void firstSteps(steps, view.signal);
   if (can('usage:read')) usageSection(view, paintToolbar);
-  if (isAdministrator()) liveSection(view);
-  view.element.append(h('div', { class: 'columns' }, callerCard(view)));
+  const end = h('div', { class: 'columns' });
+  if (isAdministrator()) liveSection(view, end);
+  end.append(callerCard(view));
+  view.element.append(end);
 }
 
 // Somebody who has just installed the service has one key and no request.
@@ -108,7 +110,7 @@ function ranking({ data, complete }: Usage, names: Map<number, Key>, range: stri
 interface Sample { time: number; service: Service }
 const kept = 60;
 
-function liveSection(view: View): void {
+function liveSection(view: View, end: HTMLElement): void {
   const samples: Sample[] = [];
   const head = h('div', { class: 'section-head' }, h('h2', {}, 'Now'), h('span', { class: 'live' }, 'every 5 s'));
   const tiles = h('dl', { class: 'stats' });
@@ -117,7 +119,8 @@ function liveSection(view: View): void {
   const latency = chart({ ...short, starts: [], series: [], label: 'Latency', unit: 'Until the response exists' }, view.signal);
   const logins = chart({ ...short, starts: [], series: [], label: 'Failed authentications', unit: 'Failed authentications a minute' }, view.signal);
   const nodes = h('div', {});
-  view.element.append(head, tiles, h('div', { class: 'columns thirds' }, card('Requests', [rates.element]), card('Latency', [latency.element]), card('Failed authentications', [logins.element])), nodes);
+  view.element.append(head, tiles, h('div', { class: 'columns thirds' }, card('Requests', [rates.element]), card('Latency', [latency.element]), card('Failed authentications', [logins.element])));
+  end.append(nodes);
 
   poll(view.signal, 5, async () => {
     let service: Service;
@@ -134,7 +137,10 @@ function liveSection(view: View): void {
     if (samples.length > kept) samples.shift();
     const steps = samples.slice(1).map((sample, i) => difference(samples[i]!, sample));
     const latest = steps.at(-1);
-    const starts = steps.map(({ time }) => time);
+    // The axis is five minutes long from the first figure on.
+    const missing = Array.from({ length: Math.max(0, kept - 1 - steps.length) }, (_, i) => (steps[0]?.time ?? Date.now()) - (kept - 1 - steps.length - i) * 5000);
+    const starts = [...missing, ...steps.map(({ time }) => time)];
+    const padded = (values: (number | null)[]): (number | null)[] => [...missing.map(() => null), ...values];
     fill(tiles,
       stat('Requests a second', latest ? compact(latest.rate) : '…'),
       stat('Half of them within', latest?.median === undefined || latest.median === null ? '–' : milliseconds(latest.median), 'median latency'),
@@ -142,11 +148,11 @@ function liveSection(view: View): void {
       stat('Connections', number(service.connections), service.streams > 0 ? `${number(service.streams)} follow changes` : 'open'),
       stat('Failed authentications', compact(service.failed_authentications), ['since ', ago(service.started_at)], service.failed_authentications > 0 ? 'refused' : ''));
     rates.update({ ...short, label: `Requests a second: ${latest ? compact(latest.rate) : 'no figure yet'}`, unit: 'Requests a second', starts, value: compact,
-      series: [{ name: 'All', color: 'c-ok', values: steps.map(({ rate }) => rate) }, { name: 'Refused', color: 'c-refused', values: steps.map(({ refused }) => refused) }] });
+      series: [{ name: 'All', color: 'c-ok', values: padded(steps.map(({ rate }) => rate)) }, { name: 'Refused', color: 'c-refused', values: padded(steps.map(({ refused }) => refused)) }] });
     latency.update({ ...short, label: 'Latency', unit: 'Until the response exists', starts, value: milliseconds,
-      series: [{ name: 'Median', color: 'c-ok', values: steps.map(({ median }) => median) }, { name: '99 %', color: 'c-limited', values: steps.map(({ slow }) => slow) }] });
+      series: [{ name: 'Median', color: 'c-ok', values: padded(steps.map(({ median }) => median)) }, { name: '99 %', color: 'c-limited', values: padded(steps.map(({ slow }) => slow)) }] });
     logins.update({ ...short, label: 'Failed authentications a minute', unit: 'Failed authentications a minute', starts, value: compact,
-      series: [{ name: 'Failed authentications', color: 'c-failed', values: steps.map(({ strangers }) => strangers) }] });
+      series: [{ name: 'Failed authentications', color: 'c-failed', values: padded(steps.map(({ strangers }) => strangers)) }] });
     fill(nodes, serviceCard(service));
   });
 }
@@ -176,15 +182,16 @@ function quantile(buckets: { le: number | null; count: number }[], share: number
 
 function serviceCard(service: Service): HTMLElement {
   const up = duration((Date.now() - Date.parse(service.started_at)) / 1000);
-  const about = facts(['Version', code(service.version)], ['Running for', up], ['Node', service.node === null ? 'one node, no cluster' : number(service.node)]);
+  const about = facts(['Version', code(service.version)], ['Running for', up]);
   if (service.nodes.length === 0) return card('Service', [about]);
-  const late = service.nodes.filter(({ lag_rows: lag }) => (lag ?? 0) > 1000);
+  const late = service.nodes.filter(({ is_alive: alive, lag_rows: lag }) => !alive || lag > 1000);
   return card('Nodes', [
     late.length > 0 && callout('warn', `${late.length === 1 ? 'A node is' : `${late.length} nodes are`} behind.`, 'Its reads are old, and what it does not confirm within 5 s is answered 202. See whether it reaches PostgreSQL.'),
-    table('Nodes', [
-      { head: 'Node', cell: ({ id, is_self: self }) => [`node ${id}`, self && h('span', { class: 'faint' }, ' · this one')] },
-      { head: 'State', cell: ({ state }) => badge(state === 'leased' ? 'good' : 'warn', state) },
-      { head: 'Behind by', kind: 'number', cell: ({ lag_rows: lag }) => (lag === null ? '–' : `${number(lag)} rows`) },
+    table('Nodes of the cluster', [
+      { head: 'Node', cell: ({ name, is_self: self }) => [named(name), self && h('span', { class: 'faint' }, ' · this one')] },
+      { head: 'State', cell: ({ is_alive: alive }) => (alive ? badge('good', 'alive') : badge('bad', 'not heard from')) },
+      { head: 'Version', kind: 'wide', cell: ({ version }) => code(version) },
+      { head: 'Behind by', kind: 'number', cell: ({ lag_rows: lag }) => plural(lag, 'row') },
     ], service.nodes), about]);
 }
 

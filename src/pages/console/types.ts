@@ -20,9 +20,9 @@ export interface KeyUsage { key_id: number; requests: number; points: Point[] }
 export interface Usage { data: KeyUsage[]; total: { requests: number; points: Point[] }; complete: boolean }
 
 export interface Service {
-  version: string; started_at: string; node: number | null; requests: Record<Classes, number>; limited: number; failed_authentications: number;
+  version: string; started_at: string; requests: Record<Classes, number>; limited: number; failed_authentications: number;
   latency: { count: number; sum_seconds: number; buckets: { le: number | null; count: number }[] };
-  connections: number; streams: number; nodes: { id: number; is_self: boolean; state: string; lag_rows: number | null }[];
+  connections: number; streams: number; nodes: { name: string; is_self: boolean; is_alive: boolean; lag_rows: number; version: string }[];
 }
 
 export type Check = 'key' | 'state' | 'address' | 'route' | 'scope' | 'rate_limit';

@@ -134,7 +134,7 @@ export function postsPage(view: View): void {
 
 function postTable(posts: Post[], nothing: string): HTMLElement {
   if (posts.length === 0) return h('p', { class: 'quiet-text' }, nothing);
-  return table('Posts', [
+  return table('List of posts', [
     { head: 'Title', kind: 'main', cell: (post) => [h('a', { class: 'strong', href: link(`/posts/${post.id}`) }, named(post.title)), h('span', { class: 'under' }, `#${post.id}`)] },
     { head: 'Status', cell: (post) => badge(statusTones[post.status], post.status) },
     { head: 'Author', cell: (post) => (can('users:read') ? h('a', { href: link(`/users/${post.user_id}`) }, `user ${post.user_id}`) : `user ${post.user_id}`) },

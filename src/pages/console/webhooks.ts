@@ -1,7 +1,7 @@
 // Webhooks: where changes are sent, what came of each attempt, and sending again.
 import { isProblem, read, request } from './api';
 import { can, go, link, poll, setQuery, View } from './context';
-import { changeBadge, changeTypes } from './changes';
+import { changeTypes } from './changes';
 import { Child, fill, h, named } from './dom';
 import { check, Field, field, form, group, input, numberOf, select, valueOf } from './form';
 import { absolute, ago, moment, number, plural, relative } from './format';
@@ -43,7 +43,7 @@ function typeChoice(first: string[]): { field: Field; types(): string[] } {
   let all = chosen.has('*') || chosen.size === 0;
   const boxes = [...new Map(changeTypes.map((type) => [type.split('.')[0]!, changeTypes.filter((each) => each.startsWith(`${type.split('.')[0]}.`))]))];
   const list = h('div', { class: 'type-groups' }, boxes.map(([name, types]) => h('fieldset', {}, h('legend', {}, name),
-    [`${name}.*`, ...types].map((type) => check(type.endsWith('.*') ? 'all' : type.slice(name.length + 1), { checked: chosen.has(type), 'aria-label': type, onchange: (event) => ((event.target as HTMLInputElement).checked ? chosen.add(type) : chosen.delete(type)) })))));
+    [`${name}.*`, ...types].map((type) => check(type.endsWith('.*') ? 'all' : type.slice(name.length + 1), { checked: chosen.has(type), 'aria-label': type, onchange: (event) => ((event.target as HTMLInputElement).checked ? chosen.add(type) : chosen.delete(type)) }).element))));
   const paint = (): void => { list.hidden = all; };
   paint();
   const which = segments('Which changes', [['all', 'All changes'], ['some', 'Some types']], all ? 'all' : 'some', (value) => {
@@ -65,7 +65,7 @@ function endpointForm(webhook: Webhook | null, submit: (body: Record<string, unk
   const extra = field('Headers', headers, { pointer: '/headers', optional: true, hint: 'One a line, sent with each attempt. Stored encrypted; values are shown masked, and a masked one stays as it is.' });
   const fields = (): Field[] => [url, description, types.field, pace, signatures, extra];
   const text = (one: Field): string => (one.control as HTMLInputElement).value.trim();
-  return form(fields, [card('Where', [url.element, description.element]), card('What', [types.field.element]), card('How', [ordered, h('div', { class: 'field-row' }, signatures.element, pace.element), extra.element])],
+  return form(fields, [card('Where', [url.element, description.element]), card('What', [types.field.element]), card('How', [ordered.element, h('div', { class: 'field-row' }, signatures.element, pace.element), extra.element])],
     { action: webhook === null ? 'Add endpoint' : 'Save changes', cancel: () => go(webhook === null ? '/webhooks' : `/webhooks/${webhook.id}`), async submit(idempotencyKey) {
       const lines = headers.value.split('\n').filter((line) => line.trim() !== '').map((line) => line.split(/:\s*(.*)/s));
       const sent: Record<string, string | null> = Object.fromEntries(lines.map(([name = '', value = '']) => [name.trim(), value.trim()]));
@@ -241,7 +241,7 @@ function deliveryEntry(delivery: Delivery, chosen: Set<number>, opened: Set<numb
     changed();
   } });
   return h('li', { class: 'delivery' }, box, h('details', { open: opened.has(delivery.sequence), ontoggle: (event) => ((event.target as HTMLDetailsElement).open ? opened.add(delivery.sequence) : opened.delete(delivery.sequence)) },
-    h('summary', {}, badge(deliveryTones[delivery.state], delivery.state), changeBadge(delivery.type), h('span', { class: 'subject faint' }, last ? outcome(last) : 'not tried yet'), h('span', { class: 'faint mono sequence' }, `#${delivery.sequence}`)),
+    h('summary', {}, badge(deliveryTones[delivery.state], delivery.state), h('code', { class: 'kind' }, delivery.type), h('span', { class: 'subject faint' }, last ? outcome(last) : 'not tried yet'), h('span', { class: 'faint mono sequence' }, `#${delivery.sequence}`)),
     h('div', {}, facts(['Id', h('code', { class: 'hash' }, delivery.message_id)], delivery.next_attempt_at !== null && ['Next attempt', moment(delivery.next_attempt_at)]),
       h('ol', { class: 'attempts' }, delivery.attempts.map((attempt, i) => h('li', {}, h('div', { class: 'ranking-row' }, h('span', {}, `Attempt ${i + 1}: `, h('strong', {}, outcome(attempt))), h('time', { class: 'faint', datetime: attempt.at }, absolute(attempt.at))),
         attempt.response && h('pre', { class: 'json wrap', tabindex: 0, role: 'group', 'aria-label': 'Answer of the receiver' }, attempt.response)))))));
