@@ -59,7 +59,7 @@ function verdictOf(verdict: Verdict, asked: Set<Check>): Child {
       return h('li', { class: state }, icon(state === 'passed' ? 'check' : state === 'decided' ? 'close' : 'minus'), label,
         h('span', { class: 'faint' }, state === 'decided' ? 'this check decided' : state === 'passed' ? 'passed' : i > decided ? 'not reached' : 'not asked'));
     })),
-    verdict.rate_limits && verdict.rate_limits.length > 0 && limitMeters({ rate_limits: verdict.rate_limits }));
+    (verdict.valid || verdict.check === 'rate_limit') && verdict.rate_limits && verdict.rate_limits.length > 0 && limitMeters({ rate_limits: verdict.rate_limits }));
 }
 
 export function checkPage(view: View): void {

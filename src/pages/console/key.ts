@@ -107,7 +107,8 @@ const accessCard = (key: Key): HTMLElement => card('Access', [facts(
   ...Object.entries(key.metadata).map(([name, value]) => [named(name), named(value)] as const))]);
 
 const lifeCard = (key: Key): HTMLElement => card('Life', [facts(
-  ['Created', [moment(key.created_at), ' by ', can('keys:read') ? keyLink(key.created_by) : String(key.created_by ?? 'the command line')]],
+  ['Created', moment(key.created_at)],
+  ['Created by', keyLink(key.created_by)],
   key.not_before !== null && ['Works from', moment(key.not_before)],
   ['Last used', moment(key.last_used_at)],
   ['Expires', key.expires_at === null ? [badge('warn', 'never'), ' 30 to 90 days are recommended'] : moment(key.expires_at)],

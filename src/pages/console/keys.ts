@@ -9,7 +9,7 @@ import type { Key, Page, Usage } from './types';
 import { emptyState, environmentTag, filterBar, filterSelect, filterText, heading, linkButton, pager, stateBadge, table } from './ui';
 
 const filters = ['state', 'environment', 'project', 'start', 'unused'];
-const pageSize = 100; // as many as one request for usage may name
+const pageSize = 50; // at most 100: one request for usage names all of them
 
 export function keysPage(view: View): void {
   view.title('Keys');

@@ -119,6 +119,8 @@ export function openDialog(title: Child, content: Child[], { wide = false, modal
   }));
   document.body.append(element);
   element.showModal();
+  // What is to be entered has the focus, not the button that closes.
+  element.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea, .secret-text, .button)')?.focus();
   addEventListener('hashchange', () => element.close(), { once: true });
   return { element, close: () => element.close(), closed };
 }

@@ -97,11 +97,11 @@ function editor<T extends { updated_at: string }>(path: string, first: T, etag: 
 }
 
 function conflictTable<T extends { updated_at: string }>(before: T, now: T, mine: Partial<T>, keep: () => void, take: () => void): HTMLElement {
-  const names = Object.keys(mine);
+  const names = Object.keys(mine).filter((name) => Reflect.get(mine, name) !== Reflect.get(before, name) || Reflect.get(now, name) !== Reflect.get(before, name));
   return h('div', { class: 'callout warn conflict', role: 'alert', tabindex: -1 }, h('div', {}, h('strong', {}, 'Somebody else was faster'),
     h('p', {}, 'It was changed ', ago(now.updated_at), ', after you had opened it. Nothing of yours was saved yet.'),
     table('Conflict', [
-      { head: '', cell: (name: string) => h('strong', {}, name) },
+      { head: 'Member', cell: (name: string) => h('strong', {}, name) },
       { head: 'When you opened it', kind: 'wide', cell: (name) => named(String(Reflect.get(before, name))) },
       { head: 'Now', cell: (name) => named(String(Reflect.get(now, name)), { class: Reflect.get(now, name) === Reflect.get(before, name) ? null : 'changed' }) },
       { head: 'Yours', cell: (name) => named(String(Reflect.get(mine, name)), { class: Reflect.get(mine, name) === Reflect.get(before, name) ? null : 'changed' }) },

@@ -122,7 +122,7 @@ export function webhookPage(view: View): void {
     fill(side, card('Endpoint', [facts(['Changes', typeList(webhook.types)], ['Order', webhook.ordered ? 'one after the other' : 'up to 32 at a time'], ['Pace', webhook.max_per_second === null ? 'no limit' : `at most ${number(webhook.max_per_second)} a second`],
       ['Signed with', webhook.signatures.join(', ')], webhook.public_key !== null && ['Public key', h('code', { class: 'hash' }, webhook.public_key)], ['Headers', Object.keys(webhook.headers).length === 0 ? 'none of its own' : Object.keys(webhook.headers).map((name) => [code(name), ' '])],
       ['Dealt with', `changes up to #${number(webhook.position)}`], webhook.secret_rotation_ends_at !== null && Date.parse(webhook.secret_rotation_ends_at) > Date.now() && ['The secret before signs until', moment(webhook.secret_rotation_ends_at)],
-      ['Project', webhook.project === null ? 'all' : named(webhook.project)], ['Created', [moment(webhook.created_at), ' by ', can('keys:read') ? keyLink(webhook.created_by) : String(webhook.created_by ?? '–')]])],
+      ['Project', webhook.project === null ? 'all' : named(webhook.project)], ['Created', moment(webhook.created_at)], ['Created by', can('keys:read') ? keyLink(webhook.created_by) : String(webhook.created_by ?? '–')])],
     { actions: [mayTell() && h('a', { href: link(`/webhooks/${id}/edit`) }, 'Change')] }));
     return webhookHeading(webhook, refresh, repaint);
   });
