@@ -2,7 +2,7 @@
 import { isProblem, read } from './api';
 import { can, link, View } from './context';
 import { Child, fill, h, icon, named } from './dom';
-import { timeWithSeconds, absolute, number } from './format';
+import { absolute, escapeControls, number, timeWithSeconds } from './format';
 import type { Change, Changes } from './types';
 import { badge, button, code, emptyState, filterBar, filterSelect, heading, keyLink, problemBox, Tone } from './ui';
 
@@ -119,7 +119,7 @@ export function changesPage(view: View): void {
 function entry(change: Change): HTMLElement {
   const body = h('div', {});
   return h('li', {}, h('details', { ontoggle: (event) => {
-    if ((event.target as HTMLDetailsElement).open && !body.hasChildNodes()) fill(body, h('p', { class: 'faint' }, page(change), absolute(change.occurred_at), ' · by ', keyLink(change.key_id, 'the service or the command line')), h('pre', { class: 'json', tabindex: 0, role: 'group', 'aria-label': 'Record' }, JSON.stringify(change.data, null, 2)));
+    if ((event.target as HTMLDetailsElement).open && !body.hasChildNodes()) fill(body, h('p', { class: 'faint' }, page(change), absolute(change.occurred_at), ' · by ', keyLink(change.key_id, 'the service or the command line')), h('pre', { class: 'json', tabindex: 0, role: 'group', 'aria-label': 'Record' }, escapeControls(JSON.stringify(change.data, null, 2))));
   } }, h('summary', {}, h('time', { class: 'mono', datetime: change.occurred_at }, timeWithSeconds(change.occurred_at)), h('span', { class: 'kind' }, changeBadge(change.type)), h('span', { class: 'subject' }, subject(change)), h('span', { class: 'faint mono sequence' }, `#${change.sequence}`)), body));
 }
 

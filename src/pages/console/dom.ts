@@ -49,7 +49,7 @@ let last = 0;
 export const uniqueId = (stem: string): string => `${stem}-${last += 1}`;
 
 // Controls of the direction of text, and the invisible characters beside them, would let a name look like another one.
-const controls = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff]/u;
+const controls = /([\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff])/u;
 
 // What users, keys and events are called: isolated from the text around it, controls made visible.
 export function named(text: string, attributes: Attributes = {}): HTMLElement {
@@ -58,7 +58,7 @@ export function named(text: string, attributes: Attributes = {}): HTMLElement {
     element.textContent = text;
     return element;
   }
-  for (const part of text.split(/([\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff])/u)) {
+  for (const part of text.split(controls)) {
     if (!controls.test(part)) element.append(part);
     else element.append(h('span', { class: 'control', title: 'an invisible character' }, `U+${(part.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`));
   }

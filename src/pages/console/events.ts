@@ -3,7 +3,7 @@ import { isProblem, read, request } from './api';
 import { can, go, link, View } from './context';
 import { h, named } from './dom';
 import { field, form, input, select, valueOf } from './form';
-import { ago, indentJson, memberText, moment } from './format';
+import { ago, escapeControls, indentJson, memberText, moment } from './format';
 import { listInto } from './list';
 import type { AuditEntry, EventSecret, InboundEvent, Page } from './types';
 import { badge, button, callout, card, code, confirm, copyButton, emptyState, facts, filterBar, filterText, heading, keyLink, linkButton, load, notify, openDialog, pager, sample, showSecret, table, tabs } from './ui';
@@ -24,7 +24,7 @@ export function eventsPage(view: View): void {
     return [table('Events', [
       { head: 'Source', kind: 'main', cell: (event) => [h('a', { class: 'strong', href: link(`/events/${event.id}`) }, named(event.source)), h('span', { class: 'under' }, `#${event.id}`)] },
       { head: 'Verified', cell: (event) => verifiedBadge(event.verified) },
-      { head: 'Payload', kind: 'widest', cell: (event) => h('code', { class: 'preview' }, JSON.stringify(event.payload).slice(0, 120)) },
+      { head: 'Payload', kind: 'widest', cell: (event) => h('code', { class: 'preview' }, escapeControls(JSON.stringify(event.payload).slice(0, 120))) },
       { head: 'Delivery', kind: 'wide', cell: (event) => (event.delivery_id === null ? h('span', { class: 'faint' }, '–') : named(event.delivery_id, { class: 'mono clip' })) },
       { head: 'Received', cell: (event) => ago(event.received_at) },
     ], data, { href: (event) => link(`/events/${event.id}`) }), pager(pagination, 'event')];
@@ -41,7 +41,7 @@ export function eventPage(view: View): void {
     const payload = memberText(text, 'payload') ?? JSON.stringify(event.payload);
     return [heading([named(event.source), ` #${event.id}`], { back: ['Events', '/events'], lead: [verifiedBadge(event.verified), ' received ', ago(event.received_at)] }),
       h('div', { class: 'columns wide-first' },
-        card('Payload', [h('pre', { class: 'json', tabindex: 0, role: 'group', 'aria-label': 'Payload' }, h('code', {}, indentJson(payload)))], { actions: [copyButton(() => payload, 'Copy as sent')] }),
+        card('Payload', [h('pre', { class: 'json', tabindex: 0, role: 'group', 'aria-label': 'Payload' }, h('code', {}, escapeControls(indentJson(payload))))], { actions: [copyButton(() => payload, 'Copy as sent')] }),
         card('Delivery', [facts(['Source', h('a', { href: link('/events', { source: event.source }) }, named(event.source))], ['Delivery', event.delivery_id === null ? 'without an id' : named(event.delivery_id, { class: 'mono' })],
           ['Sent with', can('keys:read') ? keyLink(event.key_id) : `key ${event.key_id ?? '–'}`], ['Received', moment(event.received_at)],
           ['Verified', event.verified ? 'its signature was right' : 'no: its source had no secret then'])]))];

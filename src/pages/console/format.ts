@@ -89,6 +89,10 @@ export function limitText({ limit, window_seconds: seconds, burst }: Limit): str
   return `${number(limit)} / ${windowName(seconds)}${burst && burst !== limit ? ` (burst ${number(burst)})` : ''}`;
 }
 
+// In JSON an escape means the same as the character, and shows that there is one.
+export const escapeControls = (json: string): string =>
+  json.replace(/[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff]/gu, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
 // JSON as it was sent, indented: numbers beyond 2^53 and repeated members stay as they are.
 export function indentJson(text: string): string {
   let output = '';

@@ -107,7 +107,7 @@ export interface Dialog { element: HTMLDialogElement; close(): void; closed: Pro
 
 export function openDialog(title: Child, content: Child[], { wide = false, modalOnly = false } = {}): Dialog {
   const label = uniqueId('dialog');
-  const element: HTMLDialogElement = h('dialog', { class: wide ? 'dialog wide' : 'dialog', 'aria-labelledby': label },
+  const element: HTMLDialogElement = h('dialog', { class: wide ? 'dialog large' : 'dialog', 'aria-labelledby': label },
     h('div', { class: 'dialog-head' }, h('h2', { id: label }, title),
       !modalOnly && button('', () => element.close(), { kind: 'quiet', shape: 'close', label: 'Close' })),
     h('div', { class: 'dialog-body' }, content));
@@ -149,8 +149,8 @@ export function confirm(title: Child, content: Child[], action: string, work: ()
 
 export function copyButton(text: () => string, label = 'Copy'): HTMLButtonElement {
   const element: HTMLButtonElement = button(label, () => void (async () => {
-    await navigator.clipboard.writeText(text()).catch(() => {});
-    fill(element, icon('check'), 'Copied');
+    const isCopied = await navigator.clipboard.writeText(text()).then(() => true, () => false);
+    fill(element, icon(isCopied ? 'check' : 'alert'), isCopied ? 'Copied' : 'Select it yourself');
     setTimeout(() => fill(element, icon('copy'), label), 2000);
   })(), { shape: 'copy', small: true });
   return element;
