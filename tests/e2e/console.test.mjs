@@ -41,13 +41,18 @@ describe('a session', () => {
     await page.logIn(first);
     await page.sees('Requests by outcome');
     const [cookie] = await page.cookies();
-    assert.deepEqual([cookie.name, cookie.httpOnly, cookie.secure, cookie.sameSite, cookie.path], ['__Host-latchkey', true, true, 'Strict', '/']);
+    assert.deepEqual(
+      [cookie.name, cookie.httpOnly, cookie.secure, cookie.sameSite, cookie.path],
+      ['__Host-latchkey', true, true, 'Strict', '/'],
+    );
     assert.doesNotMatch(await page.kept(), new RegExp(first.key));
     assert.doesNotMatch(await page.tab.content(), new RegExp(first.key));
     await page.tab.reload();
     await page.settled();
     assert.match(await page.text('h1'), /Overview/, 'a session goes on after a reload');
-    await page.tab.evaluate(() => { document.querySelector('.account').open = true; });
+    await page.tab.evaluate(() => {
+      document.querySelector('.account').open = true;
+    });
     await page.click('button', 'Log out');
     await page.sees('You are logged out');
     assert.deepEqual(await page.cookies(), []);
@@ -90,14 +95,21 @@ describe('a key', () => {
     await page.show('/keys/new');
     await page.click('button', 'Create key');
     await page.sees('needs your attention');
-    assert.equal(await page.tab.evaluate(() => document.activeElement.getAttribute('aria-invalid')), 'true', 'the first wrong field has the focus');
+    assert.equal(
+      await page.tab.evaluate(() => document.activeElement.getAttribute('aria-invalid')),
+      'true',
+      'the first wrong field has the focus',
+    );
     page.refused(422);
     await page.page.assertClean('errors at their fields');
     await page.enter('Name', 'Nightly export');
     await page.click('checkbox', 'webhooks: read');
     await page.tab.evaluate(() => {
       const requests = document.querySelectorAll('[aria-label="Requests"]');
-      for (const [i, value] of [[0, '5'], [1, '1000']]) {
+      for (const [i, value] of [
+        [0, '5'],
+        [1, '1000'],
+      ]) {
         requests[i].value = value;
         requests[i].dispatchEvent(new Event('input'));
       }
@@ -107,11 +119,14 @@ describe('a key', () => {
     const text = await page.takeSecret();
     assert.match(text, /^[0-9A-Za-z]{48}$/);
     assert.match(await page.text('h1'), /Nightly export/);
-    assert.doesNotMatch(await page.tab.content() + await page.kept(), new RegExp(text));
+    assert.doesNotMatch((await page.tab.content()) + (await page.kept()), new RegExp(text));
     const id = Number((await page.tab.evaluate(() => location.hash)).split('/').at(-1));
     const record = await api.read(`/keys/${id}`);
     assert.deepEqual(record.scopes, ['users:read', 'posts:read', 'webhooks:read']);
-    assert.deepEqual(record.rate_limits.map(({ limit }) => limit), [5, 1000]);
+    assert.deepEqual(
+      record.rate_limits.map(({ limit }) => limit),
+      [5, 1000],
+    );
     assert.ok(Math.abs(Date.parse(record.expires_at) - Date.now() - 90 * 86_400_000) < 60_000, 'it expires in 90 days');
 
     const client = server.client(text);
@@ -119,9 +134,14 @@ describe('a key', () => {
     for (let i = 0; i < 8; i += 1) statuses.push((await client.get('/users')).status);
     assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429, 429, 429]);
     await page.click('radio', '1 hour');
-    await page.tab.evaluate(() => { document.querySelector('.as-table').open = true; });
+    await page.tab.evaluate(() => {
+      document.querySelector('.as-table').open = true;
+    });
     await page.sees('Limited 3 429');
-    assert.match(await page.tab.evaluate(() => document.querySelector('canvas').getAttribute('aria-label')), /8 in the last 1 hour/);
+    assert.match(
+      await page.tab.evaluate(() => document.querySelector('canvas').getAttribute('aria-label')),
+      /8 in the last 1 hour/,
+    );
     assert.match(await page.text('.figures'), /\b5\s+0\s+0\s+3\s+0\b/, 'the table has it too');
     await page.sees('0 left');
 
@@ -258,7 +278,10 @@ describe('what happens', () => {
     const secret = await page.takeSecret();
     const body = '{"action":"completed","count":12345678901234567890}';
     const signature = `sha256=${crypto.createHmac('sha256', secret).update(body).digest('hex')}`;
-    assertStatus(await api.post('/events/github', body, { headers: { 'X-Hub-Signature-256': signature, 'X-GitHub-Delivery': 'one' } }), 202);
+    assertStatus(
+      await api.post('/events/github', body, { headers: { 'X-Hub-Signature-256': signature, 'X-GitHub-Delivery': 'one' } }),
+      202,
+    );
     await page.show('/events?source=github');
     await page.sees('verified', 'table');
     await page.click('link', 'github');
@@ -276,8 +299,14 @@ describe('what happens', () => {
     await page.tab.setRequestInterception(true);
     page.tab.on('request', async (request) => {
       if (!request.url().includes('/audit?')) return request.continue();
-      const { text } = await api.get(new URL(request.url()).pathname.slice('/api/v1'.length) + new URL(request.url()).search).then((answer) => ({ text: answer.body.toString() }));
-      return request.respond({ status: 200, contentType: 'application/json', body: text.replace('"action":"key.rotate"', '"action":"key.change"') });
+      const { text } = await api
+        .get(new URL(request.url()).pathname.slice('/api/v1'.length) + new URL(request.url()).search)
+        .then((answer) => ({ text: answer.body.toString() }));
+      return request.respond({
+        status: 200,
+        contentType: 'application/json',
+        body: text.replace('"action":"key.rotate"', '"action":"key.change"'),
+      });
     });
     await page.show('/users');
     await page.show('/audit');
@@ -315,7 +344,13 @@ describe('a user', () => {
 });
 
 describe('what others wrote', () => {
-  const names = ['<img src=x onerror=window.hostile=1>', '</script><script>window.hostile=1</script>', '"><svg onload=window.hostile=1>', '\u202Egpj.exe \u05e9\u05dc\u05d5\u05dd', '\u{1F511}'.repeat(50) + 'x'.repeat(50)];
+  const names = [
+    '<img src=x onerror=window.hostile=1>',
+    '</script><script>window.hostile=1</script>',
+    '"><svg onload=window.hostile=1>',
+    '\u202Egpj.exe \u05e9\u05dc\u05d5\u05dd',
+    '\u{1F511}'.repeat(50) + 'x'.repeat(50),
+  ];
 
   test('is text in every place that shows it', async () => {
     const source = await server.makeKey({ name: 'source' });
@@ -347,11 +382,37 @@ describe('what others wrote', () => {
 });
 
 describe('the pages', () => {
-  const paths = { overview: '/', keys: '/keys', key: '/keys/1', create: '/keys/new', check: '/check', changes: '/changes', webhooks: '/webhooks', webhook: '/webhooks/1', endpoint: '/webhooks/new', events: '/events', event: '/events/1', sources: '/sources', audit: '/audit', users: '/users', user: '/users/1', posts: '/posts', post: '/posts/1', missing: '/nowhere' };
+  const paths = {
+    overview: '/',
+    keys: '/keys',
+    key: '/keys/1',
+    create: '/keys/new',
+    check: '/check',
+    changes: '/changes',
+    webhooks: '/webhooks',
+    webhook: '/webhooks/1',
+    endpoint: '/webhooks/new',
+    events: '/events',
+    event: '/events/1',
+    sources: '/sources',
+    audit: '/audit',
+    users: '/users',
+    user: '/users/1',
+    posts: '/posts',
+    post: '/posts/1',
+    missing: '/nowhere',
+  };
 
   before(async () => {
     const keys = [];
-    for (const name of ['Billing worker', 'Mobile app', 'Grafana', 'Partner: Acme']) keys.push(await api.create('/keys', { name, scopes: ['users:read'], rate_limits: [{ name: 'minute', limit: 30, window_seconds: 60 }] }));
+    for (const name of ['Billing worker', 'Mobile app', 'Grafana', 'Partner: Acme'])
+      keys.push(
+        await api.create('/keys', {
+          name,
+          scopes: ['users:read'],
+          rate_limits: [{ name: 'minute', limit: 30, window_seconds: 60 }],
+        }),
+      );
     for (const [i, { key }] of keys.entries()) {
       const client = server.client(key);
       for (let n = 0; n < 40 / (i + 1); n += 1) await client.get(n % 9 === 4 ? '/posts' : '/users');
@@ -382,7 +443,10 @@ describe('the pages', () => {
     const page = await openConsole(browser, server);
     const loaded = page.page.requests.filter(({ url }) => !url.includes('/api/'));
     const bytes = loaded.reduce((sum, request) => sum + request.bytes, 0);
-    assert.ok(loaded.some(({ coding }) => coding === 'br'), 'brotli');
+    assert.ok(
+      loaded.some(({ coding }) => coding === 'br'),
+      'brotli',
+    );
     assert.ok(bytes > 20_000 && bytes <= 120 * 1024, `${bytes} bytes: ${JSON.stringify(loaded)}`);
     await page.close();
   });
@@ -394,7 +458,11 @@ describe('the pages', () => {
     await page.tab.keyboard.press('Tab');
     assert.match(await page.tab.evaluate(() => document.activeElement.textContent), /latchkey|Skip/);
     await page.click('button', 'Add user');
-    assert.equal(await page.tab.evaluate(() => document.activeElement.closest('dialog') !== null), true, 'the focus is in the dialog');
+    assert.equal(
+      await page.tab.evaluate(() => document.activeElement.closest('dialog') !== null),
+      true,
+      'the focus is in the dialog',
+    );
     await page.tab.keyboard.press('Escape');
     assert.equal(await page.tab.$('dialog'), null);
     await page.close();

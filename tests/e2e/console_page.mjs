@@ -28,15 +28,27 @@ class ConsolePage {
   }
 
   async show(path) {
-    await this.tab.evaluate((hash) => { location.hash = hash; }, `#${path}`);
+    await this.tab.evaluate((hash) => {
+      location.hash = hash;
+    }, `#${path}`);
     await this.settled();
   }
 
   // Until nothing loads any more.
   async settled() {
-    await this.tab.waitForFunction(() => document.querySelector('h1') !== null && document.querySelector('[aria-busy]') === null
-      && document.querySelector('.loading') === null, { timeout: 10_000 });
-    await this.tab.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); }));
+    await this.tab.waitForFunction(
+      () =>
+        document.querySelector('h1') !== null &&
+        document.querySelector('[aria-busy]') === null &&
+        document.querySelector('.loading') === null,
+      { timeout: 10_000 },
+    );
+    await this.tab.evaluate(
+      () =>
+        new Promise((resolve) => {
+          requestAnimationFrame(() => requestAnimationFrame(resolve));
+        }),
+    );
   }
 
   find(role, name) {
@@ -97,7 +109,9 @@ class ConsolePage {
 
   // Everything that a page keeps or sends where others may read it.
   async kept() {
-    const storage = await this.tab.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state]));
+    const storage = await this.tab.evaluate(() =>
+      JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state]),
+    );
     return storage + this.page.requests.map(({ url }) => url).join('\n');
   }
 

@@ -3,7 +3,21 @@
 // number of fields (1), each field after its length. Numbers are big-endian. An id of 0: none.
 import type { AuditEntry } from './types';
 
-const actionNames = ['key.create', 'key.import', 'key.change', 'key.rotate', 'key.deactivate', 'key.reactivate', 'secret.put', 'secret.delete', 'webhook.create', 'webhook.change', 'webhook.rotate', 'webhook.delete', 'key.end_sessions'];
+const actionNames = [
+  'key.create',
+  'key.import',
+  'key.change',
+  'key.rotate',
+  'key.deactivate',
+  'key.reactivate',
+  'secret.put',
+  'secret.delete',
+  'webhook.create',
+  'webhook.change',
+  'webhook.rotate',
+  'webhook.delete',
+  'key.end_sessions',
+];
 
 class Writer {
   readonly bytes: number[] = [];
@@ -24,7 +38,14 @@ class Writer {
 export function addressBytes(text: string): number[] {
   const four = (dotted: string): number[] => dotted.split('.').map(Number);
   if (!text.includes(':')) return [...Array<number>(10).fill(0), 255, 255, ...four(text)];
-  const groups = (part: string): number[] => (part === '' ? [] : part.split(':').flatMap((group) => (group.includes('.') ? four(group) : [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255])));
+  const groups = (part: string): number[] =>
+    part === ''
+      ? []
+      : part
+          .split(':')
+          .flatMap((group) =>
+            group.includes('.') ? four(group) : [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255],
+          );
   const [head = '', tail] = text.split('::');
   if (tail === undefined) return groups(head);
   const [before, after] = [groups(head), groups(tail)];
@@ -43,7 +64,7 @@ function bytesWith(entry: AuditEntry, project: string): Uint8Array {
   output.number(actionNames.indexOf(entry.action), 1);
   output.number(entry.key_id ?? 0, 8);
   output.text(project);
-  output.text(entry.webhook_id === null ? entry.source ?? '' : String(entry.webhook_id));
+  output.text(entry.webhook_id === null ? (entry.source ?? '') : String(entry.webhook_id));
   output.number(entry.fields.length, 1);
   for (const each of entry.fields) output.text(each);
   return Uint8Array.from(output.bytes);
@@ -51,9 +72,14 @@ function bytesWith(entry: AuditEntry, project: string): Uint8Array {
 
 // Of a webhook that belongs to no project the record has `*`, which the API shows as null.
 const canonical = (entry: AuditEntry): Uint8Array[] =>
-  (entry.project !== null ? [entry.project] : entry.webhook_id !== null ? ['*', ''] : ['', '*']).map((project) => bytesWith(entry, project));
+  (entry.project !== null ? [entry.project] : entry.webhook_id !== null ? ['*', ''] : ['', '*']).map((project) =>
+    bytesWith(entry, project),
+  );
 
-export interface Proof { hash: string; bytes: Uint8Array }
+export interface Proof {
+  hash: string;
+  bytes: Uint8Array;
+}
 
 export async function prove(entry: AuditEntry): Promise<Proof> {
   let first: Proof | null = null;

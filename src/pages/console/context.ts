@@ -28,7 +28,8 @@ export interface View {
 
 export const link = (path: string, query: Record<string, string | number | null | undefined> = {}): string => {
   const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== null && value !== undefined && value !== '') parameters.set(name, String(value));
+  for (const [name, value] of Object.entries(query))
+    if (value !== null && value !== undefined && value !== '') parameters.set(name, String(value));
   return `#${path}${String(parameters) && `?${parameters}`}`;
 };
 
@@ -65,7 +66,9 @@ export function poll(signal: AbortSignal, seconds: number, work: () => Promise<v
     if (!document.hidden) await work();
     if (!signal.aborted) timer = setTimeout(turn, seconds * 1000);
   };
-  const wake = (): void => { if (!document.hidden) void turn(); };
+  const wake = (): void => {
+    if (!document.hidden) void turn();
+  };
   document.addEventListener('visibilitychange', wake, { signal });
   signal.addEventListener('abort', () => clearTimeout(timer));
   void turn();

@@ -21,12 +21,17 @@ export function set(element: Element, attributes: Attributes): void {
 export function append(parent: Element, children: Child[]): void {
   for (const child of children) {
     if (Array.isArray(child)) append(parent, child);
-    else if (child !== null && child !== undefined && child !== false) parent.append(typeof child === 'number' ? String(child) : child);
+    else if (child !== null && child !== undefined && child !== false)
+      parent.append(typeof child === 'number' ? String(child) : child);
   }
 }
 
 // h('a', { class: 'name', href: '#/keys', onclick: () => … }, 'Keys')
-export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   append(element, children); // before the attributes: the value of a select needs its options
   set(element, attributes);
@@ -46,7 +51,7 @@ export function fill(element: Element, ...children: Child[]): void {
 }
 
 let last = 0;
-export const uniqueId = (stem: string): string => `${stem}-${last += 1}`;
+export const uniqueId = (stem: string): string => `${stem}-${(last += 1)}`;
 
 // Controls of the direction of text, and the invisible characters beside them, would let a name look like another one.
 const controls = /([\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff])/u;
@@ -60,7 +65,14 @@ export function named(text: string, attributes: Attributes = {}): HTMLElement {
   }
   for (const part of text.split(controls)) {
     if (!controls.test(part)) element.append(part);
-    else element.append(h('span', { class: 'control', title: 'an invisible character' }, `U+${(part.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`));
+    else
+      element.append(
+        h(
+          'span',
+          { class: 'control', title: 'an invisible character' },
+          `U+${(part.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`,
+        ),
+      );
   }
   return element;
 }
@@ -96,5 +108,9 @@ const shapes: Record<string, string> = {
 };
 
 export function icon(name: string, attributes: Attributes = {}): SVGElement {
-  return svg('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': 'true', ...attributes }, svg('path', { d: shapes[name] ?? '' }));
+  return svg(
+    'svg',
+    { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': 'true', ...attributes },
+    svg('path', { d: shapes[name] ?? '' }),
+  );
 }

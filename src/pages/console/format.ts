@@ -7,11 +7,17 @@ const brief = new Intl.NumberFormat(locale, { notation: 'compact', maximumFracti
 const precise = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 
 export const number = (value: number): string => whole.format(value);
-export const compact = (value: number): string => (Math.abs(value) < 10_000 ? precise.format(Math.round(value * 100) / 100) : brief.format(value));
+export const compact = (value: number): string =>
+  Math.abs(value) < 10_000 ? precise.format(Math.round(value * 100) / 100) : brief.format(value);
 export const exact = (value: number): string => precise.format(value);
 export const plural = (count: number, noun: string, many = `${noun}s`): string => `${number(count)} ${count === 1 ? noun : many}`;
 
-const units: [number, string][] = [[86_400, 'day'], [3600, 'hour'], [60, 'minute'], [1, 'second']];
+const units: [number, string][] = [
+  [86_400, 'day'],
+  [3600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+];
 
 // "2 days", "1 hour 30 minutes": at most two units.
 export function duration(seconds: number): string {
@@ -33,7 +39,12 @@ export function milliseconds(seconds: number): string {
 }
 
 const steps: [number, number, string, string][] = [
-  [60, 1, 's', 's'], [3600, 60, 'min', 'min'], [86_400, 3600, 'h', 'h'], [86_400 * 60, 86_400, 'day', 'days'], [86_400 * 730, 86_400 * 30, 'month', 'months'], [Infinity, 86_400 * 365, 'year', 'years'],
+  [60, 1, 's', 's'],
+  [3600, 60, 'min', 'min'],
+  [86_400, 3600, 'h', 'h'],
+  [86_400 * 60, 86_400, 'day', 'days'],
+  [86_400 * 730, 86_400 * 30, 'month', 'months'],
+  [Infinity, 86_400 * 365, 'year', 'years'],
 ];
 
 export function relative(time: string | number, now = Date.now()): string {
@@ -48,7 +59,12 @@ export function relative(time: string | number, now = Date.now()): string {
 
 const full = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
 const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-const clockWithSeconds = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
+const clockWithSeconds = new Intl.DateTimeFormat(locale, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
 const day = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
 export const absolute = (time: string | number): string => full.format(new Date(time));
@@ -72,17 +88,32 @@ export function windowName(seconds: number): string {
   return named ? named[1] : duration(seconds);
 }
 
-interface Limit { name: string; limit: number; window_seconds: number; burst?: number | null }
+interface Limit {
+  name: string;
+  limit: number;
+  window_seconds: number;
+  burst?: number | null;
+}
 
 // The guarantee of api.md §10 in words.
 export function limitSentence({ limit, window_seconds: seconds, burst: given }: Limit): string {
   if (!(limit > 0) || !(seconds > 0)) return 'Enter how many requests are allowed in which time.';
   const burst = given && given > 0 ? given : limit;
   const rate = limit / seconds;
-  const steady = rate >= 1 ? `${exact(rate)} a second` : rate * 60 >= 1 ? `${exact(rate * 60)} a minute` : rate * 3600 >= 1 ? `${exact(rate * 3600)} an hour` : `${exact(rate * 86_400)} a day`;
+  const steady =
+    rate >= 1
+      ? `${exact(rate)} a second`
+      : rate * 60 >= 1
+        ? `${exact(rate * 60)} a minute`
+        : rate * 3600 >= 1
+          ? `${exact(rate * 3600)} an hour`
+          : `${exact(rate * 86_400)} a day`;
   const rest = duration(burst / rate);
-  return `${burst === 1 ? 'One request at a time' : `Up to ${number(burst)} requests at once`}, then ${steady}: each is given back after ${duration(1 / rate)}, all of them after ${rest}. `
-    + `In no ${windowName(seconds)} are there more than ${number(burst + limit)}.`;
+  return (
+    `${burst === 1 ? 'One request at a time' : `Up to ${number(burst)} requests at once`}, then ${steady}: ` +
+    `each is given back after ${duration(1 / rate)}, all of them after ${rest}. ` +
+    `In no ${windowName(seconds)} are there more than ${number(burst + limit)}.`
+  );
 }
 
 export function limitText({ limit, window_seconds: seconds, burst }: Limit): string {
@@ -91,7 +122,10 @@ export function limitText({ limit, window_seconds: seconds, burst }: Limit): str
 
 // In JSON an escape means the same as the character, and shows that there is one.
 export const escapeControls = (json: string): string =>
-  json.replace(/[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff]/gu, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  json.replace(
+    /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff]/gu,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 // JSON as it was sent, indented: numbers beyond 2^53 and repeated members stay as they are.
 export function indentJson(text: string): string {

@@ -1,7 +1,7 @@
 // The algebra of scopes (api.md §4): what a key may do, and what it may grant.
 
 export const resources = ['users', 'posts', 'keys', 'usage', 'audit', 'changes', 'webhooks', 'events'] as const;
-export type Resource = typeof resources[number];
+export type Resource = (typeof resources)[number];
 
 // The scopes of each resource beside its wildcard.
 export const actions: Record<Resource, readonly string[]> = {
