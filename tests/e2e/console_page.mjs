@@ -115,6 +115,16 @@ class ConsolePage {
     return storage + this.page.requests.map(({ url }) => url).join('\n');
   }
 
+  // Of the whole page, as far as it is not endless.
+  async screenshot(name) {
+    const { height, ...size } = this.tab.viewport();
+    const whole = await this.tab.evaluate(() => document.documentElement.scrollHeight);
+    await this.tab.setViewport({ ...size, height: Math.min(Math.max(height, whole), 2600) });
+    await this.settled();
+    await this.page.screenshot(name);
+    await this.tab.setViewport({ ...size, height });
+  }
+
   cookies() {
     return this.page.context.cookies();
   }

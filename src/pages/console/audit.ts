@@ -51,6 +51,7 @@ export function auditPage(view: View): void {
             { head: 'About', cell: subject },
             {
               head: 'By',
+              kind: 'wide',
               cell: (entry) => [
                 can('keys:read')
                   ? keyLink(entry.actor_key_id)
@@ -178,8 +179,8 @@ async function verify(place: HTMLElement, wrong: Set<number>, signal: AbortSigna
             h('code', { class: 'hash' }, last.hash),
             ' ',
             copyButton(() => last.hash),
-            ' Keep it elsewhere: it proves later that nothing before it was changed.',
           ],
+          'Keep that hash elsewhere: it proves later that nothing before it was changed.',
         ),
   );
 }

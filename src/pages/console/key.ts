@@ -179,9 +179,9 @@ function limitsCard(key: Key, view: View): HTMLElement {
       h('li', {}, h('strong', {}, named(limit.name)), ' ', limitText(limit), h('p', { class: 'hint' }, limitSentence(limit))),
     ),
   );
-  if (key.rate_limits.length === 0) fill(words, h('li', {}, 'No limit: as many requests as the service can answer.'));
   // What is left of them, without spending any of it.
-  if (can('keys:verify') && key.rate_limits.length > 0 && key.state === 'active') {
+  const isLive = can('keys:verify') && key.state === 'active';
+  if (isLive && key.rate_limits.length > 0) {
     const local = new AbortController();
     view.signal.addEventListener('abort', () => local.abort());
     poll(local.signal, 5, async () => {
@@ -193,7 +193,8 @@ function limitsCard(key: Key, view: View): HTMLElement {
       if (verdict?.body.rate_limits) fill(live, limitMeters({ rate_limits: verdict.body.rate_limits }));
     });
   }
-  return card('Limits', [live, h('details', { open: !can('keys:verify') }, h('summary', {}, 'What they mean'), words)], {
+  const meanings = h('details', { open: !isLive }, h('summary', {}, 'What they mean'), words);
+  return card('Limits', key.rate_limits.length === 0 ? [limitMeters({ rate_limits: [] })] : [live, meanings], {
     actions: [mayChange(key) && h('a', { href: link(`/keys/${key.id}/edit`) }, 'Change')],
   });
 }

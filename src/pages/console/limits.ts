@@ -1,9 +1,9 @@
 // What is left of the limits of a key.
 import { Child, h, named } from './dom';
 import { duration, limitText, number } from './format';
-import type { CurrentKey } from './types';
+import type { LiveLimit } from './types';
 
-export function limitMeters({ rate_limits: limits }: { rate_limits: CurrentKey['rate_limits'] }): Child {
+export function limitMeters({ rate_limits: limits }: { rate_limits: LiveLimit[] }): Child {
   if (limits.length === 0) return h('p', { class: 'quiet-text' }, 'No limit: as many requests as the service can answer.');
   return h(
     'ul',
