@@ -18,7 +18,8 @@ const verifiedBadge = (verified: boolean): HTMLElement =>
     ? badge('good', 'verified', 'Its signature was right')
     : badge('idle', 'not signed', 'Its source had no secret: only the key vouches for it');
 const explanation =
-  'An outside service reports its events with POST /events/{source}. They are kept byte for byte, each delivery once; with a secret, only those that are signed.';
+  'An outside service reports its events with POST /events/{source}. They are kept byte for byte, each delivery once; ' +
+  'with a secret, only those that are signed.';
 
 export function eventsPage(view: View): void {
   view.title('Events');

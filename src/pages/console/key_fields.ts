@@ -328,6 +328,8 @@ export const timeInput = (time: string | null, label?: string): HTMLInputElement
 export const timeOf = (control: HTMLInputElement): string | null =>
   control.value === '' ? null : new Date(control.value).toISOString();
 
+const longDay = (time: number): string => new Date(time).toLocaleDateString('en', { dateStyle: 'long' });
+
 export function expiryChoice(): { field: Field; members(): { expires_in?: number; expires_at?: string | null } } {
   let chosen = '90';
   const date = timeInput(new Date(Date.now() + 30 * 86_400_000).toISOString(), 'Expires on');
@@ -346,7 +348,7 @@ export function expiryChoice(): { field: Field; members(): { expires_in?: number
           : h(
               'p',
               { class: 'hint' },
-              `Works until ${new Date(Date.now() + Number(chosen) * 86_400_000).toLocaleDateString('en', { dateStyle: 'long' })}. Rotate it before: both keys work for a while.`,
+              `Works until ${longDay(Date.now() + Number(chosen) * 86_400_000)}. Rotate it before: both keys work for a while.`,
             ),
     );
   const choices = segments(

@@ -157,7 +157,8 @@ function nothing(query: URLSearchParams): HTMLElement {
   return emptyState(
     'key',
     'No keys yet',
-    'A key names one application and says what it may do, how often and until when. Create one for each, so that one can be turned off without the others.',
+    'A key names one application and says what it may do, how often and until when. Create one for each, ' +
+      'so that one can be turned off without the others.',
     can('keys:write') && linkButton('Create key', link('/keys/new'), { kind: 'primary', shape: 'plus' }),
   );
 }

@@ -124,7 +124,8 @@ function endpointForm(
         const sent: Record<string, string | null> = Object.fromEntries(
           lines.map(([name = '', value = '']) => [name.trim(), value.trim()]),
         );
-        for (const name of Object.keys(webhook?.headers ?? {})) if (!(name in sent)) sent[name] = null; // a merge patch removes what is null
+        // A merge patch removes what is null.
+        for (const name of Object.keys(webhook?.headers ?? {})) if (!(name in sent)) sent[name] = null;
         const body: Record<string, unknown> = {
           url: text(url),
           types: types.types(),

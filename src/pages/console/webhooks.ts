@@ -64,7 +64,8 @@ export function webhooksPage(view: View): void {
         return emptyState(
           'send',
           'No endpoint yet',
-          'An endpoint is an https address of yours. Each change is posted to it until it answers 2xx: at once, then again and again for three days.',
+          'An endpoint is an https address of yours. Each change is posted to it until it answers 2xx: ' +
+            'at once, then again and again for three days.',
           mayTell() && linkButton('Add endpoint', link('/webhooks/new'), { kind: 'primary', shape: 'plus' }),
           linkButton('How to receive them', '/docs'),
         );
@@ -246,7 +247,8 @@ function replayDialog(webhook: Webhook, repaint: () => void): void {
     h(
       'p',
       {},
-      'All changes of a time that this endpoint is told of, under the same ids: a receiver that has seen one ignores it. To send single ones, choose them in the list.',
+      'All changes of a time that this endpoint is told of, under the same ids: a receiver that has seen one ignores it. ' +
+        'To send single ones, choose them in the list.',
     ),
     form(() => [from, to], [h('div', { class: 'field-row' }, from.element, to.element)], {
       action: 'Send again',
