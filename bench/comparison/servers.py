@@ -110,6 +110,18 @@ class WriteStore(Latchkey):
     name, data = "latchkey, writing", "writes"
 
 
+class SilentStore(Latchkey):
+    """It records no changes."""
+    name, data = "latchkey, no changes", "silent"
+
+    def __init__(self, bench):
+        super().__init__(bench)
+        settings = os.path.join(self.folder, "latchkey.toml")
+        with open(settings, "w") as file:
+            file.write("changes = false\n")
+        self.more = ("--config", settings)
+
+
 class Nginx(Server):
     name = "nginx"
 

@@ -26,7 +26,7 @@ class Stores:
     def make(self, names):
         for name in sorted(names):
             if name == "writes":
-                for copy in ("writes", "single"):
+                for copy in ("writes", "silent", "single"):
                     self.copy(self.folder("data"), self.folder(copy))
             elif not os.path.exists(self.folder(name)):
                 self.copy(self.folder("keys"), self.folder(name))

@@ -45,7 +45,7 @@ class Work:
     server_cores: str = "0"
     load_cores: str = "1"
     expect_length: bool = True
-    kind: str = "load"  # load | idle | cluster | webhooks
+    kind: str = "load"  # load | idle | cluster | feed | streams | webhooks
     needs: list = field(default_factory=list)  # stores
 
 
@@ -130,6 +130,14 @@ works = [
          [Run("plain", s.Latchkey, []), Run("TLS", s.Latchkey, [])], [], kind="idle"),
     Work("cluster", "nodes of a cluster over one PostgreSQL without a standby, 1,000,000 users there", [], [], log=False,
          kind="cluster"),
+    Work("changes", "POST a user, durable, with changes and without",
+         [Run(f"{count} connections, {label}", server, ["--request", make_user, "--connections", str(count)])
+          for count in (64, 256) for label, server in (("changes", s.WriteStore), ("no changes", s.SilentStore))],
+         [target(f"{count} connections against those without changes", f"{count} connections, changes",
+                 f"{count} connections, no changes", "per_second", 0.85, 0.95, most=False) for count in (64, 256)],
+         expect_length=False, needs=["writes"]),
+    Work("feed", "the feed of 1,000,000 changes", [], [], log=False, kind="feed", needs=["writes"]),
+    Work("streams", "GET a user beside 1,000 streams of changes", [], [], kind="streams", needs=["writes"]),
     Work("webhooks", "changes to webhooks over kept TLS connections, one core for the service and its helper", [], [], log=False,
          kind="webhooks", needs=["writes"]),
 ]

@@ -1,4 +1,4 @@
-// How the whole process does, for GET /service (api.md §13): counters since its start. Values; the
+// How the whole process does, for GET /service (api.md §18): counters since its start. Values; the
 // source may be called on any thread, and takes locks.
 #pragma once
 

@@ -1,7 +1,7 @@
 // What a browser holds instead of a key (api.md §18): the digest of the key and two times, sealed
-// with AES-256-GCM (NIST SP 800-38D) under a key that only this service, or the nodes of its cluster,
-// can derive. The service keeps nothing of it. Hexadecimal: a random nonce (12 bytes), the ciphertext
-// and the tag (16). Immutable; any thread.
+// with AES-256-GCM (NIST SP 800-38D) under a key that only this service, or the nodes of its
+// cluster, can derive. The service keeps nothing of it. Hexadecimal: a random nonce (12 bytes), the
+// ciphertext and the tag (16). Immutable; any thread.
 //
 //     auth::session_cipher const cipher(*store.derived_key("browser sessions"));
 //     auto const text = cipher.seal({digest, now, now + hour});

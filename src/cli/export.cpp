@@ -106,8 +106,8 @@ base::result<void> write_files(export_options const& options, store::environment
               });
     if (!outcome) return outcome;
     auto const bounds = snapshot.changes();
-    auto const retained_range = bounds.last == 0 ? 0 : bounds.last - bounds.oldest + 1;
-    return write(files.changes, "changes", static_cast<std::uint64_t>(retained_range),
+    auto const retained_count = bounds.last == 0 ? 0 : bounds.last - bounds.oldest + 1;
+    return write(files.changes, "changes", static_cast<std::uint64_t>(retained_count),
                  [&](store::range const& part, auto each) {
                      return walk_changes(snapshot, part, [&](store::change_view const& change) {
                          each(api::append_change, change);

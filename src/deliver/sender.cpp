@@ -14,10 +14,10 @@ constexpr long kept_connections_max = 256;
 constexpr base::mono_ns wait_max = base::second;
 constexpr std::size_t ready_max = 256;  // of one turn
 
-std::uint32_t events_of(int subject) {
+std::uint32_t events_of(int state) {
     std::uint32_t events = 0;
-    if (subject == CURL_POLL_IN || subject == CURL_POLL_INOUT) events |= EPOLLIN;
-    if (subject == CURL_POLL_OUT || subject == CURL_POLL_INOUT) events |= EPOLLOUT;
+    if (state == CURL_POLL_IN || state == CURL_POLL_INOUT) events |= EPOLLIN;
+    if (state == CURL_POLL_OUT || state == CURL_POLL_INOUT) events |= EPOLLOUT;
     return events;
 }
 
@@ -33,8 +33,8 @@ sender::sender(std::string authorities_file)
     ::curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
     ::curl_multi_setopt(
         multi_, CURLMOPT_SOCKETFUNCTION,
-        +[](CURL*, curl_socket_t socket, int subject, void* self, void*) {
-            static_cast<sender*>(self)->watch(socket, events_of(subject));
+        +[](CURL*, curl_socket_t socket, int state, void* self, void*) {
+            static_cast<sender*>(self)->watch(socket, events_of(state));
             return 0;
         });
     ::curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);

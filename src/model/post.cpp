@@ -9,7 +9,7 @@ namespace latchkey::model {
 namespace {
 
 constexpr std::uint8_t post_version = 1;
-constexpr std::uint8_t flag_plain = 1;
+constexpr std::uint8_t post_flag_plain = 1;
 constexpr std::array<std::string_view, post_status_count> status_names{"draft", "published",
                                                                        "archived"};
 
@@ -49,8 +49,8 @@ void encode(post const& record, std::string& output) {
     base::append(output, record.updated_at);
     base::append(output, record.published_at);
     base::append(output, static_cast<std::uint8_t>(record.status));
-    base::append(output,
-                 is_plain(record.title) && is_plain(record.body) ? flag_plain : std::uint8_t{0});
+    base::append(output, is_plain(record.title) && is_plain(record.body) ? post_flag_plain
+                                                                         : std::uint8_t{0});
     base::append_text(output, record.title);
     base::append(output, static_cast<std::uint32_t>(record.body.size()));
     output.append(record.body);
@@ -69,10 +69,10 @@ std::optional<post_view> decode_post(model::id id, std::string_view bytes) {
     auto const flags = input.integer<std::uint8_t>();
     view.title = input.text();
     view.body = input.bytes(input.integer<std::uint32_t>());
-    if (!input.done() || status >= post_status_count || (flags & ~flag_plain) != 0)
+    if (!input.done() || status >= post_status_count || (flags & ~post_flag_plain) != 0)
         return std::nullopt;
     view.status = static_cast<post_status>(status);
-    view.plain = (flags & flag_plain) != 0;
+    view.plain = (flags & post_flag_plain) != 0;
     return view;
 }
 

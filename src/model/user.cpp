@@ -9,7 +9,7 @@ namespace latchkey::model {
 namespace {
 
 constexpr std::uint8_t user_version = 1;
-constexpr std::uint8_t flag_plain = 1;
+constexpr std::uint8_t user_flag_plain = 1;
 
 bool is_letter_or_digit(char byte) {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
@@ -47,8 +47,8 @@ void encode(user const& record, std::string& output) {
     base::append(output, user_version);
     base::append(output, record.created_at);
     base::append(output, record.updated_at);
-    base::append(output,
-                 is_plain(record.name) && is_plain(record.email) ? flag_plain : std::uint8_t{0});
+    base::append(output, is_plain(record.name) && is_plain(record.email) ? user_flag_plain
+                                                                         : std::uint8_t{0});
     base::append_text(output, record.name);
     base::append_text(output, record.email);
 }
@@ -63,8 +63,8 @@ std::optional<user_view> decode_user(model::id id, std::string_view bytes) {
     auto const flags = input.integer<std::uint8_t>();
     view.name = input.text();
     view.email = input.text();
-    view.plain = (flags & flag_plain) != 0;
-    if (!input.done() || (flags & ~flag_plain) != 0) return std::nullopt;
+    view.plain = (flags & user_flag_plain) != 0;
+    if (!input.done() || (flags & ~user_flag_plain) != 0) return std::nullopt;
     return view;
 }
 

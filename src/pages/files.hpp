@@ -1,5 +1,6 @@
-// The files that browsers load: scripts, style sheets, the icon and the page of the console. They are
-// bundled and compressed when the service is built (embed.py, meson.build). Constants; any thread.
+// The files that browsers load: scripts, style sheets, the icon and the page of the console. They
+// are bundled and compressed when the service is built (embed.py, meson.build). Constants; any
+// thread.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
+import { childrenOf } from './cluster_postgres.mjs';
 import { assertStatus, binary, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
 
 // A sanitizer's build runs without the filter.
@@ -42,16 +43,29 @@ async function withServer(options, act) {
   }
 }
 
+function assertConfined(pid, thread) {
+  const { CapEff, CapPrm, CapInh, CapAmb, NoNewPrivs, Seccomp, Name } = status(pid, thread);
+  for (const set of [CapEff, CapPrm, CapInh, CapAmb]) assert.match(set, /^0+$/, Name);
+  assert.equal(NoNewPrivs, '1', Name);
+  assert.equal(Seccomp, '2', Name);
+}
+
 describe('the process', () => {
   test('has no capability, can get none, and is filtered in every thread', { skip: sanitized }, () => withServer({}, (server) => {
     const all = threads(server.pid);
     assert.ok(all.length >= 6, `threads: ${all.length}`);
-    for (const thread of all) {
-      const { CapEff, CapPrm, CapInh, CapAmb, NoNewPrivs, Seccomp, Name } = status(server.pid, thread);
-      for (const set of [CapEff, CapPrm, CapInh, CapAmb]) assert.match(set, /^0+$/, Name);
-      assert.equal(NoNewPrivs, '1', Name);
-      assert.equal(Seccomp, '2', Name);
+    for (const thread of all) assertConfined(server.pid, thread);
+  }));
+
+  test('and so is the helper that sends to webhooks', { skip: sanitized }, () => withServer({}, async (server) => {
+    const [supervisor] = childrenOf(server.pid);
+    let helper;
+    for (let i = 0; i < 400 && helper === undefined; i += 1) {
+      helper = childrenOf(supervisor).find((each) => status(each).Seccomp === '2');
+      await sleep(10);
     }
+    for (const thread of threads(helper)) assertConfined(helper, thread);
+    assert.equal(fs.statSync(`/proc/${helper}/environ`).uid, 0);
   }));
 
   test('hides its memory from all but root', { skip: sanitized }, () => withServer({}, (server) => {

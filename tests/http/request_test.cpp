@@ -26,6 +26,7 @@ TEST(request, finds_known_fields_in_any_case) {
         {"Idempotency-Key", field_name::idempotency_key},
         {"If-Match", field_name::if_match},
         {"If-None-Match", field_name::if_none_match},
+        {"Last-Event-ID", field_name::last_event_id},
         {"X-Request-Id", field_name::request_id},
         {"traceparent", field_name::traceparent},
         {"Transfer-Encoding", field_name::transfer_encoding},

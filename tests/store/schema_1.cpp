@@ -83,6 +83,38 @@ raw_content as_schema_1(raw_content const& content) {
     return result;
 }
 
+raw_content records_of_schema_2(raw_content const& content) {
+    raw_content result;
+    for (auto const& [entry_key, value] : content) {
+        auto const& [table, key] = entry_key;
+        bool const is_version =
+            table == table::index && (key == std::string_view(key_bytes{tag::schema}) ||
+                                      key == std::string_view(key_bytes{tag::counters}));
+        if (static_cast<std::size_t>(table) < schema_1_tables && !is_version)
+            result[entry_key] = value;
+    }
+    return result;
+}
+
+void make_schema_2(std::string const& directory) {
+    plain_file file(directory, 0);
+    for (std::size_t i = schema_1_tables; i < table_count; ++i)
+        if (file.tables[i] != 0) ASSERT_EQ(::mdb_drop(file.txn, file.tables[i], 1), 0);
+    auto const index = file.tables[static_cast<std::size_t>(table::index)];
+    std::string schema(schema_magic);
+    base::append(schema, std::uint32_t{2});
+    auto const schema_name = key_bytes{tag::schema}, counters_name = key_bytes{tag::counters};
+    auto key = val_of(schema_name), value = val_of(schema);
+    ASSERT_EQ(::mdb_put(file.txn, index, &key, &value, 0), 0);
+    key = val_of(counters_name);
+    ASSERT_EQ(::mdb_get(file.txn, index, &key, &value), 0);
+    std::string counters(content_of(table::index, counters_name, view_of(value)).value_or(""));
+    ASSERT_FALSE(counters.empty());
+    counters[0] = 2;
+    ASSERT_EQ(put_checked(file.txn, index, table::index, counters_name, counters, 0), 0);
+    ASSERT_EQ(::mdb_txn_commit(std::exchange(file.txn, nullptr)), 0);
+}
+
 void write_schema_1_file(std::string const& directory) {
     ::mkdir(directory.c_str(), 0700);
     std::string bytes(schema_1_file_bytes, '\0');

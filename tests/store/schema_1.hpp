@@ -1,5 +1,5 @@
-// Stores of schema version 1: one that a program of that version wrote, and large ones derived from
-// a current store by removing what version 2 added.
+// Stores of earlier schema versions: one that a program of version 1 wrote, and large ones derived
+// from a current store by removing what later versions added.
 #pragma once
 
 #include <map>
@@ -16,6 +16,11 @@ using raw_content = std::map<std::pair<table, std::string>, std::string>;
 raw_content content_of_file(std::string const& directory);
 // Removes the checksums, each of which must be right, and sets the versions to 1.
 raw_content as_schema_1(raw_content const& content);
+
+// The same for version 2, which has checksums: makes the store in the directory one of that version.
+void make_schema_2(std::string const& directory);
+// What a store of version 2 had: without the tables of later ones, the schema and the counters.
+raw_content records_of_schema_2(raw_content const& content);
 
 // Makes the directory.
 void write_schema_1_file(std::string const& directory);

@@ -1,6 +1,6 @@
 // Finds and wipes the API key of a request (api.md §2): of four ways the first that is present
-// counts, and one way used twice is refused. Without any, the session of a browser counts. Whether the key is valid is decided by auth::cache.
-// No ownership; any thread.
+// counts, and one way used twice is refused. Without any, the session of a browser counts. Whether
+// the key is valid is decided by auth::cache. No ownership; any thread.
 #pragma once
 
 #include <optional>
@@ -36,8 +36,8 @@ inline constexpr std::string_view session_cookie = "__Host-latchkey";
 // something, the page too: by a field that a form or a link cannot send.
 bool is_from_own_page(http::request const& request, bool tls);
 
-// Overwrites the credentials of ways 1 to 3 and the session where they lie in the connection's buffer, which must
-// be writable.
+// Overwrites the credentials of ways 1 to 3 and the session where they lie in the connection's
+// buffer, which must be writable.
 void wipe_credentials(http::request const& request);
 // Overwrites the string that is the top-level member api_key (way 4) or `name`. `body` must be a
 // JSON object.

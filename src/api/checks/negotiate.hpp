@@ -1,6 +1,6 @@
-// Content negotiation (RFC 9110 §8.3, §12.5.1, §12.5.3): does a client accept JSON, ask for a stream
-// of events or for a page, in which coding may it get a file, and is its body JSON? No ownership;
-// any thread.
+// Content negotiation (RFC 9110 §8.3, §12.5.1, §12.5.3): does a client accept JSON, ask for a
+// stream of events or for a page, in which coding may it get a file, and is its body JSON? No
+// ownership; any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// GET /service: how the whole process does (api.md §13).
+// GET /service: how the whole process does (api.md §18).
 #include "api/handlers.hpp"
 #include "api/json/json_writer.hpp"
 #include "api/request_services.hpp"

@@ -72,6 +72,12 @@ api_result<time_range> take_range(api::query& query, wall_ms now) {
     return range;
 }
 
+// Leaves out what is no longer kept and what has not begun.
+void clamp(time_range& range, wall_ms now) {
+    range.begin = std::max(range.begin, model::first_retained(range.step, now));
+    range.end = std::min(range.end, now + 1);
+}
+
 void append_point(std::string& output, wall_ms start, model::usage const& usage) {
     output.append("{\"start\":");
     append_timestamp(output, start);
@@ -211,8 +217,7 @@ std::optional<api_error> list_usage(request_context const& context, store::snaps
             "asks for " + std::to_string(range->count) + " points of " + std::to_string(key_count) +
                 " keys, the limit is 14400 points; ask for fewer keys, less time or "
                 "a coarser granularity");
-    range->begin = std::max(range->begin, model::first_retained(range->step, context.now.wall));
-    range->end = std::min(range->end, context.now.wall + 1);
+    clamp(*range, context.now.wall);
     usage_sum sum(context, snapshot);
     auto const length = model::length_of(range->step);
     for (auto start = model::start_of(range->step, range->begin); start < range->end;
@@ -246,16 +251,15 @@ std::optional<api_error> list_usage(request_context const& context, store::snaps
 // that the key was not used.
 std::optional<api_error> get_usage(request_context const& context, store::snapshot const& snapshot,
                                    http::response& response) {
-    auto const range = take_range(context.query, context.now.wall);
+    auto range = take_range(context.query, context.now.wall);
     if (!range) return range.error();
     if (auto error = context.query.refuse_rest()) return error;
     auto const key = snapshot.key(context.id);
     if (!key || !sees_project(context, key->project)) return no_such("key");
-    auto const begin = std::max(range->begin, model::first_retained(range->step, context.now.wall));
-    auto const end = std::min(range->end, context.now.wall + 1);
+    clamp(*range, context.now.wall);
     response.body.append("{\"data\":[");
     bool first = true;
-    snapshot.usage(context.id, range->step, begin, end,
+    snapshot.usage(context.id, range->step, range->begin, range->end,
                    [&](wall_ms start, model::usage const& usage) {
                        if (!std::exchange(first, false)) response.body.push_back(',');
                        append_point(response.body, start, usage);

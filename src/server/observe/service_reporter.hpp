@@ -1,5 +1,5 @@
-// The sums over all workers for GET /service (docs/api.md §13). A worker enters its counters when it
-// starts, and they stay. Any thread; takes a lock.
+// The sums over all workers for GET /service (docs/api.md §18). A worker enters its counters when
+// it starts, and they stay. Any thread; takes a lock.
 #pragma once
 
 #include <mutex>

@@ -37,57 +37,57 @@ void check_secrets(consistency_check& check, webhook_record record) {
                      " was encrypted under another master key, or is damaged");
 }
 
-void check_records(consistency_check& check, known_webhooks& registry) {
+void check_records(consistency_check& check, known_webhooks& webhooks) {
     auto const visit = [&](model::id id, webhook_record const& record) {
-        registry.ids.insert(id);
+        webhooks.ids.insert(id);
         check.check_time(record.webhook.updated_at, name("webhook", id));
         check_secrets(check, record);
         if (!check.has(table::index, webhook_progress_key(id)))
             check.report(name("webhook", id) + " has no position");
     };
     auto const count = walk_records(check, table::index, key_bytes{tag::webhook}, "webhook",
-                                    registry.head.last, decode_webhook_record, visit);
-    check.compare("webhooks", registry.head.count, count);
+                                    webhooks.head.last, decode_webhook_record, visit);
+    check.compare("webhooks", webhooks.head.count, count);
     check.walk(
         table::index, key_bytes{tag::webhook_progress},
         [&](std::string_view key, std::string_view content) {
             auto const id = read_id(key);
-            if (!id || !registry.ids.contains(*id) || !model::decode_webhook_progress(content))
+            if (!id || !webhooks.ids.contains(*id) || !model::decode_webhook_progress(content))
                 check.report("the position of " + name("webhook", id.value_or(0)) +
                              " cannot be read, or is of no webhook");
         });
 }
 
-void check_replays(consistency_check& check, known_webhooks const& registry) {
+void check_replays(consistency_check& check, known_webhooks const& webhooks) {
     check.walk(table::index, key_bytes{tag::webhook_replay},
                [&](std::string_view key, std::string_view content) {
                    auto const pair = read_pair(key);
-                   if (!pair || !registry.ids.contains(pair->first) ||
+                   if (!pair || !webhooks.ids.contains(pair->first) ||
                        !model::decode_webhook_replay(0, content))
                        check.report("a replay cannot be read, or is of no webhook");
                });
 }
 
-void check_deliveries(consistency_check& check, known_webhooks const& registry) {
+void check_deliveries(consistency_check& check, known_webhooks const& webhooks) {
     check.walk(table::deliveries, {}, [&](std::string_view key, std::string_view content) {
         auto const pair = read_pair(key);
         auto const delivery = pair ? model::decode_delivery(pair->first, content) : std::nullopt;
         if (!delivery) return check.report("a delivery cannot be read");
         auto const text = "the delivery of " + name("change", pair->first) + " to " +
                           name("webhook", pair->second);
-        if (!registry.has_existed(pair->second)) check.report(text + " is to no webhook");
+        if (!webhooks.has_existed(pair->second)) check.report(text + " is to no webhook");
         if (!check.has(table::changes, id_key(pair->first)))
             check.report(text + " is of a change that is not there");
         bool const is_pending = delivery->state == model::delivery_state::pending;
         bool const is_listed = check.has(table::index, pending_of(pair->second).add(pair->first));
         // What is pending of a deleted webhook may have lost its entry already.
-        if (is_pending != is_listed && (is_listed || registry.ids.contains(pair->second)))
+        if (is_pending != is_listed && (is_listed || webhooks.ids.contains(pair->second)))
             check.report(text + (is_listed ? " is listed as pending and is not"
                                            : " is missing among those that are pending"));
     });
     check.walk(table::index, key_bytes{tag::webhook_pending}, [&](std::string_view key, auto) {
         auto const pair = read_pair(key);
-        if (!pair || !registry.has_existed(pair->first) ||
+        if (!pair || !webhooks.has_existed(pair->first) ||
             !check.has(table::deliveries, delivery_key(pair->second, pair->first)))
             check.report("a pending delivery is listed that is not there");
     });
@@ -96,13 +96,13 @@ void check_deliveries(consistency_check& check, known_webhooks const& registry) 
 }  // namespace
 
 void check_webhooks(consistency_check& check) {
-    known_webhooks registry;
+    known_webhooks webhooks;
     auto const head = decode_webhook_head(check.get(table::index, key_bytes{tag::webhook_head}));
     if (!head) return check.report("the count of webhooks cannot be read");
-    registry.head = *head;
-    check_records(check, registry);
-    check_replays(check, registry);
-    check_deliveries(check, registry);
+    webhooks.head = *head;
+    check_records(check, webhooks);
+    check_replays(check, webhooks);
+    check_deliveries(check, webhooks);
     auto const lease = check.get(table::index, key_bytes{tag::delivery_lease});
     if (lease && !decode_delivery_lease(*lease))
         check.report("the lease of the node that delivers cannot be read");

@@ -12,7 +12,7 @@ namespace latchkey::store {
 namespace {
 
 // In weight: a few milliseconds, for which the next command may have to wait.
-constexpr std::size_t expired_per_commit_max = 1024;
+constexpr std::size_t expired_changes_per_commit_max = 1024;
 
 // The record is what `encode` leaves in the scratch of the transaction.
 template <class Record>
@@ -21,6 +21,15 @@ void note_record(transaction& txn, change_view change, Record const& record) {
     encode(record, txn.scratch);
     change.record = txn.scratch;
     note_change(txn, change);
+}
+
+// One that belongs to no project.
+template <class Record>
+void note_record_of_all(transaction& txn, model::change_type type, model::id caller,
+                        Record const& record) {
+    note_record(txn,
+                {.type = type, .key_id = caller, .project = {}, .subject = record.id, .record = {}},
+                record);
 }
 
 void erase_deliveries_of(transaction& txn, model::id sequence) {
@@ -52,16 +61,12 @@ bool is_short(transaction& txn, model::change_type type) {
 
 void note_change(transaction& txn, model::change_type type, model::id caller,
                  model::user const& user) {
-    note_record(txn,
-                {.type = type, .key_id = caller, .project = {}, .subject = user.id, .record = {}},
-                user);
+    note_record_of_all(txn, type, caller, user);
 }
 
 void note_change(transaction& txn, model::change_type type, model::id caller,
                  model::post const& post) {
-    note_record(txn,
-                {.type = type, .key_id = caller, .project = {}, .subject = post.id, .record = {}},
-                post);
+    note_record_of_all(txn, type, caller, post);
 }
 
 void note_change(transaction& txn, model::change_type type, model::id caller,
@@ -79,9 +84,7 @@ void note_change(transaction& txn, model::change_type type, model::id caller,
 
 void note_change(transaction& txn, model::change_type type, model::id caller,
                  model::event_view const& event) {
-    note_record(txn,
-                {.type = type, .key_id = caller, .project = {}, .subject = event.id, .record = {}},
-                event);
+    note_record_of_all(txn, type, caller, event);
 }
 
 void note_change(transaction& txn, model::change_type type, model::id caller,
@@ -117,7 +120,7 @@ model::id note_change(transaction& txn, model::change_type type, model::id calle
 // An unreadable change stays, and so do all after it; `latchkey check` reports it.
 bool expire_changes(transaction& txn, std::size_t limit) {
     auto const& store = txn.store();
-    limit = std::min(limit, expired_per_commit_max);
+    limit = std::min(limit, expired_changes_per_commit_max);
     auto const last = txn.last_id(table::changes);
     while (txn.failure() == 0) {
         auto const oldest = txn.first_id(table::changes);

@@ -11,7 +11,7 @@ namespace {
 // Removing a payload frees its pages and reads none of them.
 constexpr std::size_t payload_bytes_per_weight = 64 * base::limits::kib;
 // In weight: a few milliseconds, for which the next command may have to wait.
-constexpr std::size_t expired_per_commit_max = 256;
+constexpr std::size_t expired_events_per_commit_max = 256;
 constexpr std::size_t mark_bytes = std::tuple_size_v<model::event_mark>;
 
 template <class Each>
@@ -46,7 +46,7 @@ void adjust_count(transaction& txn, std::string_view source, std::int64_t step) 
 // do all after it; `latchkey check` reports it.
 bool expire_events(transaction& txn, std::size_t limit) {
     auto const retention = txn.store().event_retention_ms;
-    limit = std::min(limit, expired_per_commit_max);
+    limit = std::min(limit, expired_events_per_commit_max);
     while (retention != 0 && txn.failure() == 0) {
         auto const id = txn.first_id(table::events);
         auto const bytes = id ? txn.find(table::events, id_key(*id)) : std::nullopt;

@@ -104,10 +104,10 @@ outcome run(transaction& txn, take_delivery_lease const& action, command const&)
     if (lease && lease->node != action.node && lease->deadline > txn.now())
         return {.record = *lease};
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
-    delivery_lease const batch{action.node, txn.now() + action.length_ms};
-    encode(batch, txn.scratch);
+    delivery_lease const own_lease{action.node, txn.now() + action.length_ms};
+    encode(own_lease, txn.scratch);
     txn.put(table::index, key, txn.scratch);
-    return {.record = batch};
+    return {.record = own_lease};
 }
 
 }  // namespace latchkey::store

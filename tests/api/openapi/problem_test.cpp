@@ -12,7 +12,7 @@ namespace {
 
 using base::problem;
 
-constexpr std::string_view user_text = R"({"name":"Ada","email":"ada@example.com"})";
+constexpr std::string_view ada_text = R"({"name":"Ada","email":"ada@example.com"})";
 
 struct problem_case {
     problem expected;
@@ -28,7 +28,7 @@ reply with_key_of(api_fixture& service, model::key record) {
 
 reply with_outcome(api_fixture& service, problem code) {
     service.next_outcome = store::outcome{.problem = code};
-    return service.request("POST /api/v1/users", user_text);
+    return service.request("POST /api/v1/users", ada_text);
 }
 
 // The codes of this layer.
@@ -45,7 +45,7 @@ std::vector<problem_case> const cases{
      [](auto& service) { return service.request("GET /api/v1/users", {}, {bearer("x")}); }},
     {problem::idempotency_key_invalid, 400,
      [](auto& service) {
-         return service.request("POST /api/v1/users", user_text, {"Idempotency-Key: a b"});
+         return service.request("POST /api/v1/users", ada_text, {"Idempotency-Key: a b"});
      }},
     {problem::key_missing, 401,
      [](auto& service) { return service.request_anonymous("GET /api/v1/users"); }},
@@ -85,8 +85,8 @@ std::vector<problem_case> const cases{
      [](auto& service) { return service.request("GET /api/v1/users", {}, {"Accept: text/html"}); }},
     {problem::email_taken, 409,
      [](auto& service) {
-         service.request("POST /api/v1/users", user_text);
-         return service.request("POST /api/v1/users", user_text);
+         service.request("POST /api/v1/users", ada_text);
+         return service.request("POST /api/v1/users", ada_text);
      }},
     {problem::invalid_state_transition, 409,
      [](auto& service) {
@@ -96,7 +96,7 @@ std::vector<problem_case> const cases{
      }},
     {problem::idempotency_key_reused, 422,
      [](auto& service) {
-         service.request("POST /api/v1/users", user_text, {"Idempotency-Key: k"});
+         service.request("POST /api/v1/users", ada_text, {"Idempotency-Key: k"});
          return service.request("POST /api/v1/users", "{}", {"Idempotency-Key: k"});
      }},
     {problem::body_too_large, 413,
@@ -105,7 +105,7 @@ std::vector<problem_case> const cases{
      }},
     {problem::unsupported_media_type, 415,
      [](auto& service) {
-         return service.request("POST /api/v1/users", user_text, {"Content-Type: text/plain"});
+         return service.request("POST /api/v1/users", ada_text, {"Content-Type: text/plain"});
      }},
     {problem::expectation_failed, 417,
      [](auto& service) { return service.request("GET /api/v1/users", {}, {"Expect: a-miracle"}); }},
@@ -203,8 +203,8 @@ TEST(problem_codes, tell_what_to_do) {
 
 // The detail of a response tells it too, unless it is the advice of the code.
 TEST_F(api_test, frequent_refusals_tell_what_to_do) {
-    service.request("POST /api/v1/users", user_text);
-    EXPECT_NE(service.request("POST /api/v1/users", user_text).at("/detail").find("Use another"),
+    service.request("POST /api/v1/users", ada_text);
+    EXPECT_NE(service.request("POST /api/v1/users", ada_text).at("/detail").find("Use another"),
               std::string::npos);
     service.http_limits.body_bytes_max = 100;
     for (auto const& response : {service.request("POST /api/v1/users", std::string(200, ' ')),

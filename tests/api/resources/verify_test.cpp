@@ -106,5 +106,46 @@ TEST_F(verify, a_key_whose_record_cannot_be_read) {
     EXPECT_EQ(response.field("WWW-Authenticate"), "");
 }
 
+// ---- a route, and a key of which only the id is known
+
+TEST_F(verify, says_which_check_refused) {
+    auto const key = service.add_key({"users:read"});
+    auto const check = [&](std::string const& method, std::string const& path) {
+        auto const response =
+            request(key, R"(,"method":")" + method + R"(","path":")" + path + '"');
+        return response.at("/code") + response.at("/check") + response.at("/missing_scope");
+    };
+    EXPECT_EQ(check("GET", "/api/v1/users"), R"("VALID"nullnull)");
+    EXPECT_EQ(check("GET", "/users/7"), R"("VALID"nullnull)");
+    EXPECT_EQ(check("GET", "/healthz"), R"("VALID"nullnull)");
+    EXPECT_EQ(check("POST", "/api/v1/users"), R"("INSUFFICIENT_SCOPE""scope""users:write")");
+    EXPECT_EQ(check("GET", "/api/v1/users/7?include=posts"),
+              R"("INSUFFICIENT_SCOPE""scope""posts:read")");
+    EXPECT_EQ(check("GET", "/api/v1/none"), R"("ROUTE_NOT_FOUND""route"null)");
+    EXPECT_EQ(check("DELETE", "/api/v1/users"), R"("ROUTE_NOT_FOUND""route"null)");
+    EXPECT_EQ(request("x").at("/check"), "\"key\"");
+    EXPECT_EQ(request(bad_from(1)).at("/check"), "\"state\"");
+    EXPECT_EQ(request(bad_from(4), R"(,"ip":"203.0.113.9")").at("/check"), "\"address\"");
+    EXPECT_EQ(request(bad_from(5)).at("/check"), "\"rate_limit\"");
+}
+
+TEST_F(verify, by_id) {
+    auto const key = service.add_key({"events:write:stripe"});
+    auto const id = std::to_string(service.last_key());
+    auto const admin = service.add_key({"keys:verify", "keys:read"});
+    auto const ask = [&](std::string const& asker, std::string const& body) {
+        return service.request_anonymous("POST /api/v1/keys/verify", body, {bearer(asker)});
+    };
+    auto const body = R"({"key_id":)" + id + R"(,"method":"POST","path":"/api/v1/events/)";
+    EXPECT_EQ(ask(admin, body + "stripe\"}").at("/code"), "\"VALID\"");
+    EXPECT_EQ(ask(admin, body + "github\"}").at("/check"), "\"scope\"");
+    EXPECT_EQ(ask(admin, R"({"key_id":999999})").at("/code"), "\"NOT_FOUND\"");
+    EXPECT_EQ(ask(asker_, R"({"key_id":)" + id + "}").code(), "insufficient_scope");
+    EXPECT_EQ(ask(admin, R"({"key_id":)" + id + R"(,"key":")" + key + "\"}").status, 422);
+    EXPECT_EQ(ask(admin, "{}").status, 422);
+    EXPECT_EQ(ask(admin, R"({"key_id":)" + id + R"(,"path":"/x"})").status, 422);
+    EXPECT_EQ(ask(admin, R"({"key_id":)" + id + R"(,"method":"BREW","path":"/x"})").status, 422);
+}
+
 }  // namespace
 }  // namespace latchkey::api

@@ -79,6 +79,38 @@ TEST_F(killed_upgrades, are_done_or_have_done_nothing) {
     expect_sound(*store);
 }
 
+// From version 2 nothing is rewritten: the tables of changes come, and the version.
+TEST(killed_upgrades_of_version_2, are_done_or_have_done_nothing) {
+    temporary_directory const directory;
+    fill(*open_store(directory.path()), 400);
+    make_schema_2(directory.path());
+    auto const content_before = content_of_file(directory.path());
+    ASSERT_EQ(version_of(content_before), 2u);
+    auto const start = steady::now();
+    ASSERT_EQ(wait_for(begin_upgrade(directory.path())), 0);
+    auto const duration = std::max<steady::duration>(steady::now() - start, 2ms);
+    ASSERT_EQ(version_of(content_of_file(directory.path())), schema_version);
+    std::mt19937_64 random(1);
+    std::size_t killed = 0;
+    for (int round = 0; round < 60; ++round) {
+        make_schema_2(directory.path());
+        auto const child = begin_upgrade(directory.path());
+        std::this_thread::sleep_for(duration * static_cast<int>(random() % 1000) / 900);
+        ::kill(child, SIGKILL);
+        killed += WIFSIGNALED(wait_for(child)) ? 1u : 0u;
+        auto const content = content_of_file(directory.path());
+        auto const version = version_of(content);
+        ASSERT_TRUE(version == 2 || version == schema_version) << version;
+        ASSERT_TRUE(records_of_schema_2(content) == records_of_schema_2(content_before)) << round;
+        if (version == 2) ASSERT_TRUE(content == content_before) << round;
+    }
+    EXPECT_GT(killed, 5u);
+    make_schema_2(directory.path());
+    ASSERT_EQ(wait_for(begin_upgrade(directory.path())), 0);
+    auto const store = open_store(directory.path());
+    expect_sound(*store);
+}
+
 // A reader during the upgrade, such as a command of the older program, sees one state or the other.
 TEST_F(killed_upgrades, are_seen_whole_or_not_at_all) {
     MDB_env* env = nullptr;

@@ -15,14 +15,14 @@ using model::change_type;
 using enum model::change_type;
 using types = std::vector<change_type>;
 
-constexpr wall_ms minute = 60'000, hour = 60 * minute, day = 24 * hour;
-constexpr wall_ms beginning = 20'000 * day;
-wall_ms test_clock = beginning;
+constexpr wall_ms minute_ms = 60'000, hour_ms = 60 * minute_ms, day_ms = 24 * hour_ms;
+constexpr wall_ms beginning = 20'000 * day_ms;
+wall_ms notice_clock = beginning;
 
 environment_options options_with(key_time_rules rules = {}) {
     environment_options options{.map_bytes = 1u << 30, .sync = false, .records_changes = true};
     options.key_times = std::move(rules);
-    options.wall = [] { return test_clock; };
+    options.wall = [] { return notice_clock; };
     return options;
 }
 
@@ -49,7 +49,7 @@ types types_after(environment& store, model::id sequence) {
     types result;
     view.changes_after(sequence, [&](change_view const& change) {
         result.push_back(change.type);
-        EXPECT_EQ(change.occurred_at, test_clock);
+        EXPECT_EQ(change.occurred_at, notice_clock);
         auto const key = model::decode_key(change.subject, change.record);
         EXPECT_TRUE(key && key->project == change.project);
         return true;
@@ -70,7 +70,7 @@ class key_notices : public testing::Test {
     std::unique_ptr<environment> store_;
 
     void SetUp() override {
-        test_clock = beginning;
+        notice_clock = beginning;
         open();
         tell(*store_);  // begins
     }
@@ -94,7 +94,7 @@ class key_notices : public testing::Test {
     }
     // What is told at that time; told twice, nothing more.
     types at(wall_ms time) {
-        test_clock = time;
+        notice_clock = time;
         auto const last = last_change(*store_);
         tell(*store_);
         auto result = types_after(*store_, last);
@@ -111,7 +111,7 @@ class key_notices : public testing::Test {
         model::usage counted;
         counted.count(429, true);
         return {{{.key = id,
-                  .minute = model::start_of(model::granularity::minute, test_clock),
+                  .minute = model::start_of(model::granularity::minute, notice_clock),
                   .counted = counted}}};
     }
 
@@ -130,84 +130,84 @@ TEST_F(key_notices, have_a_form) {
 }
 
 TEST_F(key_notices, tell_that_a_key_expires_before_and_then) {
-    auto const end = beginning + 30 * day;
+    auto const end = beginning + 30 * day_ms;
     add(end);
-    EXPECT_EQ(at(end - 14 * day - 1), types{});
-    EXPECT_EQ(at(end - 14 * day), types{key_expiring});
-    EXPECT_EQ(at(end - 3 * day - 1), types{});
-    EXPECT_EQ(at(end - 3 * day + hour), types{key_expiring});
-    EXPECT_EQ(at(end - day), types{key_expiring});
+    EXPECT_EQ(at(end - 14 * day_ms - 1), types{});
+    EXPECT_EQ(at(end - 14 * day_ms), types{key_expiring});
+    EXPECT_EQ(at(end - 3 * day_ms - 1), types{});
+    EXPECT_EQ(at(end - 3 * day_ms + hour_ms), types{key_expiring});
+    EXPECT_EQ(at(end - day_ms), types{key_expiring});
     EXPECT_EQ(at(end - 1), types{});
     EXPECT_EQ(at(end), types{key_expired});
-    EXPECT_EQ(at(end + 200 * day), types{});
+    EXPECT_EQ(at(end + 200 * day_ms), types{});
 }
 
 TEST_F(key_notices, tell_thresholds_that_passed_together_as_one_and_none_after_the_expiry) {
-    auto const end = beginning + 30 * day;
+    auto const end = beginning + 30 * day_ms;
     add(end);
-    EXPECT_EQ(at(end - 2 * day), types{key_expiring});
-    EXPECT_EQ(at(end + day), types{key_expired});
+    EXPECT_EQ(at(end - 2 * day_ms), types{key_expiring});
+    EXPECT_EQ(at(end + day_ms), types{key_expired});
 }
 
 TEST_F(key_notices, of_a_young_key_are_those_that_are_ahead) {
-    auto const end = beginning + 3 * day;
+    auto const end = beginning + 3 * day_ms;
     add(end);
     EXPECT_EQ(at(beginning + 1), types{});
-    EXPECT_EQ(at(end - day), types{key_expiring});
+    EXPECT_EQ(at(end - day_ms), types{key_expiring});
     EXPECT_EQ(at(end), types{key_expired});
 }
 
 TEST_F(key_notices, follow_the_settings) {
-    open({.expiring_ms = {day, 5 * day}, .unused_ms = 2 * day});
-    auto const end = beginning + 10 * day;
+    open({.expiring_ms = {day_ms, 5 * day_ms}, .unused_ms = 2 * day_ms});
+    auto const end = beginning + 10 * day_ms;
     add(end);
-    EXPECT_EQ(at(beginning + 2 * day), types{key_unused});
-    EXPECT_EQ(at(end - 5 * day), types{key_expiring});
+    EXPECT_EQ(at(beginning + 2 * day_ms), types{key_unused});
+    EXPECT_EQ(at(end - 5 * day_ms), types{key_expiring});
     open({.expiring_ms = {}, .unused_ms = 0});
-    EXPECT_EQ(at(end - day), types{});
+    EXPECT_EQ(at(end - day_ms), types{});
     EXPECT_EQ(at(end), types{key_expired});
     add(0);
-    EXPECT_EQ(at(end + 1000 * day), types{});
+    EXPECT_EQ(at(end + 1000 * day_ms), types{});
 }
 
 TEST_F(key_notices, begin_anew_with_a_changed_expiry) {
-    auto const end = beginning + 30 * day;
+    auto const end = beginning + 30 * day_ms;
     auto const id = add(end);
-    EXPECT_EQ(at(end - 14 * day), types{key_expiring});
-    auto const later = end + 30 * day;
+    EXPECT_EQ(at(end - 14 * day_ms), types{key_expiring});
+    auto const later = end + 30 * day_ms;
     EXPECT_EQ(told_by(change_key{.id = id, .expires_at = later}), types{key_updated});
-    EXPECT_EQ(at(end - 14 * day), types{});
-    EXPECT_EQ(at(later - 14 * day), types{key_expiring});
+    EXPECT_EQ(at(end - 14 * day_ms), types{});
+    EXPECT_EQ(at(later - 14 * day_ms), types{key_expiring});
     // What of the new expiry has passed already is not told.
-    auto const sooner = test_clock + 2 * day;
+    auto const sooner = notice_clock + 2 * day_ms;
     act(change_key{.id = id, .expires_at = sooner});
-    EXPECT_EQ(at(test_clock + 1), types{});
-    EXPECT_EQ(at(sooner - day), types{key_expiring});
+    EXPECT_EQ(at(notice_clock + 1), types{});
+    EXPECT_EQ(at(sooner - day_ms), types{key_expiring});
     EXPECT_EQ(at(sooner), types{key_expired});
-    act(change_key{.id = id, .expires_at = sooner + 30 * day});
-    EXPECT_EQ(at(sooner + 30 * day), types{key_expired});
+    act(change_key{.id = id, .expires_at = sooner + 30 * day_ms});
+    EXPECT_EQ(at(sooner + 30 * day_ms), types{key_expired});
 }
 
 TEST_F(key_notices, are_told_before_the_change_that_would_hide_them) {
-    auto const end = beginning + 2 * day;
+    auto const end = beginning + 2 * day_ms;
     auto const id = add(end);
-    test_clock = end + 1;
-    EXPECT_EQ(told_by(change_key{.id = id, .expires_at = end + 30 * day}),
+    notice_clock = end + 1;
+    EXPECT_EQ(told_by(change_key{.id = id, .expires_at = end + 30 * day_ms}),
               (types{key_expired, key_updated}));
-    EXPECT_EQ(at(test_clock), types{});
+    EXPECT_EQ(at(notice_clock), types{});
 }
 
 TEST_F(key_notices, tell_the_activation_once) {
-    auto const id = add(0, beginning + day);
-    add(0, beginning - day);
-    EXPECT_EQ(at(beginning + day - 1), types{});
-    EXPECT_EQ(at(beginning + day), types{key_activated});
-    act(change_key{.id = id, .not_before = beginning + 3 * day});
-    EXPECT_EQ(at(beginning + 3 * day), types{key_activated});
+    auto const id = add(0, beginning + day_ms);
+    add(0, beginning - day_ms);
+    EXPECT_EQ(at(beginning + day_ms - 1), types{});
+    EXPECT_EQ(at(beginning + day_ms), types{key_activated});
+    act(change_key{.id = id, .not_before = beginning + 3 * day_ms});
+    EXPECT_EQ(at(beginning + 3 * day_ms), types{key_activated});
     // By the change itself.
-    act(change_key{.id = id, .not_before = beginning + 9 * day});
-    act(change_key{.id = id, .not_before = beginning + 2 * day});
-    EXPECT_EQ(at(beginning + 4 * day), types{});
+    act(change_key{.id = id, .not_before = beginning + 9 * day_ms});
+    act(change_key{.id = id, .not_before = beginning + 2 * day_ms});
+    EXPECT_EQ(at(beginning + 4 * day_ms), types{});
 }
 
 TEST_F(key_notices, tell_the_end_of_a_rotation_of_the_old_key) {
@@ -220,11 +220,11 @@ TEST_F(key_notices, tell_the_end_of_a_rotation_of_the_old_key) {
                                   .last4 = "wxyz",
                                   .overlap_ms = overlap});
     };
-    EXPECT_EQ(rotate(id, hour), (types{key_rotated, key_created}));
+    EXPECT_EQ(rotate(id, hour_ms), (types{key_rotated, key_created}));
     EXPECT_EQ(rotate(other, 0), (types{key_rotated, key_created, key_deactivated}));
-    EXPECT_EQ(at(beginning + hour - 1), types{});
+    EXPECT_EQ(at(beginning + hour_ms - 1), types{});
     auto const last = last_change(*store_);
-    EXPECT_EQ(at(beginning + hour), types{key_deactivated});
+    EXPECT_EQ(at(beginning + hour_ms), types{key_deactivated});
     snapshot view(*store_);
     view.renew();
     view.changes_after(last, [&](change_view const& change) {
@@ -233,40 +233,40 @@ TEST_F(key_notices, tell_the_end_of_a_rotation_of_the_old_key) {
         return true;
     });
     view.reset();
-    EXPECT_EQ(at(beginning + 400 * day), (types{key_unused, key_unused})) << "of the new ones";
+    EXPECT_EQ(at(beginning + 400 * day_ms), (types{key_unused, key_unused})) << "of the new ones";
 }
 
 TEST_F(key_notices, tell_nothing_of_a_key_that_is_turned_off) {
-    auto const end = beginning + 30 * day;
+    auto const end = beginning + 30 * day_ms;
     auto const id = add(end);
     act(deactivate_key{.id = id});
-    EXPECT_EQ(at(end - day), types{});
+    EXPECT_EQ(at(end - day_ms), types{});
     EXPECT_EQ(told_by(limited(id)), types{});
     EXPECT_EQ(told_by(note_key_uses{{}, {key_number(1).digest}}), types{});
     act(reactivate_key{.id = id});
-    EXPECT_EQ(at(end - day + 1), types{key_expiring}) << "of what has passed meanwhile";
+    EXPECT_EQ(at(end - day_ms + 1), types{key_expiring}) << "of what has passed meanwhile";
     act(deactivate_key{.id = id});
     EXPECT_EQ(at(end), types{});
 }
 
 TEST_F(key_notices, tell_that_a_key_is_unused_until_it_is_used_again) {
     auto const id = add(0);
-    EXPECT_EQ(at(beginning + 90 * day - 1), types{});
-    EXPECT_EQ(at(beginning + 90 * day), types{key_unused});
-    EXPECT_EQ(at(beginning + 300 * day), types{});
-    auto const use_time = test_clock;
+    EXPECT_EQ(at(beginning + 90 * day_ms - 1), types{});
+    EXPECT_EQ(at(beginning + 90 * day_ms), types{key_unused});
+    EXPECT_EQ(at(beginning + 300 * day_ms), types{});
+    auto const use_time = notice_clock;
     act(note_key_uses{{{.key = id, .last_used = use_time}}});
-    EXPECT_EQ(at(use_time + 90 * day - 1), types{});
-    EXPECT_EQ(at(use_time + 90 * day), types{key_unused});
+    EXPECT_EQ(at(use_time + 90 * day_ms - 1), types{});
+    EXPECT_EQ(at(use_time + 90 * day_ms), types{key_unused});
 }
 
 TEST_F(key_notices, tell_what_was_limited_once_an_hour) {
     auto const id = add(0);
     EXPECT_EQ(told_by(limited(id)), types{key_limited});
     EXPECT_EQ(told_by(limited(id)), types{});
-    test_clock += hour - 1;
+    notice_clock += hour_ms - 1;
     EXPECT_EQ(told_by(limited(id)), types{});
-    test_clock += 1;
+    notice_clock += 1;
     EXPECT_EQ(told_by(limited(id)), types{key_limited});
     EXPECT_EQ(told_by(limited(id + 1)), types{}) << "of no key";
 }
@@ -276,9 +276,9 @@ TEST_F(key_notices, tell_what_was_exposed_once_a_day) {
     auto const digest = key_number(1).digest, unknown = key_number(9).digest;
     EXPECT_EQ(told_by(note_key_uses{{}, {unknown, digest, digest}}), types{key_exposed});
     EXPECT_EQ(told_by(limited(id)), types{key_limited}) << "independently";
-    test_clock += day - 1;
+    notice_clock += day_ms - 1;
     EXPECT_EQ(told_by(note_key_uses{{}, {digest}}), types{});
-    test_clock += 1;
+    notice_clock += 1;
     EXPECT_EQ(told_by(note_key_uses{{}, {digest}}), types{key_exposed});
 }
 
@@ -290,18 +290,18 @@ TEST_F(key_notices, of_what_came_before_the_beginning_are_not_told) {
     options.records_changes = false;
     auto store = environment::open(options).value();
     auto key = key_number(1);
-    key.expires_at = beginning + day;
+    key.expires_at = beginning + day_ms;
     get_key(one(*store, new_key(key)));
     key = key_number(2);
-    key.expires_at = beginning + 10 * day;
+    key.expires_at = beginning + 10 * day_ms;
     get_key(one(*store, new_key(key)));
-    test_clock = beginning + 8 * day;
+    notice_clock = beginning + 8 * day_ms;
     EXPECT_EQ(one(*store, {.action = note_key_times{{1, 2}}}).problem, problem::not_found);
     store.reset();
     options.records_changes = true;
     store = environment::open(options).value();
     EXPECT_EQ(tell(*store), std::vector<model::id>{});
-    test_clock = beginning + 9 * day;
+    notice_clock = beginning + 9 * day_ms;
     EXPECT_EQ(tell(*store), std::vector<model::id>{2});
     EXPECT_EQ(types_after(*store, 0), types{key_expiring});
     expect_sound(*store);
@@ -310,11 +310,11 @@ TEST_F(key_notices, of_what_came_before_the_beginning_are_not_told) {
 TEST_F(key_notices, of_many_large_keys_are_told_in_parts) {
     for (int i = 0; i < 100; ++i) {
         auto key = key_number(++number_);
-        key.expires_at = beginning + day / 2;
+        key.expires_at = beginning + day_ms / 2;
         key.metadata["text"] = std::string(model::metadata_bytes_max - 4, 'm');
         get_key(one(*store_, new_key(key)));
     }
-    test_clock = beginning + day;
+    notice_clock = beginning + day_ms;
     auto const last = last_change(*store_);
     std::vector<model::id> all;
     for (model::id id = 1; id <= 100; ++id) all.push_back(id);
@@ -327,28 +327,28 @@ TEST_F(key_notices, of_many_large_keys_are_told_in_parts) {
 }
 
 TEST_F(key_notices, show_when_to_look_again) {
-    add(beginning + 30 * day);
-    add(beginning + 20 * day);
-    add(0, beginning + 8 * day);
+    add(beginning + 30 * day_ms);
+    add(beginning + 20 * day_ms);
+    add(0, beginning + 8 * day_ms);
     snapshot view(*store_);
     view.renew();
     auto const first = view.keys_with_untold_times(0, 2);
     EXPECT_TRUE(first.has_begun);
     EXPECT_EQ(first.last, 2);
-    EXPECT_EQ(first.next, beginning + 6 * day);
+    EXPECT_EQ(first.next, beginning + 6 * day_ms);
     auto const second = view.keys_with_untold_times(first.last, 2);
     EXPECT_EQ(second.last, 0);
-    EXPECT_EQ(second.next, beginning + 8 * day);
+    EXPECT_EQ(second.next, beginning + 8 * day_ms);
     EXPECT_EQ(second.keys, std::vector<model::id>{});
     EXPECT_FALSE(view.damaged());
 }
 
 TEST_F(key_notices, that_a_wrong_clock_told_are_told_again) {
-    auto const end = beginning + 10 * day;
+    auto const end = beginning + 10 * day_ms;
     auto const id = add(end);
-    EXPECT_EQ(at(beginning + 400 * day), types{key_expired});
+    EXPECT_EQ(at(beginning + 400 * day_ms), types{key_expired});
     act(limited(id));
-    test_clock = beginning + 2 * day;
+    notice_clock = beginning + 2 * day_ms;
     store_.reset();
     auto options = options_with();
     options.directory = directory_.path();
@@ -356,8 +356,8 @@ TEST_F(key_notices, that_a_wrong_clock_told_are_told_again) {
     store_ = environment::open(options).value();
     ASSERT_TRUE(reset_time(*store_, false));
     open();
-    EXPECT_EQ(at(end - 3 * day - 1), types{});
-    EXPECT_EQ(at(end - 3 * day), types{key_expiring});
+    EXPECT_EQ(at(end - 3 * day_ms - 1), types{});
+    EXPECT_EQ(at(end - 3 * day_ms), types{key_expiring});
     EXPECT_EQ(at(end - 1), types{key_expiring});
     EXPECT_EQ(told_by(limited(id)), types{key_limited});
     EXPECT_EQ(at(end), types{key_expired});
@@ -374,7 +374,7 @@ TEST_F(key_notices, that_are_damaged_or_of_no_key_are_reported) {
     auto const findings = check_consistency(*store_);
     EXPECT_EQ(findings, (std::vector<std::string>{"what was told of a key is of another form",
                                                   "what was told of key 5 is of no key"}));
-    EXPECT_EQ(at(beginning + 90 * day), types{key_unused});
+    EXPECT_EQ(at(beginning + 90 * day_ms), types{key_unused});
     transaction txn(store_->native());
     txn.erase(table::index, key_notice_key(5));
     ASSERT_EQ(txn.commit(), 0);
@@ -383,7 +383,7 @@ TEST_F(key_notices, that_are_damaged_or_of_no_key_are_reported) {
 class key_notices_of_nodes : public cluster_test {
   protected:
     key_notices_of_nodes() {
-        test_clock = beginning;
+        notice_clock = beginning;
         for (auto& each : nodes) {
             each->close();
             each->open(options_with());
@@ -396,18 +396,18 @@ class key_notices_of_nodes : public cluster_test {
 
 TEST_F(key_notices_of_nodes, are_told_once_whichever_was_first) {
     auto key = key_number(1);
-    key.expires_at = beginning + 30 * day;
+    key.expires_at = beginning + 30 * day_ms;
     get_key(one(*first().store, new_key(key)));
     expect_equal();
     auto const last = last_change(*first().store);
-    test_clock = key.expires_at - 14 * day;
+    notice_clock = key.expires_at - 14 * day_ms;
     // Neither knows of the other's row when it submits.
     note_key_times const action{{1}};
     EXPECT_EQ(one(*first().store, {.action = action}).problem, problem::none);
     EXPECT_EQ(one(*second().store, {.action = action}).problem, problem::none);
     expect_equal();
     EXPECT_EQ(types_after(*second().store, last), types{key_expiring});
-    test_clock = key.expires_at;
+    notice_clock = key.expires_at;
     EXPECT_EQ(tell(*second().store), std::vector<model::id>{1});
     catch_up(first());
     EXPECT_EQ(tell(*first().store), std::vector<model::id>{});
