@@ -121,7 +121,7 @@ function verdictOf(verdict: Verdict, asked: Set<Check>): Child {
     'div',
     { class: verdict.valid ? 'verdict good' : 'verdict bad' },
     h(
-      'h3',
+      'h2',
       {},
       icon(verdict.valid ? 'check' : 'close'),
       verdict.valid ? 'It would pass' : 'It would be refused',
