@@ -90,7 +90,7 @@ async function list(query: URLSearchParams, signal: AbortSignal): Promise<Child>
           head: 'State',
           cell: (key) => [
             stateBadge(key.state),
-            key.rotation_ends_at && h('span', { class: 'under' }, 'rotation until ', ago(key.rotation_ends_at)),
+            key.state === 'active' && key.rotation_ends_at && h('span', { class: 'under' }, 'rotation until ', ago(key.rotation_ends_at)),
           ],
         },
         {
