@@ -11,7 +11,7 @@ build_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev meson ninja-build cca
   liburing-dev node-llhttp android-libboringssl-dev liblmdb-dev libboost1.81-dev libboost-json1.81-dev
   libxxhash-dev libcli11-dev libtomlplusplus-dev libgtest-dev libgmock-dev libbenchmark-dev
   libnghttp2-dev libpq-dev libcurl4-openssl-dev
-  esbuild node-chart.js brotli)
+  esbuild node-chart.js brotli cmark zlib1g-dev)
 
 export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it caches nothing that uses a precompiled header
 

@@ -117,11 +117,10 @@ bool masks_limits(std::string_view raw_query);  // ?limit_status=403
 // ---- shared (resource.cpp)
 void answer_deleted(settings const&, store::outcome const&, http::response&);
 
-// ---- without a key (pages.cpp, documents.cpp, static_files.cpp)
+// ---- without a key (docs/pages.cpp, openapi/static_files.cpp)
 std::optional<api_error> show_health(public_request const&, http::response&);
-std::optional<api_error> show_problem(public_request const&, http::response&);
 std::optional<api_error> show_openapi(public_request const&, http::response&);
-std::optional<api_error> show_docs(public_request const&, http::response&);
+std::optional<api_error> show_page(public_request const&, http::response&);
 std::optional<api_error> show_root(public_request const&, http::response&);
 std::optional<api_error> show_icon(public_request const&, http::response&);
 std::optional<api_error> show_asset(public_request const&, http::response&);

@@ -450,14 +450,23 @@ constexpr operation get_openapi{.id = "getOpenApi",
                                 .response_schema = "OpenApi"};
 constexpr operation get_docs{.id = "getDocs",
                              .group = "Service",
-                             .summary = "This description, as an HTML page",
+                             .summary = "This description and guides, as HTML pages",
                              .result = document};
+constexpr operation list_problems{.id = "listProblems",
+                                  .group = "Service",
+                                  .summary = "All codes of problems, as an HTML page",
+                                  .result = document};
 constexpr operation get_problem{.id = "getProblem",
                                 .group = "Service",
                                 .summary = "What a code means and what to do, as an HTML page",
                                 .result = document};
 
 // ---- parts of pages, which OpenAPI leaves out
+
+constexpr operation get_docs_page{.id = "getDocsPage",
+                                  .group = "Service",
+                                  .summary = "A guide, or the operations of a group",
+                                  .result = document};
 
 constexpr operation get_root{.id = "getRoot",
                              .group = "Service",

@@ -72,8 +72,7 @@ constexpr advice all_advice[] = {
      "service."},
     {problem::session_invalid,
      "The session of this browser has ended: it was too old, was ended by logging out everywhere, "
-     "or "
-     "is of another service. Log in again with the key."},
+     "or is of another service. Log in again with the key."},
     {problem::signature_invalid,
      "The event's signature does not match its body, time and secret. Sign exactly the bytes of "
      "the body that are sent."},
@@ -91,9 +90,8 @@ constexpr advice all_advice[] = {
      "the request from one of them, or ask an administrator of keys to add yours to its "
      "ip_allowlist."},
     {problem::cross_site_request,
-     "A session of a browser counts for the pages of this service alone. Another site, or a "
-     "program "
-     "that is no browser, sends a key instead: Authorization: Bearer KEY."},
+     "A session of a browser counts for the pages of this service alone. Send a key from another "
+     "site or from a program: Authorization: Bearer KEY."},
     {problem::https_required,
      "API keys are accepted over HTTPS only. Use https://, and rotate a key that was sent in clear "
      "text."},

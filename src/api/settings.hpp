@@ -41,7 +41,7 @@ struct settings {
     std::size_t streams_max = base::limits::streams_max;  // open at once (api.md §16)
     std::size_t body_bytes_max = base::limits::body_bytes_max;
     // The description of the interface, made of the members above by `make_documents`
-    // (documents.hpp).
+    // (docs/documents.hpp).
     std::shared_ptr<api::documents const> documents;
 
     bool trusts(model::address const& proxy) const {

@@ -15,9 +15,9 @@ std::span<file const> files() {
 
 file const& find_file(std::string_view name) {
     auto const all = files();
-    auto const position = std::ranges::find(all, name, &file::name);
-    base::check(position != all.end(), "there is no such file of the pages");
-    return *position;
+    auto const entry = std::ranges::find(all, name, &file::name);
+    base::check(entry != all.end(), "there is no such file of the pages");
+    return *entry;
 }
 
 }  // namespace latchkey::pages

@@ -4,8 +4,9 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "api/openapi/documents.hpp"
+#include "api/docs/documents.hpp"
 #include "http/write.hpp"
+#include "pages/files.hpp"
 #include "store/engine/environment_state.hpp"
 #include "store/engine/lmdb_value.hpp"
 
@@ -41,6 +42,17 @@ std::string in_chunks(std::string_view line, lines const& fields, std::string_vi
     return text.append("0\r\n\r\n");
 }
 
+std::string public_path(std::string_view pattern) {
+    std::string_view asset = pages::find_file("docs.css").path;
+    asset.remove_prefix(asset.rfind('/') + 1);
+    std::pair<std::string_view, std::string_view> const values[] = {
+        {"{code}", "not_found"}, {"{guide}", "errors"}, {"{asset}", asset}};
+    std::string path(pattern);
+    for (auto const& [name, value] : values)
+        if (auto const i = path.find(name); i != path.npos) path.replace(i, name.size(), value);
+    return path;
+}
+
 // ---- the fixture
 
 api_fixture::api_fixture(std::int64_t (*wall)())
@@ -51,6 +63,7 @@ api_fixture::api_fixture(std::int64_t (*wall)())
     static auto const documents = make_documents(settings);
     settings.documents = documents;
     services_.streams = &streams_;
+    services_.sessions = &sessions_;
     key = add_key();
 }
 

@@ -47,6 +47,8 @@ using lines = std::vector<std::string>;
 // body, its length and, unless the fields have a type, the type JSON.
 std::string request_text(std::string_view line, lines const& fields = {},
                          std::string_view body = {});
+// A path that exists, of the pattern of a route without a key.
+std::string public_path(std::string_view pattern);
 std::string in_chunks(std::string_view line, lines const& fields, std::string_view body);
 inline std::string bearer(std::string_view key) {
     return "Authorization: Bearer " + std::string(key);
@@ -115,6 +117,7 @@ class api_fixture {
     limit::leases leases_{*buckets_, {.tokens = 0}};  // no leases, so that every token is counted
     std::unique_ptr<limit::auth_failure_limiter> failures_ =
         std::make_unique<limit::auth_failure_limiter>(failures_per_minute, 1);
+    auth::session_cipher sessions_{temp_store_.store().derived_key("browser sessions").value()};
     auth::mac cursors_{temp_store_.store().derived_key("cursors").value()};
     std::uint64_t random_ = 42;
     auth::usage_counter uses_;

@@ -1,4 +1,5 @@
-// The parts of the documentation of the interface (documents.hpp). Any thread.
+// The description of the interface, of which the documents are made (docs/documents.hpp). Any
+// thread.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -14,9 +15,6 @@ namespace latchkey::api {
 // the prefix and 405, 501 and 505 follow from the paths and are described in words; objects of
 // responses are open, since changes inside v1 add members, and only bodies of requests are closed.
 boost::json::object describe_interface(settings const& settings);
-
-// The page: HTML without script.
-std::string docs_page(boost::json::object const& document);
 
 // A parameter or a header field by its name; ends the process when there is none of that name.
 boost::json::object parameter_part(std::string_view name);

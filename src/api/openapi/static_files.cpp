@@ -57,33 +57,33 @@ void show_encoded(http::request const& request, encoded_content const& content,
 }
 
 // Its URL changes with its content.
-std::optional<api_error> show_asset(public_request const& page, http::response& response) {
+std::optional<api_error> show_asset(public_request const& call, http::response& response) {
     for (auto const& file : pages::files())
-        if (file.path.substr(assets_prefix.size()) == page.variable) {
-            show_file(page.request, file, "public, max-age=31536000, immutable", response);
+        if (file.path.substr(assets_prefix.size()) == call.variable) {
+            show_file(call.request, file, "public, max-age=31536000, immutable", response);
             return std::nullopt;
         }
     return make_error(base::problem::route_not_found, "there is no such file");
 }
 
-std::optional<api_error> show_icon(public_request const& page, http::response& response) {
-    show_file(page.request, pages::find_file("icon.svg"), "public, max-age=86400", response);
+std::optional<api_error> show_icon(public_request const& call, http::response& response) {
+    show_file(call.request, pages::find_file("icon.svg"), "public, max-age=86400", response);
     return std::nullopt;
 }
 
-std::optional<api_error> show_console(public_request const& page, http::response& response) {
-    if (!page.settings.console) return make_error(base::problem::route_not_found);
+std::optional<api_error> show_console(public_request const& call, http::response& response) {
+    if (!call.settings.console) return make_error(base::problem::route_not_found);
     response.add("Content-Security-Policy",
                  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
                  "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors "
                  "'none'; require-trusted-types-for 'script'; trusted-types 'none'");
-    show_file(page.request, pages::find_file("console.html"), "no-cache", response);
+    show_file(call.request, pages::find_file("console.html"), "no-cache", response);
     return std::nullopt;
 }
 
 // People get to the documents; programs are told that there is nothing.
-std::optional<api_error> show_root(public_request const& page, http::response& response) {
-    if (!asks_for_html(page.request)) return make_error(base::problem::route_not_found);
+std::optional<api_error> show_root(public_request const& call, http::response& response) {
+    if (!asks_for_html(call.request)) return make_error(base::problem::route_not_found);
     response.status = 302;
     response.add("Location", "/docs");
     response.add("Vary", "Accept");

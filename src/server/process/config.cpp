@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "api/deprecation.hpp"
-#include "api/openapi/documents.hpp"
+#include "api/docs/documents.hpp"
 #include "auth/key_form.hpp"
 #include "base/limits.hpp"
 #include "limit/auth_failure_limiter.hpp"

@@ -152,10 +152,12 @@ std::vector<problem_case> const cases{
 
 // Codes that other tests produce.
 std::set<problem> const elsewhere{
-    problem::request_timeout,          // the connection's clock
-    problem::draining,                 // the server's end
-    problem::too_many_auth_failures,   // auth_failures_test.cpp
-    problem::signature_invalid,        // events
+    problem::request_timeout,         // the connection's clock
+    problem::draining,                // the server's end
+    problem::too_many_auth_failures,  // auth_failures_test.cpp
+    problem::signature_invalid,       // events
+    problem::session_invalid,         // session_test.cpp
+    problem::cross_site_request,
     problem::idempotency_in_progress,  // idempotency_test.cpp
     problem::precondition_failed,      // If-Match
     problem::precondition_required,
@@ -185,10 +187,10 @@ TEST(problem_codes, are_complete) {
 
 // A sentence of each tells what to do.
 TEST(problem_codes, tell_what_to_do) {
-    constexpr std::string_view orders[] = {"Accept", "Ask",    "Begin",     "Check", "Correct",
-                                           "Create", "Delete", "Enable",    "Leave", "Read",
-                                           "Rotate", "Send",   "Sign",      "Speak", "Try",
-                                           "Use",    "Wait",   "Reactivate"};
+    constexpr std::string_view orders[] = {"Accept", "Ask",    "Begin",  "Check",     "Correct",
+                                           "Create", "Delete", "Enable", "Leave",     "Log",
+                                           "Read",   "Rotate", "Send",   "Sign",      "Speak",
+                                           "Try",    "Use",    "Wait",   "Reactivate"};
     for (auto const& entry : base::problems) {
         if (entry.code == problem::none) continue;
         std::string const text(advice_for(entry.code));
@@ -280,8 +282,9 @@ TEST_F(api_test, problem_pages_explain_every_code_without_a_key) {
         EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
         EXPECT_NE(page.body.find(entry.title), std::string::npos);
         EXPECT_NE(page.body.find(std::to_string(entry.status)), std::string::npos);
-        EXPECT_NE(page.body.find("<p>"), page.body.rfind("<p>")) << "no advice";
-        EXPECT_EQ(page.field("Vary"), "");
+        EXPECT_NE(page.body.find(advice_for(entry.code).substr(0, 20)), std::string::npos);
+        EXPECT_NE(page.body.find("<pre"), page.body.rfind("<pre")) << "no example and no remedy";
+        EXPECT_EQ(page.field("Vary"), "Accept-Encoding");
     }
     EXPECT_EQ(service.request_anonymous("GET /problems/none").code(), "route_not_found");
     EXPECT_EQ(service.request_anonymous("GET /problems/nothing").code(), "route_not_found");

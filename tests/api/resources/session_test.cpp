@@ -9,8 +9,6 @@ constexpr std::int64_t session_minute = 60'000, session_hour = 60 * session_minu
 
 class session : public api_test {
   protected:
-    session() { service.services().sessions = &cipher; }
-
     static std::string cookie_of(reply const& response) {
         auto const field = response.field("Set-Cookie");
         return field.substr(0, field.find(';'));
@@ -31,9 +29,6 @@ class session : public api_test {
     reply change(std::string_view line, std::string const& cookie, std::string_view body = {}) {
         return service.request_anonymous(line, body, own_page(cookie));
     }
-
-    std::array<char, 32> secret{'s'};
-    auth::session_cipher cipher{secret};
 };
 
 TEST_F(session, begins_with_a_key_and_is_that_key) {
@@ -179,7 +174,7 @@ TEST_F(session, ends_everywhere) {
     EXPECT_EQ(read("GET /api/v1/users", first).code(), "session_invalid");
     EXPECT_EQ(read("GET /api/v1/users", second).code(), "session_invalid");
     EXPECT_EQ(read("GET /api/v1/users", other).status, 200);
-    service.advance(10);
+    service.advance(session_minute);
     EXPECT_EQ(read("GET /api/v1/users", begin(service.key)).status, 200);
     auto const audit = service.request("GET /api/v1/audit?sort=-id&limit=1");
     EXPECT_EQ(audit.at("/data/0/action"), "\"key.end_sessions\"");

@@ -1,0 +1,94 @@
+#include "api/docs/documents.hpp"
+
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+
+#include "api/docs/frame.hpp"
+#include "api/docs/guide_pages.hpp"
+#include "api/docs/gzip.hpp"
+#include "api/docs/operation_pages.hpp"
+#include "api/docs/problem_pages.hpp"
+#include "api/docs/schema_page.hpp"
+#include "api/docs/search_index.hpp"
+#include "api/openapi/openapi.hpp"
+#include "base/bytes.hpp"
+#include "base/hash.hpp"
+#include "pages/guides.hpp"
+
+namespace latchkey::api {
+namespace {
+
+using std::string;
+using std::string_view;
+
+string hash_of(string_view bytes) {
+    string number;
+    base::append(number, base::hash(bytes));
+    return base::to_hex(number);
+}
+
+class page_set {
+  public:
+    page_set(reference const& reference, settings const& settings)
+        : reference_(reference), settings_(settings), frame_(reference, settings.console) {}
+
+    std::vector<documents::page> make() {
+        add("/docs", "Documents", start_content(reference_, settings_.base_url));
+        for (auto const& guide : pages::guides())
+            add("/docs/" + string(guide.name), guide.title, guide_content(reference_, guide));
+        for (auto const& group : reference_.groups()) {
+            auto const name = text_of(group.as_object(), "name");
+            add("/docs/" + lower_case(name), name, group_content(reference_, group.as_object()));
+        }
+        add("/docs/schemas", "Schemas", schemas_content(reference_));
+        add("/problems", "Problems", problem_list_content());
+        for (auto const& entry : base::problems)
+            if (entry.code != base::problem::none)
+                add("/problems/" + string(entry.name), entry.title,
+                    problem_content(reference_, entry, settings_.base_url));
+        add_file("/docs/search.json", http::content::json,
+                 boost::json::serialize(search_index(reference_)));
+        std::ranges::sort(pages_, {}, &documents::page::path);
+        return std::move(pages_);
+    }
+
+  private:
+    void add(string path, string_view title, string_view content) {
+        auto text = frame_.page(path, title, content);
+        add_file(std::move(path), http::content::html, std::move(text));
+    }
+    void add_file(string path, http::content type, string content) {
+        auto compressed = gzip(content);
+        auto hash = hash_of(content);
+        pages_.push_back({.path = std::move(path),
+                          .type = type,
+                          .plain = std::move(content),
+                          .gzip = std::move(compressed),
+                          .hash = std::move(hash)});
+    }
+
+    reference const& reference_;
+    settings const& settings_;
+    frame frame_;
+    std::vector<documents::page> pages_;
+};
+
+}  // namespace
+
+documents::page const* documents::find(string_view path) const {
+    auto const place = std::ranges::lower_bound(
+        pages, path, {}, [](page const& each) { return string_view(each.path); });
+    return place == pages.end() || place->path != path ? nullptr : &*place;
+}
+
+std::shared_ptr<documents const> make_documents(settings const& settings) {
+    auto const whole = describe_interface(settings);
+    auto result = std::make_shared<documents>();
+    result->openapi = boost::json::serialize(whole);
+    result->openapi_tag = '"' + hash_of(result->openapi) + '"';
+    reference const reference(whole);
+    result->pages = page_set(reference, settings).make();
+    return result;
+}
+
+}  // namespace latchkey::api

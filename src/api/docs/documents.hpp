@@ -1,0 +1,34 @@
+// The documentation of the interface: OpenAPI 3.1 at /openapi.json for programs, and the pages for
+// people at /docs and /problems, all made of the route table (route.hpp) and of the guides
+// (pages/guides.hpp). Made once for each configuration, then immutable and shared by all workers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/settings.hpp"
+#include "http/response.hpp"
+
+namespace latchkey::api {
+
+struct documents {
+    struct page {
+        std::string path;  // "/docs/users"
+        http::content type;
+        std::string plain, gzip;
+        std::string hash;  // of the content, for its ETag
+    };
+
+    std::string openapi, openapi_tag;  // the bytes, and their ETag with its quotes
+    std::vector<page> pages;           // ascending by path
+
+    // Null: there is none with this path.
+    page const* find(std::string_view path) const;
+};
+
+// Takes some ten milliseconds. Servers, credentials and links are those of `settings`.
+std::shared_ptr<documents const> make_documents(settings const& settings);
+
+}  // namespace latchkey::api

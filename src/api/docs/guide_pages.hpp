@@ -1,0 +1,17 @@
+// The start page and the guides, which were rendered when the service was built (pages/guides.hpp).
+// Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/docs/reference.hpp"
+#include "pages/guides.hpp"
+
+namespace latchkey::api {
+
+// `base_url` as in the settings.
+std::string start_content(reference const& reference, std::string_view base_url);
+std::string guide_content(reference const& reference, pages::guide const& guide);
+
+}  // namespace latchkey::api

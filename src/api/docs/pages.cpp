@@ -1,0 +1,37 @@
+// Handlers without a key: the health check, the OpenAPI document and the pages for people.
+#include "api/docs/documents.hpp"
+#include "api/docs/frame.hpp"
+#include "api/handlers.hpp"
+#include "api/openapi/static_files.hpp"
+#include "api/problem.hpp"
+#include "api/route.hpp"
+
+namespace latchkey::api {
+
+std::optional<api_error> show_health(public_request const&, http::response& response) {
+    response.content_type = http::content::json;
+    response.add("Cache-Control", "no-store");
+    response.body.append(R"({"status":"ok"})");
+    return std::nullopt;
+}
+
+std::optional<api_error> show_openapi(public_request const& call, http::response& response) {
+    auto const& documents = *call.settings.documents;
+    response.content_type = http::content::json;
+    response.body.append(documents.openapi);
+    response.add("ETag", documents.openapi_tag);
+    response.add("Cache-Control", "public, max-age=300");
+    return std::nullopt;
+}
+
+// /docs, /docs/{guide}, /problems and /problems/{code}: the path names the page.
+std::optional<api_error> show_page(public_request const& call, http::response& response) {
+    auto const* const page = call.settings.documents->find(call.request.path);
+    if (page == nullptr) return make_error(base::problem::route_not_found, "there is no such page");
+    response.add("Cache-Control", "public, max-age=300");
+    response.add("Content-Security-Policy", page_policy);
+    show_encoded(call.request, {page->plain, page->gzip, {}}, page->hash, page->type, response);
+    return std::nullopt;
+}
+
+}  // namespace latchkey::api

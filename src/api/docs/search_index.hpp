@@ -1,0 +1,12 @@
+// What can be searched for on the pages: [{"title", "path", "kind", "text"}]. Any thread.
+#pragma once
+
+#include <boost/json/array.hpp>
+
+#include "api/docs/reference.hpp"
+
+namespace latchkey::api {
+
+boost::json::array search_index(reference const& reference);
+
+}  // namespace latchkey::api

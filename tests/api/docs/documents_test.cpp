@@ -1,0 +1,174 @@
+// The pages for people. How browsers show them is tested end to end (tests/e2e/docs.test.mjs).
+#include "api/docs/documents.hpp"
+
+#include <zlib.h>
+
+#include <regex>
+#include <set>
+
+#include "api/docs/frame.hpp"
+#include "api/docs/problem_pages.hpp"
+#include "api/openapi/openapi.hpp"
+#include "api/route.hpp"
+#include "harness.hpp"
+#include "pages/guides.hpp"
+
+namespace latchkey::api {
+namespace {
+
+documents const& all_documents() {
+    static auto const result = make_documents(settings{});
+    return *result;
+}
+
+std::string unzipped(std::string_view bytes) {
+    z_stream stream{};
+    constexpr int gzip_framing = 16;
+    EXPECT_EQ(inflateInit2(&stream, MAX_WBITS + gzip_framing), Z_OK);
+    std::string result(1 << 20, '\0');
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream.avail_in = static_cast<uInt>(bytes.size());
+    stream.next_out = reinterpret_cast<Bytef*>(result.data());
+    stream.avail_out = static_cast<uInt>(result.size());
+    EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
+    result.resize(stream.total_out);
+    inflateEnd(&stream);
+    return result;
+}
+
+std::set<std::string> matches(std::string const& text, char const* pattern) {
+    std::set<std::string> result;
+    std::regex const expression(pattern);
+    for (std::sregex_iterator i(text.begin(), text.end(), expression), end; i != end; ++i)
+        result.insert((*i)[1]);
+    return result;
+}
+
+TEST(documents, have_a_page_for_each_guide_group_and_problem) {
+    auto const& pages = all_documents();
+    for (auto const* const path : {"/docs", "/docs/schemas", "/docs/search.json", "/problems"})
+        EXPECT_NE(pages.find(path), nullptr) << path;
+    for (auto const& guide : pages::guides()) {
+        EXPECT_NE(pages.find("/docs/" + std::string(guide.name)), nullptr) << guide.name;
+        EXPECT_FALSE(guide.headings.empty()) << guide.name;
+    }
+    std::set<std::string> paths;
+    for (auto const& page : pages.pages) EXPECT_TRUE(paths.insert(page.path).second) << page.path;
+    EXPECT_EQ(pages.find("/docs/"), nullptr);
+    EXPECT_EQ(pages.find("/docs/nothing"), nullptr);
+    EXPECT_EQ(pages.find(""), nullptr);
+}
+
+TEST(documents, have_a_heading_for_each_operation) {
+    for (auto const& each : routes()) {
+        auto const* const part = std::get_if<public_route>(&each.run);
+        if (part != nullptr && part->is_part) continue;
+        std::string group(each.operation.group);
+        group[0] = static_cast<char>(group[0] | 0x20);
+        auto const* const page = all_documents().find("/docs/" + group);
+        ASSERT_NE(page, nullptr) << group;
+        EXPECT_NE(page->plain.find("<h2 id=\"" + std::string(each.operation.id) + '"'),
+                  std::string::npos);
+        EXPECT_NE(page->plain.find("<code>" + std::string(each.pattern) + "</code>"),
+                  std::string::npos);
+    }
+}
+
+// Each link leads to a page and, where it names one, to an anchor of it, and no anchor is there twice.
+TEST(documents, lead_somewhere) {
+    auto const& documents = all_documents();
+    std::map<std::string, std::set<std::string>> anchors;
+    for (auto const& page : documents.pages) {
+        anchors[page.path] = matches(page.plain, " id=\"([^\"]*)\"");
+        std::size_t count = 0;
+        for (auto i = page.plain.find(" id=\""); i != page.plain.npos;
+             i = page.plain.find(" id=\"", i + 1))
+            ++count;
+        if (page.type == http::content::html)
+            EXPECT_EQ(anchors[page.path].size(), count) << page.path;
+    }
+    std::set<std::string> const others{"/console", "/openapi.json"};
+    for (auto const& page : documents.pages)
+        for (auto const& link : matches(page.plain, "<a [^>]*href=\"([^\"]*)\"")) {
+            if (link.starts_with("https://") || others.contains(link)) continue;
+            auto const hash = link.find('#');
+            auto const path = hash == 0 ? page.path : link.substr(0, hash);
+            ASSERT_NE(documents.find(path), nullptr) << page.path << " → " << link;
+            if (hash != link.npos)
+                EXPECT_TRUE(anchors[path].contains(link.substr(hash + 1)))
+                    << page.path << " → " << link;
+        }
+}
+
+TEST(documents, load_only_files_of_this_service_and_have_nothing_inline) {
+    for (auto const& page : all_documents().pages) {
+        if (page.type != http::content::html) continue;
+        auto const head = page.plain.substr(0, page.plain.find("</head>"));
+        for (auto const& source : matches(page.plain, " src=\"([^\"]*)\""))
+            EXPECT_TRUE(source.starts_with("/assets/")) << source;
+        for (auto const& target : matches(head, " href=\"([^\"]*)\""))
+            EXPECT_TRUE(target.starts_with("/assets/")) << target;
+        for (auto const* const word : {"<style", " style=\"", " onclick", "javascript:", "url("})
+            EXPECT_EQ(page.plain.find(word), std::string::npos) << page.path << ": " << word;
+    }
+}
+
+TEST(documents, are_compressed_and_small) {
+    constexpr std::size_t page_bytes_max = 80'000;  // beside the script and the style sheet
+    for (auto const& page : all_documents().pages) {
+        EXPECT_LT(page.gzip.size(), page_bytes_max) << page.path;
+        EXPECT_EQ(unzipped(page.gzip), page.plain) << page.path;
+    }
+}
+
+TEST(documents, say_what_to_do_about_each_problem) {
+    std::set<std::string_view> remedies;
+    for (auto const& entry : base::problems) {
+        if (entry.code == base::problem::none) continue;
+        EXPECT_FALSE(remedy_for(entry.code).empty()) << entry.name;
+        auto const& page = *all_documents().find("/problems/" + std::string(entry.name));
+        EXPECT_NE(page.plain.find("&quot;code&quot;: &quot;" + std::string(entry.name)),
+                  std::string::npos);
+    }
+}
+
+TEST(documents, depend_on_the_settings) {
+    settings settings;
+    settings.base_url = "https://api.example.com";
+    settings.console = false;
+    auto const documents = make_documents(settings);
+    auto const& start = documents->find("/docs")->plain;
+    EXPECT_NE(start.find("LATCHKEY_URL=https://api.example.com\n"), start.npos);
+    EXPECT_EQ(start.find("href=\"/console\""), start.npos);
+    EXPECT_NE(all_documents().find("/docs")->plain.find("href=\"/console\""), start.npos);
+    EXPECT_NE(documents->find("/problems/not_found")
+                  ->plain.find("https://api.example.com/problems/not_found"),
+              start.npos);
+}
+
+TEST_F(api_test, pages_are_answered_in_the_coding_that_the_client_accepts) {
+    for (auto const* const path : {"/docs", "/docs/users", "/problems", "/problems/not_found"}) {
+        auto const line = "GET " + std::string(path);
+        auto const plain = service.request_anonymous(line, {}, {"Accept: text/html"});
+        EXPECT_EQ(plain.status, 200) << path;
+        EXPECT_EQ(plain.field("Content-Type"), "text/html; charset=utf-8");
+        EXPECT_EQ(plain.field("Content-Security-Policy"), page_policy);
+        EXPECT_EQ(plain.field("Vary"), "Accept-Encoding");
+        EXPECT_EQ(plain.field("Content-Encoding"), "");
+        auto const packed = service.request_anonymous(line, {}, {"Accept-Encoding: gzip, br"});
+        EXPECT_EQ(packed.field("Content-Encoding"), "gzip");
+        EXPECT_EQ(unzipped(packed.body), plain.body);
+        EXPECT_NE(packed.field("ETag"), plain.field("ETag"));
+        auto const same = service.request_anonymous(
+            line, {}, {"Accept-Encoding: gzip", "If-None-Match: " + packed.field("ETag")});
+        EXPECT_EQ(same.status, 304);
+        EXPECT_EQ(service.request_anonymous("HEAD " + std::string(path)).field("Content-Length"),
+                  plain.field("Content-Length"));
+    }
+    EXPECT_EQ(service.request_anonymous("GET /docs/nothing").code(), "route_not_found");
+    EXPECT_EQ(service.request_anonymous("GET /docs/search.json").field("Content-Type"),
+              "application/json; charset=utf-8");
+}
+
+}  // namespace
+}  // namespace latchkey::api
