@@ -1,0 +1,302 @@
+// Events from outside: what other services reported, and the secrets by which they are verified.
+import { isProblem, read, request } from './api';
+import { can, go, link, View } from './context';
+import { confirm, copyButton, openDialog, sample, showSecret } from './dialogs';
+import { h, named } from './dom';
+import { field, form, input, select, valueOf } from './form';
+import { ago, escapeControls, indentJson, memberText, moment } from './format';
+import { filterBar, filterText, listInto, pager, table, tabs } from './lists';
+import type { AuditEntry, EventSecret, InboundEvent, Page } from './types';
+import { badge, button, callout, card, code, emptyState, facts, heading, keyLink, linkButton, load, notify } from './ui';
+
+const sections = [
+  ['Received', '/events'],
+  ['Sources', '/sources'],
+] as const;
+const verifiedBadge = (verified: boolean): HTMLElement =>
+  verified
+    ? badge('good', 'verified', 'Its signature was right')
+    : badge('idle', 'not signed', 'Its source had no secret: only the key vouches for it');
+const explanation =
+  'An outside service reports its events with POST /events/{source}. They are kept byte for byte, each delivery once; ' +
+  'with a secret, only those that are signed.';
+
+export function eventsPage(view: View): void {
+  view.title('Events');
+  view.element.append(
+    heading('Events', { lead: 'What other services reported, as they sent it.' }),
+    can('events:manage') ? tabs('Events', '/events', sections) : '',
+  );
+  listInto(
+    view,
+    (query) => filterBar(query, ['source'], filterText('Source', 'source', query, { placeholder: 'any', size: 14 })),
+    async (query) => {
+      const { data, pagination } = await read<Page<InboundEvent>>(
+        '/events',
+        { page: query.get('page'), limit: 50, sort: '-id', source: query.get('source') },
+        view.signal,
+      );
+      if (data.length === 0) {
+        return query.has('source')
+          ? emptyState(
+              'inbox',
+              'No event of this source',
+              'Nothing has arrived, or it is older than events are kept.',
+              linkButton('Show all', link('/events')),
+            )
+          : emptyState(
+              'inbox',
+              'No events yet',
+              explanation,
+              can('events:manage') && linkButton('Set up a source', link('/sources'), { kind: 'primary' }),
+              linkButton('How it works', '/docs'),
+            );
+      }
+      return [
+        table(
+          'Events',
+          [
+            {
+              head: 'Source',
+              kind: 'main',
+              cell: (event) => [
+                h('a', { class: 'strong', href: link(`/events/${event.id}`) }, named(event.source)),
+                h('span', { class: 'under' }, `#${event.id}`),
+              ],
+            },
+            { head: 'Verified', cell: (event) => verifiedBadge(event.verified) },
+            {
+              head: 'Payload',
+              kind: 'widest',
+              cell: (event) => h('code', { class: 'preview' }, escapeControls(JSON.stringify(event.payload).slice(0, 120))),
+            },
+            {
+              head: 'Delivery',
+              kind: 'wide',
+              cell: (event) =>
+                event.delivery_id === null ? h('span', { class: 'faint' }, '–') : named(event.delivery_id, { class: 'mono clip' }),
+            },
+            { head: 'Received', cell: (event) => ago(event.received_at) },
+          ],
+          data,
+          { href: (event) => link(`/events/${event.id}`) },
+        ),
+        pager(pagination, 'event'),
+      ];
+    },
+  );
+}
+
+export function eventPage(view: View): void {
+  const id = view.parameters[0]!;
+  view.title(`Event ${id}`);
+  const region = h('div', {});
+  view.element.append(region);
+  void load(region, async () => {
+    const { body: event, text } = await request<InboundEvent>('GET', `/events/${id}`, { signal: view.signal });
+    const payload = memberText(text, 'payload') ?? JSON.stringify(event.payload);
+    return [
+      heading([named(event.source), ` #${event.id}`], {
+        back: ['Events', '/events'],
+        lead: [verifiedBadge(event.verified), ' received ', ago(event.received_at)],
+      }),
+      h(
+        'div',
+        { class: 'columns wide-first' },
+        card(
+          'Payload',
+          [
+            h(
+              'pre',
+              { class: 'json', tabindex: 0, role: 'group', 'aria-label': 'Payload' },
+              h('code', {}, escapeControls(indentJson(payload))),
+            ),
+          ],
+          { actions: [copyButton(() => payload, 'Copy as sent')] },
+        ),
+        card('Delivery', [
+          facts(
+            ['Source', h('a', { href: link('/events', { source: event.source }) }, named(event.source))],
+            ['Delivery', event.delivery_id === null ? 'without an id' : named(event.delivery_id, { class: 'mono' })],
+            ['Sent with', can('keys:read') ? keyLink(event.key_id) : `key ${event.key_id ?? '–'}`],
+            ['Received', moment(event.received_at)],
+            ['Verified', event.verified ? 'its signature was right' : 'no: its source had no secret then'],
+          ),
+        ]),
+      ),
+    ];
+  });
+}
+
+// ---- sources ----
+
+// The API has no list of sources: they are known by their events and, in the audit log, by their secrets.
+async function knownSources(signal: AbortSignal): Promise<string[]> {
+  const names = new Set<string>();
+  const [events, audit] = await Promise.all([
+    can('events:read') ? read<Page<InboundEvent>>('/events', { limit: 100, sort: '-id' }, signal).then(({ data }) => data) : [],
+    can('audit:read') ? read<Page<AuditEntry>>('/audit', { limit: 100, sort: '-id' }, signal).then(({ data }) => data) : [],
+  ]);
+  for (const { source } of events) names.add(source);
+  for (const { source } of audit) if (source !== null) names.add(source);
+  return [...names].sort();
+}
+
+export function sourcesPage(view: View): void {
+  view.title('Sources of events');
+  const region = h('div', {});
+  const refresh = (): Promise<void> =>
+    load(region, async () => {
+      const sources = await knownSources(view.signal);
+      const secrets = await Promise.all(
+        sources.map((source) =>
+          read<EventSecret>(`/events/${source}/secret`, {}, view.signal).catch((error: unknown) => {
+            if (isProblem(error, 'not_found')) return null;
+            throw error;
+          }),
+        ),
+      );
+      if (sources.length === 0)
+        return emptyState(
+          'inbox',
+          'No source yet',
+          explanation,
+          button('Set a secret', () => secretDialog(null, refresh), { kind: 'primary' }),
+        );
+      return sources.map((source, i) => sourceCard(source, secrets[i] ?? null, refresh));
+    });
+  view.element.append(
+    heading('Events', {
+      lead: 'Who may report, and how that is verified.',
+      actions: [button('Set up a source', () => secretDialog(null, refresh), { kind: 'primary', shape: 'plus' })],
+    }),
+    tabs('Events', '/sources', sections),
+    region,
+  );
+  void refresh();
+}
+
+const formatNames = { standard: 'Standard Webhooks', github: 'GitHub', stripe: 'Stripe' };
+
+function sourceCard(source: string, secret: EventSecret | null, refresh: () => Promise<void>): HTMLElement {
+  const overlaps = typeof secret?.rotation_ends_at === 'string' && Date.parse(secret.rotation_ends_at) > Date.now();
+  return card(
+    named(source),
+    [
+      secret === null
+        ? callout(
+            'warn',
+            'Without a secret',
+            'Whoever has a key for it may report anything. Set the secret that its sender signs with.',
+          )
+        : facts(
+            ['Signed as', formatNames[secret.format]],
+            ['Secret since', moment(secret.created_at)],
+            overlaps && ['The one before it works until', moment(secret?.rotation_ends_at)],
+          ),
+      facts(
+        ['Where to send', [code(`${location.origin}/api/v1/events/${source}`)]],
+        ['Events', can('events:read') ? h('a', { href: link('/events', { source }) }, 'show those received') : '–'],
+      ),
+    ],
+    {
+      actions: [
+        button(secret === null ? 'Set secret' : 'New secret', () => secretDialog(source, refresh, secret?.format), { small: true }),
+        secret !== null &&
+          button(
+            'Remove secret',
+            () =>
+              void confirm(
+                'Remove the secret?',
+                [`From then on, events of ${source} are accepted without a signature.`],
+                'Remove secret',
+                async () => {
+                  await request('DELETE', `/events/${source}/secret`);
+                  notify(`The secret of ${source} is removed.`);
+                  await refresh();
+                },
+              ),
+            { kind: 'danger', small: true },
+          ),
+      ],
+    },
+  );
+}
+
+function secretDialog(source: string | null, refresh: () => Promise<void>, format: EventSecret['format'] = 'standard'): void {
+  const name = field('Source', input({ value: source ?? '', placeholder: 'github', maxlength: 32 }), {
+    pointer: '/source',
+    hint: 'Small letters, digits and -: it becomes part of the URL.',
+  });
+  const kind = field(
+    'Signed as',
+    select(
+      [
+        ['standard', 'Standard Webhooks'],
+        ['github', 'GitHub'],
+        ['stripe', 'Stripe'],
+      ],
+      format,
+    ),
+    { pointer: '/format' },
+  );
+  const given = field('Secret', input({ type: 'password', placeholder: 'empty: one is generated', 'data-1p-ignore': true }), {
+    pointer: '/secret',
+    optional: true,
+    hint: 'Stripe assigns its own: paste it here.',
+  });
+  const overlap = field(
+    'The old one works for',
+    select(
+      [
+        ['0', 'no time'],
+        ['3600', '1 hour'],
+        ['86400', '1 day'],
+        ['172800', '2 days'],
+      ],
+      '0',
+    ),
+    { pointer: '/overlap_seconds' },
+  );
+  const fields = source === null ? [name, kind, given, overlap] : [kind, given, overlap];
+  const dialog = openDialog(source === null ? 'Set up a source' : ['A new secret for ', named(source)], [
+    form(
+      () => fields,
+      fields.map(({ element }) => element),
+      {
+        action: 'Set secret',
+        cancel: () => dialog.close(),
+        async submit() {
+          const target = source ?? valueOf(name.control as HTMLInputElement) ?? '';
+          if (!/^[a-z][a-z0-9-]{0,31}$/.test(target))
+            return name.showError('A small letter first, then small letters, digits and -, 32 at most.');
+          const secretInput = given.control as HTMLInputElement;
+          const { body } = await request<EventSecret>('PUT', `/events/${target}/secret`, {
+            body: {
+              format: (kind.control as HTMLSelectElement).value,
+              overlap_seconds: Number((overlap.control as HTMLSelectElement).value),
+              ...(secretInput.value ? { secret: secretInput.value } : {}),
+            },
+          });
+          secretInput.value = '';
+          dialog.close();
+          if (body.secret)
+            await showSecret(`The secret of ${target}`, body.secret, [
+              h('p', {}, 'Enter it where the sender asks for a secret, with this address:'),
+              sample(`${location.origin}/api/v1/events/${target}`, 'Address'),
+              h(
+                'p',
+                { class: 'hint' },
+                'The sender also needs a key with the scope ',
+                code(`events:write:${target}`),
+                ', in a header or as ?api_key=.',
+              ),
+            ]);
+          else notify(`The secret of ${target} is set.`);
+          await refresh();
+          if (location.hash !== link('/sources')) go('/sources');
+        },
+      },
+    ),
+  ]);
+}

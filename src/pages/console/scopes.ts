@@ -1,0 +1,40 @@
+// The algebra of scopes (api.md §4): what a key may do, and what it may grant.
+
+export const resources = ['users', 'posts', 'keys', 'usage', 'audit', 'changes', 'webhooks', 'events'] as const;
+export type Resource = (typeof resources)[number];
+
+// The scopes of each resource beside its wildcard.
+export const actions: Record<Resource, readonly string[]> = {
+  users: ['read', 'write'],
+  posts: ['read', 'write'],
+  keys: ['read', 'write', 'verify'],
+  usage: ['read'],
+  audit: ['read'],
+  changes: ['read'],
+  webhooks: ['read', 'write'],
+  events: ['read', 'write', 'manage'],
+};
+
+export const meaning: Record<Resource, string> = {
+  users: 'People that the service knows',
+  posts: 'What they write',
+  keys: 'Keys of the same project',
+  usage: 'Who sent how many requests',
+  audit: 'Who changed which key or secret',
+  changes: 'All that happens, of every type',
+  webhooks: 'Where changes are sent',
+  events: 'What other services report',
+};
+
+// Whether one scope covers another. `*:write` does not cover the secrets of sources, and no wildcard of actions covers `verify`.
+function implies(held: string, wanted: string): boolean {
+  if (held === '*' || held === wanted) return true;
+  const [resource, action = '', source] = wanted.split(':');
+  if (held === `${resource}:*`) return true;
+  if (action === 'read' || action === 'write') {
+    if (held === `*:${action}` && resource !== '*') return true;
+  }
+  return source !== undefined && held === `${resource}:${action}`;
+}
+
+export const covers = (held: readonly string[], wanted: string): boolean => held.some((each) => implies(each, wanted));
