@@ -194,8 +194,10 @@ constexpr header headers[] = {
     {"X-Request-Id", request_id, "The client's, or a generated one."},
     {"X-Content-Type-Options", nosniff, ""},
     {"Cache-Control", word, "`private, no-cache`, `no-store`, or `public` with an age."},
-    {"Vary", word, "`Authorization, X-API-Key`"},
+    {"Vary", word, "`Authorization, X-API-Key`; of a page `Accept-Encoding`."},
+    {"Content-Encoding", word, "`gzip`, where the client accepts it."},
     {"ETag", word, "Strong for a resource, weak for a list."},
+    {"Set-Cookie", word, "The session, in `__Host-latchkey`; empty: the browser forgets it."},
     {"Location", word, "The URL of the new record."},
     {"Link", word,
      "`first`, `prev`, `next` and `last` of a list (RFC 8288); `canonical` where the "

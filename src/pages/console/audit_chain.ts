@@ -84,7 +84,7 @@ export interface Proof {
 export async function prove(entry: AuditEntry): Promise<Proof> {
   let first: Proof | null = null;
   for (const bytes of canonical(entry)) {
-    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new Uint8Array(bytes)));
     const hash = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
     first ??= { hash, bytes };
     if (hash === entry.hash) return { hash, bytes };
