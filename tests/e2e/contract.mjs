@@ -2,9 +2,11 @@
 // header fields are documented and required ones are there, its body matches the schema and has no further members.
 // harness.mjs reads the document when a server accepts; wire.mjs checks each response.
 //
-// A response outside of the operations (another method, an unknown path, no request) must be a problem document.
+// A response outside of the operations (another method, an unknown path, no request) must be a problem document, unless it
+// is a part of a page.
 
 import assert from 'node:assert/strict';
+import zlib from 'node:zlib';
 import Ajv from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
@@ -13,6 +15,8 @@ const framing = new Set(['date', 'content-type', 'content-length', 'connection']
 // Codes of responses outside of the operations.
 const outside = new Set(['route_not_found', 'method_not_allowed', 'method_not_implemented', 'http_version_not_supported',
   'malformed_request']);
+// Parts of pages, which OpenAPI leaves out.
+const pagePart = /^\/(?:$|favicon\.ico$|assets\/|docs\/|console$)/;
 const prefix = '/api/v1';
 
 export class Contract {
@@ -50,7 +54,7 @@ export class Contract {
     const code = status >= 400 && body.length > 0 ? JSON.parse(body).code : null;
     if (!operation) {
       const options = status === 204 && request?.method === 'OPTIONS';
-      assert.ok(status >= 400 || options || request === null, `${label}: only an operation succeeds`);
+      assert.ok(status >= 400 || options || request === null || pagePart.test(request.target), `${label}: only an operation succeeds`);
       if (code !== null) this.fits('openapi#/components/schemas/Problem', JSON.parse(body), label);
       return;
     }
@@ -91,7 +95,7 @@ export class Contract {
     const type = (headers.get('content-type') ?? '').replace(/;.*/, '');
     const content = response.content[type];
     assert.ok(content, `${description}: the type ${type} is not documented`);
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(headers.get('content-encoding') === 'gzip' ? zlib.gunzipSync(body) : body);
     this.fits(`openapi#${place}/content/${pointer(type)}/schema`, type === 'text/html' ? text : JSON.parse(text), description);
   }
 

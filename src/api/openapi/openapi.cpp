@@ -263,7 +263,8 @@ class document {
         add_header(all, "Cache-Control");
         if (kind == success::created) add_header(all, "Location");
         if (kind == success::document && route.operation.response_schema.empty())
-            add_header(all, "Content-Security-Policy");
+            for (auto const* const name : {"Content-Security-Policy", "Vary", "Content-Encoding?"})
+                add_header(all, name);
         if (kind == success::list)
             add_header(all, "Link");
         else if (route.unprefixed)
