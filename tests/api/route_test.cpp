@@ -172,7 +172,7 @@ TEST_F(api_test, an_id_is_a_positive_integer_and_nothing_else) {
 TEST_F(api_test, other_paths_are_not_found) {
     service.add_user();
     for (std::string const path :
-         {"/", "/api", "/api/v1", "/api/v1/", "/api/v1/users/", "/api/v1/users/1/",
+         {"/api", "/api/v1", "/api/v1/", "/api/v1/users/", "/api/v1/users/1/",
           "/api/v1/users//posts", "/api/v1//users", "//api/v1/users", "/api/v1/users/1/posts/",
           "/api/v1/users/1/posts/1", "/api/v2/users", "/api/v10/users", "/api/v1users",
           "/API/v1/users", "/api/v1/Users", "/users/", "/posts/1/", "/api/v1/healthz", "/healthz/",
