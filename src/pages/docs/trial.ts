@@ -58,13 +58,16 @@ function makeForm(section: HTMLElement, number: number): HTMLFormElement {
   const parameters = parametersOf(section, `trial-${number}`);
   const example = section.querySelector<HTMLTemplateElement>('template.body')?.content.textContent ?? '';
   const form = element('form', { class: 'trial', 'aria-label': 'Try it' });
+  const more = element('details', {}, element('summary', {}, 'Header fields')); // seldom needed
   for (const { name, place, field } of parameters) {
-    form.append(element('label', { for: field.id }, name, element('span', { class: 'note' }, ` ${place}`)), field);
+    const owner = place === 'header' ? more : form;
+    owner.append(element('label', { for: field.id }, name, element('span', { class: 'note' }, ` ${place}`)), field);
   }
   const body = example === '' ? undefined : element('textarea', { id: `trial-${number}-body`, rows: String(example.split('\n').length + 1), spellcheck: 'false' }, example);
   if (body) form.append(element('label', { for: body.id }, 'body', element('span', { class: 'note' }, ' JSON')), body);
   const submit = element('button', { type: 'submit', class: 'primary' }, `Send ${method}`);
   const output = element('div', { role: 'status' });
+  if (more.children.length > 1) form.append(more);
   form.append(element('p', { class: 'soft' }, 'The request is sent to this service and carried out.'), submit, output);
   form.addEventListener('submit', async (event) => {
     event.preventDefault();

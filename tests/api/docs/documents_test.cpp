@@ -146,6 +146,16 @@ TEST(documents, depend_on_the_settings) {
               start.npos);
 }
 
+TEST_F(api_test, the_root_leads_browsers_to_the_documents) {
+    auto const people = service.request_anonymous("GET /", {}, {"Accept: text/html,*/*;q=0.8"});
+    EXPECT_EQ(people.status, 302);
+    EXPECT_EQ(people.field("Location"), "/docs");
+    EXPECT_EQ(people.field("Vary"), "Accept");
+    EXPECT_EQ(service.request_anonymous("GET /").code(), "route_not_found");
+    EXPECT_EQ(service.request_anonymous("GET /", {}, {"Accept: */*"}).code(), "route_not_found");
+    EXPECT_EQ(service.request_anonymous("GET /favicon.ico").field("Content-Type"), "image/svg+xml");
+}
+
 TEST_F(api_test, pages_are_answered_in_the_coding_that_the_client_accepts) {
     for (auto const* const path : {"/docs", "/docs/users", "/problems", "/problems/not_found"}) {
         auto const line = "GET " + std::string(path);
