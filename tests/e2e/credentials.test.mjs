@@ -131,7 +131,7 @@ describe('no way', () => {
   });
 
   test('without a key nothing is learned, not even which routes exist', async () => {
-    const requests = [['GET', '/'], ['GET', '/api/v1/nothing'], ['PUT', users], ['OPTIONS', users],
+    const requests = [['GET', '/api/v1'], ['GET', '/api/v1/nothing'], ['PUT', users], ['OPTIONS', users],
       ['GET', `${users}/999999`], ['GET', '/api/v1/keys'], ['GET', `${users}?limit=x`], ['PATCH', '/api/v2/users']];
     const bodies = new Set();
     for (const [method, target] of requests) {
