@@ -230,7 +230,6 @@ constexpr operation start_session{
     .summary = "Exchange a key for the session of a browser",
     .result = done,
     .response_schema = "Session",
-    .problems = {session_invalid, cross_site_request},
     .description =
         "Sets the cookie `__Host-latchkey`, for one hour. With the cookie instead of a key it goes "
         "on, until 12 hours after it began. Needs no scope."};
@@ -238,14 +237,12 @@ constexpr operation end_session{.id = "endSession",
                                 .group = "Sessions",
                                 .summary = "Forget the session of this browser",
                                 .result = deleted,
-                                .problems = {session_invalid, cross_site_request},
                                 .description = "Removes the cookie. Needs no scope."};
 constexpr operation end_sessions{
     .id = "endSessions",
     .group = "Sessions",
     .summary = "End all sessions of the key of this request",
     .result = deleted,
-    .problems = {session_invalid, cross_site_request},
     .description = "Log out everywhere: no cookie that was made before counts. Needs no scope.",
     .is_confirmed = true};
 constexpr operation get_service{

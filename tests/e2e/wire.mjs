@@ -18,9 +18,9 @@ const patience = 15_000; // milliseconds, for whatever has no limit of its own
 const codes = {
   400: ['malformed_request', 'invalid_json', 'invalid_parameter', 'conflicting_parameters', 'invalid_cursor',
     'duplicate_credentials', 'idempotency_key_invalid'],
-  401: ['key_missing', 'key_invalid', 'signature_invalid'],
+  401: ['key_missing', 'key_invalid', 'session_invalid', 'signature_invalid'],
   403: ['key_deactivated', 'key_expired', 'key_not_yet_active', 'insufficient_scope', 'ip_not_allowed',
-    'https_required'],
+    'https_required', 'cross_site_request'],
   404: ['not_found', 'route_not_found'],
   405: ['method_not_allowed'],
   406: ['not_acceptable'],

@@ -319,7 +319,7 @@ class document {
     }
 
     // The problems of every request of this kind and those of the operation.
-    static std::set<problem> problems_of(route const& route) {
+    std::set<problem> problems_of(route const& route) const {
         using enum problem;
         auto const& operation = route.operation;
         bool const is_gateway = std::holds_alternative<gateway>(route.run);
@@ -340,6 +340,7 @@ class document {
                     behind});
         if (route.scope || is_gateway) all.insert(insufficient_scope);
         if (is_gateway) return all;
+        if (settings_.console) all.insert({session_invalid, cross_site_request});
         all.insert({not_acceptable, expectation_failed});
         if (route.pattern.find("{id}") != string_view::npos) all.insert(not_found);
         if (operation.result == success::list) all.insert({conflicting_parameters, invalid_cursor});
