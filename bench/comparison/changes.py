@@ -147,7 +147,7 @@ def round_of_streams(bench, service, figures, number):
 def complete_streams(bench, service):
     """Streams beside creates: how many changes each got, and how many gaps all saw."""
     readers, start = open_streams(service), service.last_change()
-    command = load.command(bench, service.url(False), "1", 10, ["--rate", "50", "--connections", "4", "--request", make_user,
+    command = load.command(bench, service.url(False), "1", 10, ["--rate", "1000", "--connections", "4", "--request", make_user,
                                                                "--request", "19*" + one_user])
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as creates:
         read_all(readers, 12)
