@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import net from 'node:net';
 import { after, test } from 'node:test';
+import { Agent, EventSource } from 'undici';
 import { command, message, sleep, startServer } from './harness.mjs';
 import { openStream, overHttp2, overs } from './event_stream.mjs';
 import { metric } from './load_clients.mjs';
@@ -100,6 +101,31 @@ for (const over of overs) {
     for (const stream of streams) assert.equal(await stream.ended, null);
   });
 }
+
+test("undici's EventSource follows, and goes on where it was cut off", async () => {
+  const { host, port } = server.at('https');
+  const dispatcher = new Agent({ connect: { ca: server.ca, servername: 'localhost' } });
+  // An EventSource sends no fields of its own, so the key comes by query.
+  const source = new EventSource(`https://${host}:${port}/api/v1/changes?after=latest&api_key=${key.key}`, { dispatcher });
+  const seen = [];
+  source.addEventListener('user.created', ({ data, lastEventId }) => seen.push([JSON.parse(data).data.id, lastEventId]));
+  await new Promise((resolve, reject) => { source.onopen = resolve; source.onerror = reject; });
+  source.onerror = null;
+  const first = await addUser();
+  const until = async (count) => {
+    for (const limit = Date.now() + 20_000; seen.length < count; await sleep(10)) assert.ok(Date.now() < limit, `${seen.length} of ${count}`);
+  };
+  await until(1);
+  await dispatcher.destroy();
+  source.close();
+  const missed = await addUser();
+  const rest = new EventSource(`https://${host}:${port}/api/v1/changes?after=${seen[0][1]}&api_key=${key.key}`,
+    { dispatcher: new Agent({ connect: { ca: server.ca, servername: 'localhost' } }) });
+  rest.addEventListener('user.created', ({ data, lastEventId }) => seen.push([JSON.parse(data).data.id, lastEventId]));
+  await until(2);
+  rest.close();
+  assert.deepEqual(seen.map(([id]) => id), [first, missed]);
+});
 
 test('curl reads it', async () => {
   const { host, port } = server.at('https');
