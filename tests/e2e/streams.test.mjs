@@ -125,6 +125,9 @@ test("undici's EventSource follows, and goes on where it was cut off", async () 
   await until(2);
   rest.close();
   assert.deepEqual(seen.map(([id]) => id), [first, missed]);
+  // That the key came by query is told within seconds, and not in the middle of another test.
+  const isTold = async () => (await api.get('/changes?type=key.exposed')).json.data.length > 0;
+  for (const limit = Date.now() + 20_000; !(await isTold()); await sleep(100)) assert.ok(Date.now() < limit, 'key.exposed is told');
 });
 
 test('curl reads it', async () => {
