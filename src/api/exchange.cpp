@@ -213,7 +213,8 @@ next_step exchange::enter_session(request_services& services, http::request cons
     auto& state = *state_;
     state.session = services.sessions->open(cookie);
     wipe_credentials(request);
-    if (!is_from_own_page(request, state.tls)) return refuse(problem::cross_site_request, response);
+    bool const is_https = state.tls || request.find(field_name::forwarded_proto) == "https";
+    if (!is_from_own_page(request, is_https)) return refuse(problem::cross_site_request, response);
     if (!state.session || now.wall >= state.session->expires_at)
         return refuse(problem::session_invalid, response);
     auto const verdict =

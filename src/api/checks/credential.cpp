@@ -153,6 +153,7 @@ credential find_credential(std::string_view body, base::secret& text) {
 }
 
 std::optional<std::string_view> find_session(http::request const& request) {
+    if (!request.find(field_name::cookie)) return std::nullopt;
     for (auto const& field : request.fields()) {
         if (field.id != field_name::cookie) continue;
         for (auto rest = field.value; !rest.empty();) {
@@ -168,15 +169,14 @@ std::optional<std::string_view> find_session(http::request const& request) {
     return std::nullopt;
 }
 
-bool is_from_own_page(http::request const& request, bool tls) {
+bool is_from_own_page(http::request const& request, bool is_https) {
     auto const site = request.find(field_name::sec_fetch_site);
     auto const origin = request.find(field_name::origin);
     if (site && *site != "same-origin") return false;
     if (origin) {
-        // Behind a proxy that ends TLS, a page's scheme is not that of the connection.
         auto const scheme_end = origin->find("://");
         if (scheme_end == origin->npos || origin->substr(scheme_end + 3) != request.authority ||
-            (tls && !origin->starts_with("https:")))
+            (is_https && !origin->starts_with("https:")))
             return false;
     }
     bool const is_safe =

@@ -34,7 +34,8 @@ std::optional<std::string_view> find_session(http::request const& request);
 inline constexpr std::string_view session_cookie = "__Host-latchkey";
 // The browser says that a page of this service sent the request, and, of one that may change
 // something, the page too: by a field that a form or a link cannot send.
-bool is_from_own_page(http::request const& request, bool tls);
+// `is_https`: the client's own connection, which a proxy may end.
+bool is_from_own_page(http::request const& request, bool is_https);
 
 // Overwrites the credentials of ways 1 to 3 and the session where they lie in the connection's
 // buffer, which must be writable.

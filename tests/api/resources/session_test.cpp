@@ -101,6 +101,21 @@ TEST_F(session, reads_only_for_an_own_page) {
               "cross_site_request");
 }
 
+// A proxy that ends TLS says that its client came by https, so a page that came without it is none of
+// this service's.
+TEST_F(session, reads_for_a_page_of_the_clients_scheme_behind_a_proxy) {
+    auto const cookie = "Cookie: " + begin(service.key);
+    service.settings.trusted_proxies = {*model::cidr::parse("203.0.113.0/24")};
+    service.peer.tls = false;
+    auto const get = [&](std::string const& origin) {
+        return service.request_anonymous(
+            "GET /api/v1/users", {},
+            {cookie, origin, "X-Forwarded-Proto: https", "X-Forwarded-For: 192.0.2.1"});
+    };
+    EXPECT_EQ(get("Origin: https://echo.invalid").status, 200);
+    EXPECT_EQ(get("Origin: http://echo.invalid").code(), "cross_site_request");
+}
+
 TEST_F(session, counts_after_a_key_of_another_way) {
     auto const cookie = begin(service.key);
     auto const reader = service.add_key({"users:read"});
