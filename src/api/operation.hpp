@@ -38,6 +38,7 @@ struct operation {
     std::string_view description{};           // CommonMark
     // Turns something off: in a cluster 202 where a node has not confirmed it (api.md §15).
     bool is_confirmed = false;
+    bool sets_cookie = false;  // the session of a browser (api.md §18)
 };
 
 namespace operations {

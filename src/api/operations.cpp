@@ -232,12 +232,14 @@ constexpr operation start_session{
     .response_schema = "Session",
     .description =
         "Sets the cookie `__Host-latchkey`, for one hour. With the cookie instead of a key it goes "
-        "on, until 12 hours after it began. Needs no scope."};
+        "on, until 12 hours after it began. Needs no scope.",
+    .sets_cookie = true};
 constexpr operation end_session{.id = "endSession",
                                 .group = "Sessions",
                                 .summary = "Forget the session of this browser",
                                 .result = deleted,
-                                .description = "Removes the cookie. Needs no scope."};
+                                .description = "Removes the cookie. Needs no scope.",
+                                .sets_cookie = true};
 constexpr operation end_sessions{
     .id = "endSessions",
     .group = "Sessions",

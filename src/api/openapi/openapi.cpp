@@ -266,8 +266,7 @@ class document {
         if (kind == success::document && route.operation.response_schema.empty())
             for (auto const* const name : {"Content-Security-Policy", "Vary", "Content-Encoding?"})
                 add_header(all, name);
-        if (route.operation.id == "startSession" || route.operation.id == "endSession")
-            add_header(all, "Set-Cookie");
+        if (route.operation.sets_cookie) add_header(all, "Set-Cookie");
         if (kind == success::list)
             add_header(all, "Link");
         else if (route.unprefixed)

@@ -89,6 +89,20 @@ constexpr std::string_view read_only_rest[] = {
     "id",         "start",    "last4",       "state",
     "created_by", "replaces", "replaced_by", "deactivation_reason"};
 
+void take_target(members& body, verify_body& verification) {
+    auto const method = body.word("method", body.value("path") != nullptr);
+    auto const path = body.word("path", body.value("method") != nullptr);
+    if (method) verification.method = http::method_of(*method);
+    if (method && (!verification.method || *verification.method == http::method::other ||
+                   *verification.method == http::method::options))
+        body.fault("method", field_code::not_in_enum,
+                   "must be GET, HEAD, POST, PUT, PATCH or DELETE");
+    if (path && (!path->starts_with('/') || path->size() > 2048))
+        body.fault("path", field_code::invalid_format,
+                   "must begin with / and have 2048 bytes at most");
+    verification.path = path.value_or("");
+}
+
 }  // namespace
 
 api_result<store::create_key> read_new_key(http::request const& request,
@@ -159,24 +173,6 @@ std::optional<api_error> read_nothing(http::request const& request,
     members(*object, faults).refuse_rest();
     return std::nullopt;
 }
-
-namespace {
-
-void take_target(members& body, verify_body& verification) {
-    auto const method = body.word("method", body.value("path") != nullptr);
-    auto const path = body.word("path", body.value("method") != nullptr);
-    if (method) verification.method = http::method_of(*method);
-    if (method && (!verification.method || *verification.method == http::method::other ||
-                   *verification.method == http::method::options))
-        body.fault("method", field_code::not_in_enum,
-                   "must be GET, HEAD, POST, PUT, PATCH or DELETE");
-    if (path && (!path->starts_with('/') || path->size() > 2048))
-        body.fault("path", field_code::invalid_format,
-                   "must begin with / and have 2048 bytes at most");
-    verification.path = path.value_or("");
-}
-
-}  // namespace
 
 api_result<verify_body> read_verify(http::request const& request,
                                     std::vector<base::fault>& faults) {

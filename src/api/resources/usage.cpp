@@ -153,16 +153,19 @@ class usage_sum {
 
     // False: there is more than one request should read.
     bool add_all(time_range const& range) {
-        std::size_t room = base::limits::usage_records_max;
+        std::size_t count = 0;
+        bool is_complete = true;
+        bool const sees_all = context_.principal.record().scopes.has(model::scope::any);
         snapshot_.usage_of_all(range.step, range.begin, range.end,
                                [&](wall_ms start, model::id key, model::usage const& usage) {
-                                   if (room-- == 0) return false;
-                                   if (!is_visible(key)) return true;
+                                   is_complete = ++count <= base::limits::usage_records_max;
+                                   if (!is_complete || !(sees_all || is_visible(key)))
+                                       return is_complete;
                                    total_[start] += usage;
                                    requests_[key] += usage.requests();
                                    return true;
                                });
-        return room != SIZE_MAX;
+        return is_complete;
     }
     std::vector<model::id> busiest(std::size_t count) const {
         std::vector<std::pair<std::uint64_t, model::id>> order;
@@ -210,7 +213,7 @@ std::optional<api_error> list_usage(request_context const& context, store::snaps
     auto choice = take_choice(context.query);
     if (!choice) return choice.error();
     if (auto error = context.query.refuse_rest()) return error;
-    auto const key_count = std::max(choice->named.size(), choice->named.empty() ? choice->top : 0);
+    auto const key_count = choice->named.empty() ? choice->top : choice->named.size();
     if (range->count * key_count > base::limits::usage_answer_points_max)
         return bad_parameter(
             "from", field_code::out_of_range,
