@@ -31,7 +31,6 @@ worker::worker(common& shared, unsigned index, worker_config initial, worker_opt
       balancer_(context_, admission_),
       index_(index),
       use_reporter_(context_, uses_) {
-    if (shared.reporter) shared.reporter->enter(context_.metrics);
     ready_.reserve(worker_context::receive_buffers);  // a busier turn allocates nothing
 }
 
@@ -205,7 +204,10 @@ base::result<void> worker::start(std::vector<listener> const& listeners) {
     thread_ = std::thread(
         [this, &listeners, &started, &failure] { thread_main(&listeners, &started, &failure); });
     started.wait(0);
-    if (started.load() == 1) return {};
+    if (started.load() == 1) {
+        if (context_.shared.reporter) context_.shared.reporter->enter(context_.metrics);
+        return {};
+    }
     thread_.join();
     return failure;
 }
