@@ -1,7 +1,5 @@
 """Changes: the feed by pages, and a thousand streams beside a load. The service is on core 0, what asks on core 1."""
 import http.client
-import json
-import os
 import re
 import select
 import socket
@@ -16,14 +14,7 @@ streams = 1000
 
 
 class Service(servers.WriteStore):
-    name = "changes"
-
-    def __init__(self, bench):
-        super().__init__(bench)
-        settings = os.path.join(self.folder, "latchkey.toml")
-        with open(settings, "w") as file:
-            file.write("connections = 4000\n[changes]\nstreams = 4000\n")
-        self.more = ("--config", settings)
+    name, settings = "changes", "connections = 4000\n[changes]\nstreams = 4000\n"
 
     def connect(self):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)

@@ -77,7 +77,16 @@ class Latchkey(Server):
     name = "latchkey"
     data = "data"  # which store of the bench
     more = ()  # further arguments
+    settings = ""  # of its configuration file; empty: it has none
     workers = None  # None: as many as the work says
+
+    def __init__(self, bench):
+        super().__init__(bench)
+        if self.settings:
+            path = os.path.join(self.folder, "latchkey.toml")
+            with open(path, "w") as file:
+                file.write(self.settings)
+            self.more = ("--config", path)
 
     def start(self, work):
         # As after a start of the machine: what was cached in small pages would stay in them.
@@ -112,14 +121,7 @@ class WriteStore(Latchkey):
 
 class SilentStore(Latchkey):
     """It records no changes."""
-    name, data = "latchkey, no changes", "silent"
-
-    def __init__(self, bench):
-        super().__init__(bench)
-        settings = os.path.join(self.folder, "latchkey.toml")
-        with open(settings, "w") as file:
-            file.write("changes = false\n")
-        self.more = ("--config", settings)
+    name, data, settings = "latchkey, no changes", "silent", "changes = false\n"
 
 
 class Nginx(Server):

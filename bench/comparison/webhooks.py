@@ -27,14 +27,12 @@ class Receiver(servers.Server):
 
 class Service(servers.Latchkey):
     name, data = "webhooks", "writes"
+    settings = '[webhooks]\nallow_private = ["127.0.0.0/8"]\n'
 
     def __init__(self, bench):
         super().__init__(bench)
         self.management = machine.free_port()
-        settings = os.path.join(self.folder, "latchkey.toml")
-        with open(settings, "w") as file:
-            file.write('[webhooks]\nallow_private = ["127.0.0.0/8"]\n')
-        self.more = ("--config", settings, "--management", f"127.0.0.1:{self.management}")
+        self.more = (*self.more, "--management", f"127.0.0.1:{self.management}")
 
     def command(self, work):
         return ["env", f"SSL_CERT_FILE={self.bench.certificate}", *super().command(work)]
