@@ -24,6 +24,19 @@ async function logIn(text = key) {
 }
 const read = (cookie, headers = ownPage(cookie), at = server) => at.ask('GET', '/api/v1/users', { headers });
 
+test('GET /service counts what was answered, and who was refused', async () => {
+  const before = (await server.client(key).read('/service'));
+  for (let i = 0; i < 3; i++) assertStatus(await server.ask('GET', '/api/v1/users', { key }), 200);
+  assertStatus(await server.ask('GET', '/api/v1/users', { key: 'unknown' }), 401);
+  const later = (await server.client(key).read('/service'));
+  assert.ok(later.requests['2xx'] >= before.requests['2xx'] + 3);
+  assert.equal(later.failed_authentications, before.failed_authentications + 1);
+  assert.ok(later.latency.count >= before.latency.count + 4);
+  assert.ok(later.latency.buckets.every(({ count }, i, all) => i === 0 || count >= all[i - 1].count), 'cumulative');
+  assert.ok(Date.parse(later.started_at) <= Date.now());
+  assert.deepEqual(later.nodes, []);
+});
+
 describe('a session', () => {
   test('reads and writes for the pages of its service', async () => {
     const cookie = await logIn();
