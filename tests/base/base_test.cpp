@@ -285,7 +285,7 @@ TEST(problems, are_all_described_in_order) {
         EXPECT_FALSE(problems[i].title.empty());
         EXPECT_TRUE(names.insert(problems[i].name).second) << problems[i].name;
     }
-    EXPECT_EQ(names.size(), 49u);
+    EXPECT_EQ(names.size(), problems.size() - 1);
 }
 
 // Vectors of the reference implementation (SipHash-2-4, 128 bits): the key is 00 to 0f, the message
