@@ -23,10 +23,6 @@ enum class algorithm : std::uint8_t {
     count_
 };
 
-// RSA moduli; smaller ones can be factored (RFC 7518 §3.3), larger ones cost too much to verify.
-inline constexpr unsigned rsa_bits_min = 2048;
-inline constexpr unsigned rsa_bits_max = 8192;
-
 // "RS256"; case counts. Empty: it is none of them.
 std::optional<algorithm> parse_algorithm(std::string_view name);
 std::string_view name_of(algorithm value);

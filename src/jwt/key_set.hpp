@@ -21,10 +21,6 @@ namespace latchkey::jwt {
 
 class public_key;
 
-inline constexpr std::size_t key_set_bytes_max = std::size_t{256} * 1024;
-inline constexpr std::size_t key_set_keys_max = 100;
-inline constexpr std::size_t key_id_bytes_max = 256;
-
 class key_set {
   public:
     explicit key_set(std::vector<public_key> keys);
@@ -42,9 +38,9 @@ class key_set {
     std::vector<public_key> keys_;
 };
 
-// Each line names a key by its index and, where it has one, its `kid`, escaped for a terminal:
-// `key 2 (kid "a") is a private key`. Only names of members and of their values for `kty`, `crv`,
-// `alg` and `use` are repeated.
+// Each line names a key by its index and, where it has one, its `kid`: `keys[2] (kid "a") is a
+// private key, since it has the member d`. Of the document nothing else is repeated but names of
+// members and the values of `kty`, `crv`, `alg` and `use`, all escaped for a terminal.
 struct key_set_reading {
     std::shared_ptr<key_set const> keys;  // null if there are errors
     // A document that is not a JWK Set; a key that is private, symmetric, short, malformed, twice

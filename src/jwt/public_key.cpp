@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/check.hpp"
+#include "jwt/limits.hpp"
 
 namespace latchkey::jwt {
 namespace {

@@ -1,21 +1,180 @@
 #include "jwt/verify.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
+#include "base/visible.hpp"
+#include "jwt/base64url.hpp"
+#include "jwt/json_object.hpp"
+#include "jwt/jws.hpp"
+#include "jwt/numeric_date.hpp"
+
 namespace latchkey::jwt {
+namespace {
+
+refusal invalid(std::string_view detail) {
+    return {refusal_reason::invalid, detail};
+}
+
+issuer const* find_issuer(json_object const& claims, std::span<issuer const> issuers) {
+    auto const* const name = claims.find("iss");
+    if (name == nullptr || name->kind != json_kind::string) return nullptr;
+    auto const place = std::ranges::find(issuers, name->text, &issuer::name);
+    return place == issuers.end() ? nullptr : &*place;
+}
+
+bool has_right_type(compact_jws const& jws, issuer const& signer) {
+    if (signer.type) return jws.is_of_type(*signer.type);
+    return !jws.has_type() || jws.is_of_type("JWT") || jws.is_of_type("at+jwt");
+}
+
+bool names_audience(json_object const& claims, issuer const& signer) {
+    auto const is_own = [&](std::string_view audience) {
+        return std::ranges::find(signer.audiences, audience) != signer.audiences.end();
+    };
+    auto const* const audience = claims.find("aud");
+    if (audience == nullptr) return false;
+    if (audience->kind == json_kind::string) return is_own(audience->text);
+    return audience->kind == json_kind::strings &&
+           std::ranges::any_of(claims.strings(*audience), is_own);
+}
+
+// Of valid UTF-8, so every sequence has a length.
+bool is_printable(std::string_view text) {
+    while (!text.empty()) {
+        auto const length = base::utf8_length(text);
+        auto const byte = static_cast<unsigned char>(text.front());
+        if (length == 0 || byte < ' ' || byte == 0x7f || base::hidden_point(text, length) != 0)
+            return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
+// scope-token of RFC 6749 §3.3.
+bool is_scope_character(char byte) {
+    return byte > ' ' && byte < '\x7f' && byte != '"' && byte != '\\';
+}
+
+bool append_scope(std::string& scopes, std::string_view scope) {
+    if (scope.empty() || !std::ranges::all_of(scope, is_scope_character)) return false;
+    if (!scopes.empty()) scopes.push_back(' ');
+    scopes.append(scope);
+    return true;
+}
+
+bool append_scopes(std::string& scopes, std::string_view list) {
+    while (!list.empty()) {
+        auto const end = std::min(list.find(' '), list.size());
+        if (end > 0 && !append_scope(scopes, list.substr(0, end))) return false;
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return true;
+}
+
+bool read_scopes(json_object const& claims, json_member const& claim, std::string& scopes) {
+    if (claim.kind == json_kind::string) return append_scopes(scopes, claim.text);
+    return claim.kind == json_kind::strings &&
+           std::ranges::all_of(claims.strings(claim),
+                               [&](std::string_view scope) { return append_scope(scopes, scope); });
+}
+
+// The dates of a token; missing ones are judged as if they lay in the past.
+struct lifetime {
+    numeric_date expires_at, not_before, issued_at;
+};
+
+// Empty, or a sentence.
+std::string_view read_lifetime(json_object const& claims, lifetime& dates) {
+    auto const read = [&](std::string_view name, numeric_date& date) {
+        auto const* const claim = claims.find(name);
+        if (claim == nullptr) return true;
+        if (claim->kind != json_kind::number) return false;
+        auto const value = read_numeric_date(claim->text);
+        date = value.value_or(numeric_date());
+        return value.has_value();
+    };
+    if (claims.find("exp") == nullptr) return "The token has no claim exp.";
+    if (!read("exp", dates.expires_at)) return "The claim exp is not a date before the year 10000.";
+    if (!read("nbf", dates.not_before)) return "The claim nbf is not a date before the year 10000.";
+    if (!read("iat", dates.issued_at)) return "The claim iat is not a date before the year 10000.";
+    return {};
+}
+
+// `now` is a second that has begun, so dates within a second are rounded: exp down and nbf up, for
+// a token must not be accepted outside; iat down, for it may have been issued in this second.
+verification judge(verified_token token, lifetime const& dates, std::int64_t now) {
+    std::int64_t const leeway = token.signer->leeway_seconds;
+    token.expires_at = dates.expires_at.seconds;
+    token.refused_from = token.expires_at + leeway;
+    if (now >= token.refused_from)
+        return refusal{refusal_reason::expired, "The token has expired."};
+    if (dates.not_before.rounded_up() - leeway > now)
+        return refusal{refusal_reason::not_yet_valid, "The token is not valid yet (claim nbf)."};
+    if (dates.issued_at.seconds - leeway > now)
+        return refusal{refusal_reason::not_yet_valid,
+                       "The token was issued in the future (claim iat)."};
+    return token;
+}
+
+// Of a token whose signature was verified.
+verification read_claims(json_object const& claims, issuer const& signer, std::int64_t now) {
+    if (!names_audience(claims, signer)) return invalid("The token is for another audience.");
+    lifetime dates;
+    if (auto const fault = read_lifetime(claims, dates); !fault.empty()) return invalid(fault);
+    verified_token token{.signer = &signer};
+    auto const* const subject = claims.find(signer.subject_claim);
+    if (subject == nullptr || subject->kind != json_kind::string || subject->text.empty() ||
+        subject->text.size() > subject_bytes_max || !is_printable(subject->text))
+        return invalid("The claim of the subject is not a string of 1 to 256 printable bytes.");
+    token.subject = subject->text;
+    if (auto const* const claim = claims.find(signer.scope_claim)) {
+        token.scopes.emplace();
+        if (!read_scopes(claims, *claim, *token.scopes))
+            return invalid("The claim of the scopes is neither a string nor an array of scopes.");
+    }
+    return judge(std::move(token), dates, now);
+}
+
+}  // namespace
 
 void throw_exception_from_error(refusal const& failure, boost::source_location const&) {
     throw std::runtime_error(std::string(failure.detail));
 }
 
-bool looks_like_jwt(std::string_view) {
-    return false;
+bool looks_like_jwt(std::string_view text) {
+    if (text.size() < 5 || text[0] != 'e') return false;
+    auto const second = base64url_value(text[1]), third = base64url_value(text[2]);
+    auto const byte = static_cast<char>((second & 15) << 4 | third >> 2);
+    // '{', then the name of a member or white space.
+    if (second > 63 || third > 63 || second >> 4 != 3) return false;
+    if (byte != '"' && byte != ' ' && byte != '\n' && byte != '\r' && byte != '\t') return false;
+    std::size_t dots = 0;
+    char previous = '.';
+    for (char const each : text.substr(0, token_bytes_max + 1)) {
+        if (each == '.') {
+            if (previous == '.' || ++dots > 2) return false;
+        } else if (!is_base64url(each)) {
+            return false;
+        }
+        previous = each;
+    }
+    return dots == 2 || text.size() > token_bytes_max;
 }
 
-verification verify(std::string_view, std::span<issuer const>, std::int64_t) {
-    return refusal{refusal_reason::invalid, "No token is accepted by this version."};
+verification verify(std::string_view token, std::span<issuer const> issuers, std::int64_t now) {
+    compact_jws jws;
+    if (auto const fault = jws.read(token); !fault.empty()) return invalid(fault);
+    json_object claims(claims_members_max);
+    if (claims.read(jws.payload()) != json_fault::none)
+        return invalid("The claims are not a JSON object whose members all have different names.");
+    auto const* const signer = find_issuer(claims, issuers);
+    if (signer == nullptr) return invalid("The token is not of an issuer that is accepted.");
+    if (!has_right_type(jws, *signer))
+        return invalid("The token's typ is not that of tokens which are accepted.");
+    if (auto const fault = jws.verify(*signer->keys, signer->algorithms); !fault.empty())
+        return invalid(fault);
+    return read_claims(claims, *signer, now);
 }
 
 }  // namespace latchkey::jwt

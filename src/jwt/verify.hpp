@@ -12,7 +12,6 @@
 // verified with a key of that issuer.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,12 +23,9 @@
 #include "base/result.hpp"
 #include "jwt/algorithm.hpp"
 #include "jwt/key_set.hpp"
+#include "jwt/limits.hpp"
 
 namespace latchkey::jwt {
-
-inline constexpr std::size_t token_bytes_max = std::size_t{8} * 1024;
-inline constexpr std::size_t subject_bytes_max = 256;
-inline constexpr std::uint32_t leeway_seconds_max = 60;
 
 // What is accepted from one issuer. Names differ from each other; of two the first would count.
 struct issuer {
