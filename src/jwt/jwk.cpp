@@ -72,7 +72,7 @@ verdict jwk_reader::check_strings() {
     return {};
 }
 
-// Whoever reads the file could sign tokens: such a file must not be in use, whatever the key is for.
+// Every reader of the file could sign tokens: it must not be in use, whatever the key is for.
 verdict jwk_reader::check_secrecy() const {
     if (text("kty") == "oct" || has("k"))
         return wrong("is a symmetric key, which every reader of the file could sign with");

@@ -157,13 +157,13 @@ TEST(jws_examples, of_rfc_7520_are_verified) {
 }
 
 TEST(jws_examples, of_rfc_7520_under_a_key_of_another_algorithm_are_refused) {
-    constexpr std::string_view refused = "The token's alg is not that of the issuer's key.";
+    constexpr std::string_view expected = "The token's alg is not that of the issuer's key.";
     EXPECT_EQ(verified(cookbook_token(cookbook_rs256_header, cookbook_rs256_signature),
                        set_of(cookbook_key("PS384"))),
-              refused);
+              expected);
     EXPECT_EQ(verified(cookbook_token(cookbook_ps384_header, cookbook_ps384_signature),
                        set_of(cookbook_key("RS256"))),
-              refused);
+              expected);
 }
 
 TEST(jws_examples, of_rfc_7520_over_p521_are_refused) {
