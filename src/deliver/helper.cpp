@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "base/clock.hpp"
+#include "model/webhook_status.hpp"
+
 namespace latchkey::deliver {
 
 helper::helper(base::descriptor socket, watched_files files, std::string authorities_file,
@@ -16,7 +19,7 @@ base::result<void> helper::run() {
         delivery::hello{.version = delivery::protocol_version, .session = session_}));
     while (exchange()) {
         auto const results = sender_.turn();
-        for (auto const& each : results) channel_.queue(delivery::encode(each));
+        for (auto const& each : results) finish(each);
         if (is_last_ && sender_.active() == 0 && channel_.unsent_bytes() == 0)
             return base::error{"names or authorities are configured otherwise now"};
         if (!results.empty()) continue;
@@ -52,12 +55,28 @@ bool helper::take(delivery::message&& content) {
         return true;
     }
     auto* const attempt = std::get_if<delivery::attempt>(&content);
-    if (attempt == nullptr || sender_.active() == delivery::attempts_max) {
+    if (attempt == nullptr || sender_.active() + lines_.waiting() >= delivery::attempts_max) {
         error_ = "a message that the service does not send";
         return false;
     }
-    if (has_begun_ && !is_last_) sender_.begin(std::move(*attempt));
+    if (!has_begun_ || is_last_) return true;
+    if (attempt->line != 0)
+        follow(lines_.arrive(std::move(*attempt), base::read_mono()));
+    else
+        sender_.begin(std::move(*attempt));
     return true;
+}
+
+void helper::finish(delivery::result const& result) {
+    channel_.queue(delivery::encode(result));
+    if (!is_last_)
+        follow(lines_.finish(result.number, model::is_delivered(result.status), base::read_mono()));
+}
+
+void helper::follow(delivery::ordered_lines::step&& step) {
+    for (auto const number : step.unsent)
+        channel_.queue(delivery::encode(delivery::unsent{number}));
+    if (step.next) sender_.begin(std::move(*step.next));
 }
 
 }  // namespace latchkey::deliver

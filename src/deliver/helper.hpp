@@ -9,6 +9,7 @@
 #include "base/result.hpp"
 #include "deliver/sender.hpp"
 #include "deliver/watched_files.hpp"
+#include "delivery/ordered_lines.hpp"
 #include "replication/channel.hpp"
 
 namespace latchkey::deliver {
@@ -28,11 +29,14 @@ class helper {
     bool exchange();
     bool receive_all();
     bool take(delivery::message&& content);
+    void finish(delivery::result const& result);
+    void follow(delivery::ordered_lines::step&& step);
 
     replication::channel channel_;
     watched_files files_;
     std::uint64_t session_;
     sender sender_;
+    delivery::ordered_lines lines_;
     bool has_begun_ = false;
     bool is_last_ = false;  // what has begun is finished, nothing else begun
     std::string error_;

@@ -44,7 +44,11 @@ base::result<helper_link::arrivals> helper_link::turn() {
 
 base::result<void> helper_link::take(message&& content, arrivals& arrivals) {
     if (auto* const result = std::get_if<delivery::result>(&content)) {
-        land(std::move(*result), arrivals);
+        if (land(result->number)) arrivals.results.push_back(std::move(*result));
+        return {};
+    }
+    if (auto const* const unsent = std::get_if<delivery::unsent>(&content)) {
+        if (land(unsent->number)) arrivals.lost_ids.push_back(unsent->number);
         return {};
     }
     if (auto const* const hello = std::get_if<delivery::hello>(&content))
@@ -53,12 +57,12 @@ base::result<void> helper_link::take(message&& content, arrivals& arrivals) {
 }
 
 // A result of what is not in flight comes from a helper that told it twice, and means nothing.
-void helper_link::land(result&& result, arrivals& arrivals) {
-    auto const flight = in_flight_.find(result.number);
-    if (flight == in_flight_.end()) return;
+bool helper_link::land(std::uint64_t number) {
+    auto const flight = in_flight_.find(number);
+    if (flight == in_flight_.end()) return false;
     bytes_ -= flight->second;
     in_flight_.erase(flight);
-    arrivals.results.push_back(std::move(result));
+    return true;
 }
 
 // A helper comes with no memory of the one before it.

@@ -43,7 +43,7 @@ class helper_link {
 
     struct arrivals {
         std::vector<result> results;
-        // Attempts of a helper that has ended: they were sent, or they were not.
+        // Attempts that were not sent, or of a helper that has ended: nobody knows of those.
         std::vector<std::uint64_t> lost_ids;
     };
     // Sends and receives what the socket takes and has. An error, a sentence for the operator: the
@@ -51,7 +51,7 @@ class helper_link {
     base::result<arrivals> turn();
 
   private:
-    void land(result&& result, arrivals& arrivals);
+    bool land(std::uint64_t number);
     base::result<void> take(message&& content, arrivals& arrivals);
     base::result<void> greet(hello const& hello, arrivals& arrivals);
 

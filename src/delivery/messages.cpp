@@ -43,6 +43,11 @@ void append(std::string& output, attempt const& message) {
         output.append(each.network.bytes.begin(), each.network.bytes.end());
         base::append(output, each.prefix);
     }
+    base::append(output, message.line);
+    base::append(output, message.predecessor);
+}
+void append(std::string& output, unsent const& message) {
+    base::append(output, message.number);
 }
 
 // Members in their order; `valid` is false after the first that is out of its bounds.
@@ -111,6 +116,12 @@ void read(parser& input, attempt& message) {
     input.require(message.timeout_ms > 0 && message.timeout_ms <= timeout_ms_max);
     for (auto left = input.size(networks_max); left > 0 && input.valid && input.input.ok(); --left)
         message.allow.push_back(read_network(input));
+    message.line = input.input.integer<std::uint64_t>();
+    message.predecessor = input.input.integer<std::uint64_t>();
+    input.require(message.line != 0 || message.predecessor == 0);
+}
+void read(parser& input, unsent& message) {
+    message.number = input.input.integer<std::uint64_t>();
 }
 
 template <std::size_t index = 0>

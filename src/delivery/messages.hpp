@@ -6,7 +6,7 @@
 //     hello            →   all attempts in flight are lost: the process that had them has ended
 //                      ←   begin, with the session of that hello
 //                      ←   attempt…
-//     result…          →   one for each attempt, in no order
+//     result…, unsent… →   one for each attempt, in no order
 //
 // Until `begin` a helper drops what it receives: it was meant for the one before it.
 //
@@ -30,7 +30,7 @@
 namespace latchkey::delivery {
 
 // Raised with every change of a message: service and helper come from the same build.
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 
 inline constexpr std::size_t url_bytes_max = 2 * base::limits::kib;
 inline constexpr std::size_t fields_max = 64;
@@ -65,6 +65,12 @@ struct result {
     bool operator==(result const&) const = default;
 };
 
+// An attempt that was not sent, since the one before it in its line was not delivered in time.
+struct unsent {
+    std::uint64_t number = 0;
+    bool operator==(unsent const&) const = default;
+};
+
 // ---- service → helper
 
 struct begin {
@@ -77,7 +83,8 @@ struct field {
     bool operator==(field const&) const = default;
 };
 
-// One POST.
+// One POST. Those of one line are sent one at a time, each once the one before it was delivered:
+// the service sends some of them ahead, so that the helper need not wait for it in between.
 struct attempt {
     std::uint64_t number = 0;  // of the service's choice; unique among those in flight
     std::string url;           // as check_webhook_url takes it
@@ -85,11 +92,13 @@ struct attempt {
     std::string body;
     std::uint32_t timeout_ms = 20'000;  // 1 to timeout_ms_max: in all, from the name's look-up on
     std::vector<model::cidr> allow;     // networks that may be reached though they are not public
+    std::uint64_t line = 0;             // 0: of none, sent at once
+    std::uint64_t predecessor = 0;      // the number before it in its line; 0: it begins a run
     bool operator==(attempt const&) const = default;
 };
 
 // The index is the type in the encoding: append only.
-using message = std::variant<hello, result, begin, attempt>;
+using message = std::variant<hello, result, begin, attempt, unsent>;
 
 std::string encode(message const& content);
 // The error says what is wrong with the bytes.

@@ -15,6 +15,8 @@ struct attempt {
     std::uint64_t number = 0;  // of this schedule, never 0
     model::id webhook = 0;
     model::id sequence = 0;
+    bool is_ordered = false;        // its webhook has one request at a time
+    std::uint64_t predecessor = 0;  // then: sent once that attempt was delivered; 0: now
 };
 
 // What became of it.

@@ -58,7 +58,8 @@ std::vector<attempt> delivery_schedule::take_attempts(base::instant const& now, 
     if (slots_.empty() || uncommitted() >= results_max) return attempts;
     std::size_t idle = 0;  // slots in a row that have nothing
     for (; idle < slots_.size() && attempts.size() < limit; ++first_) {
-        auto& queue = slots_[first_ % slots_.size()]->queue;
+        auto& slot = *slots_[first_ % slots_.size()];
+        auto& queue = slot.queue;
         auto const sequence = may_have(queue) ? queue.next(now) : std::nullopt;
         if (!sequence) {
             ++idle;
@@ -67,7 +68,12 @@ std::vector<attempt> delivery_schedule::take_attempts(base::instant const& now, 
         idle = 0;
         if (queue.in_flight() > 1) ++shared_;
         flights_.emplace(++last_number_, flight{queue.id(), *sequence});
-        attempts.push_back({last_number_, queue.id(), *sequence});
+        attempts.push_back({.number = last_number_,
+                            .webhook = queue.id(),
+                            .sequence = *sequence,
+                            .is_ordered = queue.is_ordered(),
+                            .predecessor = queue.in_flight() > 1 ? slot.last_number : 0});
+        slot.last_number = last_number_;
     }
     return attempts;
 }

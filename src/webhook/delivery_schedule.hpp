@@ -83,7 +83,8 @@ class delivery_schedule {
     struct slot {
         explicit slot(webhook_queue&& content) : queue(std::move(content)) {}
         webhook_queue queue;
-        bool is_current = false;  // one of current_
+        bool is_current = false;        // one of current_
+        std::uint64_t last_number = 0;  // of its attempts
     };
     struct flight {
         model::id webhook = 0, sequence = 0;

@@ -100,7 +100,7 @@ void webhook_queue::make_due(base::wall_ms now) {
 
 bool webhook_queue::may_send() const {
     return !is_retired_ && end_ == model::webhook_end::none &&
-           in_flight_ < (is_ordered_ ? 1 : in_flight_max) && results_.size() < results_max;
+           in_flight_ < (is_ordered_ ? ahead_max : in_flight_max) && results_.size() < results_max;
 }
 
 pending_delivery* webhook_queue::find_pending(model::id sequence) {
@@ -135,6 +135,7 @@ model::id webhook_queue::begin(delivery_window& window) {
     auto* const entry = window.first_ready();
     window.fly(*entry);
     ++in_flight_;
+    last_begun_ = entry->sequence;
     return entry->sequence;
 }
 
@@ -144,7 +145,15 @@ model::id webhook_queue::begin(pending_delivery& delivery) {
     return delivery.sequence;
 }
 
+// Behind those in flight, which are all new changes then.
+bool webhook_queue::may_go_ahead() {
+    if (!is_quick_ || !pending_.empty() || !replays_.empty()) return false;
+    auto const* const entry = line_.first_ready();
+    return entry != nullptr && entry->sequence > last_begun_;
+}
+
 std::optional<model::id> webhook_queue::next_in_order(base::wall_ms now) {
+    if (in_flight_ != 0) return may_go_ahead() ? std::optional(begin(line_)) : std::nullopt;
     auto* const window = ready_window();
     auto* const head = pending_.empty() ? nullptr : &pending_.front();
     if (head != nullptr &&
@@ -186,7 +195,7 @@ std::optional<model::id> webhook_queue::next(base::instant const& now) {
 }
 
 base::wall_ms webhook_queue::next_time(base::instant const& now) {
-    if (!may_send()) return no_time;
+    if (!may_send() || (is_ordered_ && in_flight_ != 0 && !may_go_ahead())) return no_time;
     auto const* const window = ready_window();
     auto time = no_time;
     if (window != nullptr && (!is_congested() || in_flight_ == retries_in_flight_))

@@ -7,7 +7,9 @@
 // may pass it. While `pending_max` of them wait, a further failure is not recorded: the change
 // stays in line, and new ones are tried one at a time, 5 s to 5 min apart, until one succeeds.
 //
-// An ordered webhook has one attempt in flight, at the lowest sequence that is not done.
+// An ordered webhook has one request at a time, at the lowest sequence that is not done. While its
+// receiver is quick and nothing fails, attempts are given out ahead, each to be sent once the one
+// before it was delivered: what else happens gives back those that wait.
 #pragma once
 
 #include <optional>
@@ -27,7 +29,8 @@ inline constexpr base::wall_ms no_time = INT64_MAX;
 
 class webhook_queue {
   public:
-    static constexpr std::size_t in_flight_max = 32, window_max = 1024, pending_max = 1000;
+    static constexpr std::size_t in_flight_max = 32, ahead_max = 8, window_max = 1024,
+                                 pending_max = 1000;
     static constexpr std::size_t results_max = 256;  // that are not committed: then none is sent
     static constexpr base::wall_ms report_interval = 5000;  // of a position that moves by itself
 
@@ -47,6 +50,7 @@ class webhook_queue {
     // From now on nothing is sent; results are still reported.
     void retire() { is_retired_ = true; }
     bool is_retired() const { return is_retired_; }
+    bool is_ordered() const { return is_ordered_; }
     // Retired, and nothing is left to be heard or committed.
     bool is_over() const {
         return is_retired_ && in_flight_ == 0 && results_.empty() && !committing_;
@@ -93,6 +97,7 @@ class webhook_queue {
     std::optional<model::id> next_in_order(base::wall_ms now);
     std::optional<model::id> next_of(unsigned kind, base::wall_ms now);
     model::id begin(delivery_window& window);
+    bool may_go_ahead();
     model::id begin(pending_delivery& delivery);
     // The window that has it in flight, and its entry there.
     std::pair<delivery_window*, window_entry*> find_entry(model::id sequence);
@@ -109,10 +114,12 @@ class webhook_queue {
     model::change_types types_;
     std::string project_;
     bool is_ordered_ = false;
+    bool is_quick_ = false;  // ordered: the last attempt was delivered, soon
     bool is_retired_ = false;
     pace pace_;
 
-    delivery_window line_;  // new changes
+    delivery_window line_;      // new changes
+    model::id last_begun_ = 0;  // of those
     std::vector<replay_walk> replays_;
     std::uint64_t last_replay_ = 0;          // ordinal
     std::vector<pending_delivery> pending_;  // ascending sequence

@@ -1,6 +1,7 @@
 // A webhook's queue: what became of attempts, and what is committed of it.
 #include <algorithm>
 
+#include "model/webhook_status.hpp"
 #include "webhook/webhook_queue.hpp"
 
 namespace latchkey::webhook {
@@ -8,9 +9,8 @@ namespace {
 
 constexpr base::wall_ms probe_pause_min = 5'000, probe_pause_max = 300'000;
 
-bool is_success(attempt_result const& result) {
-    return result.status >= 200 && result.status <= 299;
-}
+// A receiver that takes longer gets one attempt at a time: what waits would be given back.
+constexpr std::uint32_t quick_ms = 20;
 
 }  // namespace
 
@@ -52,7 +52,8 @@ model::delivery_state webhook_queue::finish(model::id sequence, attempt_result&&
     --in_flight_;
     auto* const delivery = find_pending(sequence);
     if (delivery != nullptr) --retries_in_flight_;
-    bool const success = is_success(result);
+    bool const success = model::is_delivered(result.status);
+    is_quick_ = success && result.duration_ms <= quick_ms;
     auto const retry_after = result.retry_after_seconds;
     model::delivery record{.sequence = sequence, .attempts = {}};
     record.attempts.push_back({.time = now - result.duration_ms,
@@ -113,6 +114,7 @@ model::delivery_state webhook_queue::fail_again(pending_delivery& delivery,
 
 void webhook_queue::give_back(model::id sequence) {
     --in_flight_;
+    is_quick_ = false;
     if (auto* const delivery = find_pending(sequence)) {
         --retries_in_flight_;
         delivery->in_flight = false;
@@ -124,6 +126,7 @@ void webhook_queue::give_back(model::id sequence) {
 
 void webhook_queue::abandon(model::id sequence, base::wall_ms now) {
     --in_flight_;
+    is_quick_ = false;
     if (find_pending(sequence) != nullptr) --retries_in_flight_;
     model::delivery record{.sequence = sequence,
                            .type = close(sequence),

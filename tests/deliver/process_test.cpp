@@ -289,6 +289,31 @@ TEST_F(deliveries, wait_for_a_service_that_does_not_read) {
     EXPECT_EQ(service.in_flight(), 0);
 }
 
+TEST_F(deliveries, of_a_line_are_sent_one_after_another_and_stop_at_a_failure) {
+    std::uint64_t last = 0;
+    auto const begin = [&](std::string const& path) {
+        auto attempt = post(path);
+        attempt.line = 5;
+        attempt.predecessor = last;
+        return last = service.begin(attempt);
+    };
+    std::vector<std::uint64_t> numbers;
+    for (auto const* path : {"/status/200", "/status/201", "/status/503", "/ok?3", "/ok?4"})
+        numbers.push_back(begin(path));
+    auto lost_ids = service.wait_for_lost();
+    while (lost_ids.size() < 2) std::ranges::copy(service.wait_for_lost(), back_inserter(lost_ids));
+    EXPECT_EQ(lost_ids, (std::vector{numbers[3], numbers[4]}));
+    auto const results = service.wait_for(3);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(results[i].number, numbers[i]);
+    EXPECT_EQ(results[2].status, 503);
+    begin("/ok?5");  // after one that was not sent
+    EXPECT_EQ(service.wait_for_lost(), std::vector{last});
+    last = 0;
+    begin("/status/202");
+    EXPECT_EQ(service.wait_for(1).at(0).status, 202);
+    EXPECT_EQ(peer.requests().size(), 4);
+}
+
 TEST_F(deliveries, in_flight_are_lost_with_a_helper_that_is_killed) {
     EXPECT_EQ(service.deliver(post("/ok")).status, 200);
     std::vector<std::uint64_t> numbers;

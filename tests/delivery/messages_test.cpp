@@ -15,16 +15,19 @@ attempt sample_attempt() {
             .fields = {{"webhook-id", "msg_1"}, {"x-empty", ""}},
             .body = std::string("{\"a\":\"\0\xff\"}", 11),
             .timeout_ms = 20'000,
-            .allow = {*model::cidr::parse("10.0.0.0/8"), *model::cidr::parse("::1")}};
+            .allow = {*model::cidr::parse("10.0.0.0/8"), *model::cidr::parse("::1")},
+            .line = 7,
+            .predecessor = 0x0102030405060707};
 }
 
-std::array<message, 6> sample_messages() {
+std::array<message, 7> sample_messages() {
     return {hello{protocol_version, 77},
             begin{77},
             sample_attempt(),
             attempt{.number = 1},
             result{.number = 9, .status = 200, .duration_ms = 12, .response = "ok\0"},
-            result{.number = 9, .retry_after_seconds = 5, .error = "connection refused"}};
+            result{.number = 9, .retry_after_seconds = 5, .error = "connection refused"},
+            unsent{9}};
 }
 
 TEST(delivery_messages, each_comes_back_as_it_was) {
@@ -42,7 +45,8 @@ TEST(delivery_messages, have_one_encoding) {
     EXPECT_EQ(encode(begin{0x0a0b}), std::string("\x02\0\0\0\0\0\0\x0a\x0b", 9));
     EXPECT_EQ(
         encode(attempt{.number = 1, .url = "u", .timeout_ms = 2}),
-        std::string("\x03\0\0\0\0\0\0\0\x01\0\0\0\x01u\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\0", 30));
+        std::string("\x03\0\0\0\0\0\0\0\x01\0\0\0\x01u\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\0", 30) +
+            std::string(16, '\0'));
 }
 
 TEST(delivery_messages, cut_or_longer_ones_are_refused) {
@@ -53,7 +57,7 @@ TEST(delivery_messages, cut_or_longer_ones_are_refused) {
                 << "type " << each.index() << " cut to " << size;
         EXPECT_FALSE(decode(bytes + '\0'));
     }
-    EXPECT_FALSE(decode(std::string("\x04\0\0\0\0\0\0\0\0", 9)));
+    EXPECT_FALSE(decode(std::string("\x05\0\0\0\0\0\0\0\0", 9)));
     EXPECT_FALSE(decode("\xff"));
 }
 
@@ -103,6 +107,7 @@ TEST(delivery_messages, sizes_beyond_their_bounds_are_refused) {
     EXPECT_FALSE(takes([](attempt& each) { each.allow[0].prefix = 129; }));
     EXPECT_FALSE(takes([](attempt& each) { each.timeout_ms = 0; }));
     EXPECT_FALSE(takes([](attempt& each) { each.timeout_ms = timeout_ms_max + 1; }));
+    EXPECT_FALSE(takes([](attempt& each) { each.line = 0; }));
     EXPECT_FALSE(decode(encode(result{.error = std::string(error_bytes_max + 1, 'a')})));
     EXPECT_FALSE(decode(encode(result{.response = std::string(response_bytes_max + 1, 'a')})));
     EXPECT_FALSE(decode(encode(result{.status = 1000})));

@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "delivery/ordered_lines.hpp"
 #include "tests/webhook/fake_store.hpp"
 
 namespace latchkey::webhook {
@@ -26,6 +27,7 @@ struct answer {
     base::wall_ms time;
     attempt attempt;
     std::uint16_t status;
+    std::uint32_t duration_ms;
     unsigned life;  // of the process that sent it
     bool operator>(answer const& other) const { return time > other.time; }
 };
@@ -44,7 +46,10 @@ class simulation {
     void begin();
     void disturb();
     void turn();
+    void forget_sender();
     void send(attempt const& attempt);
+    void follow(delivery::ordered_lines::step&& step);
+    void transmit(attempt const& attempt);
     void hear(answer const& answer);
     bool is_done() const;
     void judge();
@@ -56,6 +61,9 @@ class simulation {
     std::map<model::id, receiver> receivers_;
     std::map<model::id, std::set<model::id>> owed_;
     std::priority_queue<answer, std::vector<answer>, std::greater<>> answers_;
+    // What the sender has: attempts ahead of ordered webhooks.
+    delivery::ordered_lines lines_;
+    std::map<std::uint64_t, attempt> ahead_;
     bool is_healed_ = false;
     unsigned life_ = 0;
 };
@@ -97,23 +105,53 @@ void simulation::disturb() {
     }
     if (chance(1)) {  // the sender dies
         schedule_->give_back_all();
-        ++life_;
+        forget_sender();
     }
     if (chance(1)) {  // the process dies
         schedule_ = next_schedule();
-        ++life_;
+        forget_sender();
     }
 }
 
+void simulation::forget_sender() {
+    lines_ = {};
+    ahead_.clear();
+    ++life_;
+}
+
 void simulation::send(attempt const& attempt) {
+    if (!attempt.is_ordered) return transmit(attempt);
+    ahead_.insert_or_assign(attempt.number, attempt);
+    delivery::attempt request{.number = attempt.number,
+                              .url = {},
+                              .fields = {},
+                              .body = {},
+                              .allow = {},
+                              .line = static_cast<std::uint64_t>(attempt.webhook),
+                              .predecessor = attempt.predecessor};
+    follow(lines_.arrive(std::move(request), now_.mono));
+}
+
+void simulation::follow(delivery::ordered_lines::step&& step) {
+    for (auto const number : step.unsent) {
+        ahead_.erase(number);
+        schedule_->give_back(number);
+    }
+    if (!step.next) return;
+    auto const attempt = ahead_.extract(step.next->number).mapped();
+    transmit(attempt);
+}
+
+void simulation::transmit(attempt const& attempt) {
     auto& receiver = receivers_.at(attempt.webhook);
     bool const hangs = !is_healed_ && chance(receiver.hang_rate);
     bool const fails = hangs || (!is_healed_ && chance(receiver.failure_rate));
-    answers_.push({now_.wall + (hangs ? 20'000 : static_cast<base::wall_ms>(below(200))), attempt,
+    auto const duration = static_cast<std::uint32_t>(hangs ? 20'000 : below(chance(70) ? 15 : 200));
+    answers_.push({now_.wall + duration, attempt,
                    static_cast<std::uint16_t>(hangs   ? 0
                                               : fails ? 500
                                                       : 200),
-                   life_});
+                   duration, life_});
     if (!fails) {
         receiver.in_order &=
             receiver.outcomes.contains(attempt.sequence) || attempt.sequence > receiver.last_first;
@@ -127,7 +165,9 @@ void simulation::hear(answer const& answer) {
     attempt_result result;
     result.number = answer.attempt.number;
     result.status = answer.status;
+    result.duration_ms = answer.duration_ms;
     schedule_->finish(std::move(result), now_.wall);
+    follow(lines_.finish(answer.attempt.number, answer.status == 200, now_.mono));
 }
 
 void simulation::turn() {
@@ -145,7 +185,7 @@ void simulation::turn() {
     if (commits) store_.commit(reports);
     if (!is_healed_ && chance(1)) {  // dies between the commit and its answer
         schedule_ = next_schedule();
-        ++life_;
+        forget_sender();
     } else {
         schedule_->settle(commits);
     }
@@ -157,8 +197,9 @@ void simulation::turn() {
     now_.wall += pass;
     now_.mono += pass * 1'000'000;
     while (!answers_.empty() && answers_.top().time <= now_.wall) {
-        hear(answers_.top());
+        auto const answer = answers_.top();
         answers_.pop();
+        hear(answer);
     }
 }
 

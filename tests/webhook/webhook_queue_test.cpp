@@ -184,20 +184,78 @@ TEST_F(webhook_queue_test, success_ends_the_time_of_failures) {
     EXPECT_EQ(commit().progress->failing_since, 0);
 }
 
-TEST_F(webhook_queue_test, ordered_has_one_in_flight_and_its_retries_hold_others_up) {
+TEST_F(webhook_queue_test, ordered_begins_with_one_and_its_retries_hold_others_up) {
     webhook.ordered = true;
     make();
     offer(1, 3);
     EXPECT_EQ(take_all(), std::vector<model::id>{1});
+    EXPECT_EQ(queue->next_time(now), no_time);
     finish(1, 500);
     EXPECT_EQ(commit().progress->position, 1);
     EXPECT_TRUE(take_all().empty());
     pass(queue->next_time(now) - time());
     EXPECT_EQ(take_all(), std::vector<model::id>{1});
     finish(1, 200);
-    EXPECT_EQ(take_all(), std::vector<model::id>{2});
+    EXPECT_EQ(take_all(), (std::vector<model::id>{2, 3}));
+}
+
+TEST_F(webhook_queue_test, ordered_goes_ahead_of_a_quick_receiver) {
+    webhook.ordered = true;
+    make();
+    offer(1, 20);
+    EXPECT_EQ(take_all(), std::vector<model::id>{1});
+    finish(1, 200);
+    EXPECT_EQ(take_all(), (std::vector<model::id>{2, 3, 4, 5, 6, 7, 8, 9}));
+    EXPECT_EQ(queue->next_time(now), no_time);
     finish(2, 200);
+    EXPECT_EQ(queue->next_time(now), time());
+    EXPECT_EQ(take_all(), std::vector<model::id>{10});
+}
+
+TEST_F(webhook_queue_test, ordered_begins_anew_once_all_ahead_of_a_failure_came_back) {
+    webhook.ordered = true;
+    make();
+    offer(1, 5);
+    take_all();
+    finish(1, 200);
+    EXPECT_EQ(take_all(), (std::vector<model::id>{2, 3, 4, 5}));
+    finish(2, 200);
+    finish(3, 500);
+    queue->give_back(4);
+    EXPECT_TRUE(take_all().empty());
+    EXPECT_EQ(queue->next_time(now), no_time);
+    queue->give_back(5);
+    EXPECT_TRUE(take_all().empty());
+    pass(queue->next_time(now) - time());
     EXPECT_EQ(take_all(), std::vector<model::id>{3});
+    finish(3, 200);
+    EXPECT_EQ(take_all(), (std::vector<model::id>{4, 5}));
+}
+
+TEST_F(webhook_queue_test, ordered_does_not_pass_one_that_was_given_back) {
+    webhook.ordered = true;
+    make();
+    offer(1, 3);
+    take_all();
+    finish(1, 200);
+    EXPECT_EQ(take_all(), (std::vector<model::id>{2, 3}));
+    queue->give_back(2);
+    offer(4, 4);
+    EXPECT_TRUE(take_all().empty());
+    queue->give_back(3);
+    EXPECT_EQ(take_all(), std::vector<model::id>{2});
+}
+
+TEST_F(webhook_queue_test, ordered_sends_one_at_a_time_to_a_slow_receiver) {
+    webhook.ordered = true;
+    make();
+    offer(1, 3);
+    take_all();
+    attempt_result slow;
+    slow.status = 200;
+    slow.duration_ms = 21;
+    queue->finish(1, std::move(slow), time(), random);
+    EXPECT_EQ(take_all(), std::vector<model::id>{2});
 }
 
 TEST_F(webhook_queue_test, ordered_goes_on_after_one_that_has_failed) {

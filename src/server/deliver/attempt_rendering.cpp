@@ -36,7 +36,9 @@ std::variant<delivery::attempt, unsendable> render(store::snapshot const& snapsh
                               .url = webhook->webhook.url,
                               .fields = {},
                               .body = {},
-                              .allow = {}};
+                              .allow = {},
+                              .line = attempt.is_ordered ? std::uint64_t(attempt.webhook) : 0,
+                              .predecessor = attempt.is_ordered ? attempt.predecessor : 0};
     api::append_change(request.body, *change);
     auto const id = webhook::message_id(attempt.sequence, change->occurred_at);
     auto const timestamp = now.clock / 1000;
