@@ -72,8 +72,8 @@ using verification = boost::system::result<verified_token, refusal>;
 // makes is one (api.md §4), but an imported key can be.
 bool looks_like_jwt(std::string_view text);
 
-// `now` in seconds since 1970. For usual tokens it allocates what the result holds and what BoringSSL
-// takes for its numbers.
+// `now` in seconds since 1970. For usual tokens it allocates what the result holds, and BoringSSL
+// its numbers.
 verification verify(std::string_view token, std::span<issuer const> issuers, std::int64_t now);
 
 }  // namespace latchkey::jwt

@@ -368,18 +368,16 @@ TEST(jwt_key_set, has_a_bounded_number_of_keys) {
               "the document has more than 4096 members");
 }
 
-// A key with the exponent 3 and one of 3,072 bits verify as others do.
-TEST(jwt_key_set, takes_keys_of_other_sizes) {
-    for (auto const& key : {signing_key::rsa(2048, 3), signing_key::rsa(3072)}) {
-        auto const reading =
-            read_key_set(set_text(key.jwk(R"("alg":"RS512","kid":"a")")), {algorithm::rs512});
-        ASSERT_NE(reading.keys, nullptr);
-        auto const* const key_of_set = reading.keys->find("a");
-        ASSERT_NE(key_of_set, nullptr);
-        auto const signature = key.sign("RS512", "text");
-        EXPECT_TRUE(key_of_set->verify("text", signature));
-        EXPECT_FALSE(key_of_set->verify("texT", signature));
-    }
+TEST(jwt_key_set, takes_the_exponent_3) {
+    auto const key = signing_key::rsa(2048, 3);
+    auto const reading =
+        read_key_set(set_text(key.jwk(R"("alg":"RS512","kid":"a")")), {algorithm::rs512});
+    ASSERT_NE(reading.keys, nullptr);
+    auto const* const key_of_set = reading.keys->find("a");
+    ASSERT_NE(key_of_set, nullptr);
+    auto const signature = key.sign("RS512", "text");
+    EXPECT_TRUE(key_of_set->verify("text", signature));
+    EXPECT_FALSE(key_of_set->verify("texT", signature));
 }
 
 }  // namespace
