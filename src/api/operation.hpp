@@ -51,8 +51,8 @@ extern operation const list_keys, create_key, get_current_key, deactivate_curren
     list_usage;
 extern operation const start_session, end_session, end_sessions, get_service;
 extern operation const list_audit, list_changes;
-extern operation const list_events, get_event, receive_event, get_event_secret, put_event_secret,
-    delete_event_secret;
+extern operation const list_events, list_event_sources, get_event, receive_event, get_event_secret,
+    put_event_secret, delete_event_secret;
 extern operation const list_webhooks, create_webhook, get_webhook, patch_webhook, delete_webhook,
     rotate_webhook_secret, enable_webhook, test_webhook, list_deliveries, replay_webhook;
 extern operation const authorize, get_health, get_openapi, get_docs, list_problems, get_problem,

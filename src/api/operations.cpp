@@ -284,6 +284,14 @@ constexpr operation receive_event{
         "repeated within 24 hours gets the first response and is kept once. The scope "
         "`events:write:SOURCE` is enough for that source, and a key with no other scope may always "
         "come by query."};
+constexpr operation list_event_sources{
+    .id = "listEventSources",
+    .group = "Events",
+    .summary = "List the sources of events",
+    .result = report,
+    .response_schema = "EventSourceList",
+    .query = {"after_source", "limit_sources"},
+    .description = "Those that have a secret or events, in the order of their names."};
 constexpr operation get_event_secret{.id = "getEventSecret",
                                      .group = "Events",
                                      .summary = "Get the signature settings of a source",

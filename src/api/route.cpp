@@ -77,6 +77,8 @@ constexpr route table[] = {
      read{.run = list_changes, .stream = open_change_stream}},
 
     {method::get, "/api/v1/events", operations::list_events, scope::events_read, read{list_events}},
+    {method::get, "/api/v1/events/sources", operations::list_event_sources, scope::events_manage,
+     read{list_event_sources}},
     {method::get, "/api/v1/events/{id}", operations::get_event, scope::events_read, read{get_event},
      true},
     {method::post, "/api/v1/events/{event_source}", operations::receive_event, scope::events_write,

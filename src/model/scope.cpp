@@ -91,11 +91,13 @@ bool scope_set::allows_events_of(std::string_view source) const {
     return allows(events_write) || std::ranges::binary_search(sources_, source);
 }
 
-bool scope_set::covers(scope_set const& other) const {
+std::optional<std::string> scope_set::first_missing(scope_set const& other) const {
     for (std::size_t i = 0; i < scope_count; ++i)
-        if (auto const each = static_cast<scope>(i); other.has(each) && !allows(each)) return false;
-    return std::ranges::all_of(other.sources_,
-                               [&](auto const& source) { return allows_events_of(source); });
+        if (auto const each = static_cast<scope>(i); other.has(each) && !allows(each))
+            return std::string(table[i].name);
+    for (auto const& source : other.sources_)
+        if (!allows_events_of(source)) return std::string(source_prefix) + source;
+    return std::nullopt;
 }
 
 std::vector<std::string> scope_set::names() const {

@@ -68,7 +68,9 @@ class scope_set {
     bool allows(scope element) const { return (bits_ & bits_covering(element)) != 0; }
     bool allows_events_of(std::string_view source) const;
     // Whether every element of `other` is covered by an element of this set.
-    bool covers(scope_set const& other) const;
+    bool covers(scope_set const& other) const { return !first_missing(other); }
+    // The name of the first element of `other` that none of this set covers.
+    std::optional<std::string> first_missing(scope_set const& other) const;
 
     // Names in the order of the enumeration, then sources in alphabetical order.
     std::vector<std::string> names() const;

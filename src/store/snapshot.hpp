@@ -168,6 +168,11 @@ class snapshot {
     // The secrets that are valid at `now`; nullopt: none, or unreadable (`damaged`).
     std::optional<store::event_secrets> event_secrets(std::string_view source,
                                                       base::wall_ms now) const;
+    // The sources above `position` that have a secret or events, in the order of their names; at
+    // most `limit`. True: there are more.
+    using event_source_sink = base::function_ref<void(event_source&&)>;
+    bool event_sources(std::string_view position, std::size_t limit, base::wall_ms now,
+                       event_source_sink sink) const;
 
     // Webhooks, without the values of their header fields. With `project` those of that project;
     // each webhook is read.

@@ -92,6 +92,7 @@ std::vector<contract_entry> const contract{
 
     {"POST /api/v1/events/{event_source}", 202, R"({"type":"paid"})"},
     {"GET /api/v1/events", 200},
+    {"GET /api/v1/events/sources", 200},
     {"GET /api/v1/events/{id}", 200},
     {"PUT /api/v1/events/{event_source}/secret", 201},
     {"GET /api/v1/events/{event_source}/secret", 200},

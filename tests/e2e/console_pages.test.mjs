@@ -88,7 +88,6 @@ describe('the pages', () => {
         for (const [name, path] of Object.entries(paths)) {
           await page.show(path);
           if (name === 'overview') await sleep(5500); // the figures of `now` are differences
-          if (name === 'sources') page.refused(404);
           await page.page.assertClean(`${name} at ${width} px, ${theme}`);
           await page.screenshot(`console-${name}-${width}-${theme}`);
         }

@@ -58,6 +58,25 @@ object secret_schema() {
                      "created_at": "2026-01-02T03:04:05.678Z", "rotation_ends_at": null})"));
 }
 
+object source_schema() {
+    return response_object(
+        {{"source", source()},
+         {"events", with_description(integer(0, INT64_MAX), "How many are kept.")},
+         {"secret",
+          nullable(with_description(ref("EventSecret"), "Null: its events need no signature."))}},
+        json::parse(R"({"source": "shop", "events": 3,
+                     "secret": {"source": "shop", "format": "standard",
+                                "created_at": "2026-01-02T03:04:05.678Z",
+                                "rotation_ends_at": null}})"));
+}
+
+object sources_schema() {
+    return response_object(
+        {{"data", object{{"type", "array"}, {"items", ref("EventSource")}}},
+         {"has_more", with_description(boolean(), "Ask for those after the last one.")}},
+        json::parse(R"({"data": [], "has_more": false})"));
+}
+
 object set_secret_schema() {
     return response_object(
         {{"source", source()},
@@ -90,6 +109,8 @@ json::object event_schemas() {
             {"EventPayload", payload_schema()},
             {"EventReceipt", receipt_schema()},
             {"EventSecret", secret_schema()},
+            {"EventSource", source_schema()},
+            {"EventSourceList", sources_schema()},
             {"SetEventSecret", set_secret_schema()},
             {"NewEventSecret", new_secret_schema()}};
 }

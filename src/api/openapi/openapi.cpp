@@ -427,6 +427,7 @@ class document {
         ways.push_back(object{{"bearer", scopes}});
         ways.push_back(object{{"header", scopes}});
         if (settings_.allow_query) ways.push_back(object{{"query", scopes}});
+        if (settings_.console) ways.push_back(object{{"session", scopes}});
         return ways;
     }
     object components() {
@@ -442,6 +443,13 @@ class document {
                                       {"description",
                                        "For callers that can set nothing else: "
                                        "URLs end up in the logs of others."}};
+        if (settings_.console)
+            schemes["session"] = object{{"type", "apiKey"},
+                                        {"in", "cookie"},
+                                        {"name", "__Host-latchkey"},
+                                        {"description",
+                                         "The session of a browser, which `POST /session` starts. "
+                                         "A request that changes something needs `Origin` too."}};
         return {{"securitySchemes", std::move(schemes)},
                 {"parameters", std::move(parameters_)},
                 {"headers", std::move(headers_)},

@@ -154,6 +154,8 @@ constexpr parameter parameters[] = {
     {"before", "query", id, "Deliveries of changes below this sequence."},
     {"delivery_state", "query", delivery_state, "Deliveries in this state.", "state"},
     {"after", "query", after, "Changes beyond this sequence; `latest`: beyond the last one."},
+    {"after_source", "query", event_source, "Sources beyond this one.", "after"},
+    {"limit_sources", "query", page_limit, "Above 100 counts as 100.", "limit"},
     {"limit_changes", "query", changes_limit, "Above 1000 counts as 1000.", "limit"},
     {"type", "query", change_types,
      "Types separated by commas: a type, those of a kind (`user.*`), or `*`."},

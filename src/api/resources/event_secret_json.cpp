@@ -32,4 +32,15 @@ void append_event_secrets(std::string& output, std::string_view source,
     output.push_back('}');
 }
 
+void append_event_source(std::string& output, store::event_source const& source) {
+    output.append("{\"source\":");
+    append_plain_string(output, source.name);
+    append_name(output, "events");
+    append_number(output, source.events);
+    append_name(output, "secret");
+    source.secrets ? append_event_secrets(output, source.name, *source.secrets)
+                   : void(output.append("null"));
+    output.push_back('}');
+}
+
 }  // namespace latchkey::api

@@ -14,5 +14,6 @@ void append_kept_secret(std::string& output, store::secret_result const& secret)
 // The secrets of a source, without their texts.
 void append_event_secrets(std::string& output, std::string_view source,
                           store::event_secrets const& secrets);
+void append_event_source(std::string& output, store::event_source const& source);
 
 }  // namespace latchkey::api

@@ -30,6 +30,31 @@ base::secret take_secret(json_object& object, members& body, model::event_format
 
 }  // namespace
 
+std::optional<api_error> list_event_sources(request_context const& context,
+                                            store::snapshot const& snapshot,
+                                            http::response& response) {
+    auto const position = context.query.take("after"), limit = context.query.take("limit");
+    if (auto error = context.query.refuse_rest()) return error;
+    if (position && !model::is_event_source(*position))
+        return bad_parameter("after", field_code::invalid_format, "must be a source of events");
+    auto const count = limit ? parse_id(*limit) : base::limits::page_limit_max;
+    if (!count)
+        return bad_parameter("limit", field_code::out_of_range, "must be an integer from 1");
+    auto const count_max = std::min<model::id>(*count, base::limits::page_limit_max);
+    auto& output = response.body;
+    output.append("{\"data\":[");
+    auto const begin = output.size();
+    bool const has_more = snapshot.event_sources(
+        position.value_or(std::string_view()), static_cast<std::size_t>(count_max),
+        context.now.wall, [&](store::event_source&& source) {
+            if (output.size() != begin) output.push_back(',');
+            append_event_source(output, source);
+        });
+    output.append(has_more ? "],\"has_more\":true}" : "],\"has_more\":false}");
+    show_resource(response);
+    return std::nullopt;
+}
+
 std::optional<api_error> get_event_secret(request_context const& context,
                                           store::snapshot const& snapshot,
                                           http::response& response) {

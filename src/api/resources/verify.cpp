@@ -161,13 +161,14 @@ std::optional<api_error> verify_key(request_context const& context, request_serv
     if (verdict.problem == problem::internal_error) return make_error(problem::internal_error);
     if (charged.state == cluster::quota_state::behind) return make_error(problem::behind);
     auto result = verdict.problem;
-    std::string_view missing;
+    std::string missing;
     if (is_visible) {
         auto const& key = verdict.caller->record();
         if (!charged.decision.admitted())
             result = problem::rate_limited;
-        else if (pays && !key.scopes.covers(verification->scopes))
-            result = problem::insufficient_scope;
+        else if (pays)
+            missing = key.scopes.first_missing(verification->scopes).value_or("");
+        if (!missing.empty()) result = problem::insufficient_scope;
         if (result == problem::none && verification->method) {
             auto const permission = permission_of(key, *verification->method, verification->path);
             result = permission.problem;

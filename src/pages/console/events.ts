@@ -1,12 +1,12 @@
 // Events from outside: what other services reported, and the secrets by which they are verified.
-import { isProblem, read, request } from './api';
+import { read, request } from './api';
 import { can, go, link, View } from './context';
 import { confirm, copyButton, openDialog, sample, showSecret } from './dialogs';
 import { h, named } from './dom';
-import { field, form, input, select, valueOf } from './form';
-import { ago, escapeControls, indentJson, memberText, moment } from './format';
+import { field, form, input, overlapField, select, valueOf } from './form';
+import { ago, escapeControls, indentJson, memberText, moment, plural } from './format';
 import { filterBar, filterText, listInto, pager, table, tabs } from './lists';
-import type { AuditEntry, EventSecret, InboundEvent, Page } from './types';
+import type { EventSecret, EventSource, InboundEvent, Page } from './types';
 import { badge, button, callout, card, code, emptyState, facts, heading, keyLink, linkButton, load, notify } from './ui';
 
 const sections = [
@@ -130,16 +130,16 @@ export function eventPage(view: View): void {
 
 // ---- sources ----
 
-// The API has no list of sources: they are known by their events and, in the audit log, by their secrets.
-async function knownSources(signal: AbortSignal): Promise<string[]> {
-  const names = new Set<string>();
-  const [events, audit] = await Promise.all([
-    can('events:read') ? read<Page<InboundEvent>>('/events', { limit: 100, sort: '-id' }, signal).then(({ data }) => data) : [],
-    can('audit:read') ? read<Page<AuditEntry>>('/audit', { limit: 100, sort: '-id' }, signal).then(({ data }) => data) : [],
-  ]);
-  for (const { source } of events) names.add(source);
-  for (const { source } of audit) if (source !== null) names.add(source);
-  return [...names].sort();
+const sourcesMax = 1000;
+
+async function allSources(signal: AbortSignal): Promise<EventSource[]> {
+  const sources: EventSource[] = [];
+  for (let more = true; more && sources.length < sourcesMax; ) {
+    const page = await read<{ data: EventSource[]; has_more: boolean }>('/events/sources', { after: sources.at(-1)?.source }, signal);
+    sources.push(...page.data);
+    more = page.has_more;
+  }
+  return sources;
 }
 
 export function sourcesPage(view: View): void {
@@ -147,15 +147,7 @@ export function sourcesPage(view: View): void {
   const region = h('div', {});
   const refresh = (): Promise<void> =>
     load(region, async () => {
-      const sources = await knownSources(view.signal);
-      const secrets = await Promise.all(
-        sources.map((source) =>
-          read<EventSecret>(`/events/${source}/secret`, {}, view.signal).catch((error: unknown) => {
-            if (isProblem(error, 'not_found')) return null;
-            throw error;
-          }),
-        ),
-      );
+      const sources = await allSources(view.signal);
       if (sources.length === 0)
         return emptyState(
           'inbox',
@@ -163,7 +155,7 @@ export function sourcesPage(view: View): void {
           explanation,
           button('Set a secret', () => secretDialog(null, refresh), { kind: 'primary' }),
         );
-      return sources.map((source, i) => sourceCard(source, secrets[i] ?? null, refresh));
+      return sources.map((source) => sourceCard(source, refresh));
     });
   view.element.append(
     heading('Events', {
@@ -178,7 +170,7 @@ export function sourcesPage(view: View): void {
 
 const formatNames = { standard: 'Standard Webhooks', github: 'GitHub', stripe: 'Stripe' };
 
-function sourceCard(source: string, secret: EventSecret | null, refresh: () => Promise<void>): HTMLElement {
+function sourceCard({ source, events, secret }: EventSource, refresh: () => Promise<void>): HTMLElement {
   const overlaps = typeof secret?.rotation_ends_at === 'string' && Date.parse(secret.rotation_ends_at) > Date.now();
   return card(
     named(source),
@@ -196,7 +188,7 @@ function sourceCard(source: string, secret: EventSecret | null, refresh: () => P
           ),
       facts(
         ['Where to send', [code(`${location.origin}/api/v1/events/${source}`)]],
-        ['Events', can('events:read') ? h('a', { href: link('/events', { source }) }, 'show those received') : '–'],
+        ['Events', can('events:read') ? h('a', { href: link('/events', { source }) }, plural(events, 'event')) : '–'],
       ),
     ],
     {
@@ -245,19 +237,7 @@ function secretDialog(source: string | null, refresh: () => Promise<void>, forma
     optional: true,
     hint: 'Stripe assigns its own: paste it here.',
   });
-  const overlap = field(
-    'The old one works for',
-    select(
-      [
-        ['0', 'no time'],
-        ['3600', '1 hour'],
-        ['86400', '1 day'],
-        ['172800', '2 days'],
-      ],
-      '0',
-    ),
-    { pointer: '/overlap_seconds' },
-  );
+  const overlap = overlapField('The old one works for', { chosen: '0' });
   const fields = source === null ? [name, kind, given, overlap] : [kind, given, overlap];
   const dialog = openDialog(source === null ? 'Set up a source' : ['A new secret for ', named(source)], [
     form(

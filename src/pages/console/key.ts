@@ -5,7 +5,7 @@ import { checkForm } from './check';
 import { caller, can, isAdministrator, link, poll, setQuery, View } from './context';
 import { confirm, openDialog } from './dialogs';
 import { Child, fill, h, named } from './dom';
-import { Field, field, form, select } from './form';
+import { Field, field, form, overlapField, select } from './form';
 import { ago, compact, limitSentence, limitText, moment, plural } from './format';
 import { effectOf, revealKey } from './key_form';
 import { limitMeters } from './limits';
@@ -235,22 +235,9 @@ const lifeCard = (key: Key): HTMLElement =>
 // ---- rotation ----
 
 function rotateDialog(key: Key): void {
-  const overlap = field(
-    'Both keys work for',
-    select(
-      [
-        ['0', 'no time: the old one ends at once'],
-        ['3600', '1 hour'],
-        ['86400', '1 day (recommended)'],
-        ['172800', '2 days'],
-      ],
-      '86400',
-    ),
-    {
-      pointer: '/overlap_seconds',
-      hint: 'In that time, give the new key to all who use the old one. This page tells whether it is still used.',
-    },
-  );
+  const overlap = overlapField('Both keys work for', {
+    hint: 'In that time, give the new key to all who use the old one. This page tells whether it is still used.',
+  });
   const dialog = openDialog(
     ['Rotate ', named(key.name)],
     [

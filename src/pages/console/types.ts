@@ -113,6 +113,12 @@ export interface EventSecret {
   rotation_ends_at?: string | null;
 }
 
+export interface EventSource {
+  source: string;
+  events: number;
+  secret: EventSecret | null;
+}
+
 export interface Change {
   sequence: number;
   type: string;

@@ -4,7 +4,7 @@ import { can, go, link, View } from './context';
 import { deliveriesCard } from './deliveries';
 import { confirm, openDialog, showSecret } from './dialogs';
 import { Child, fill, h, named } from './dom';
-import { Field, field, form, input, select } from './form';
+import { Field, field, form, input, overlapField } from './form';
 import { ago, moment, number, relative } from './format';
 import { listInto, pager, table } from './lists';
 import type { NewWebhook, Page, Webhook } from './types';
@@ -208,19 +208,9 @@ const webhookHeading = (webhook: Webhook, refresh: () => Promise<void>, repaint:
   });
 
 function rotateDialog(webhook: Webhook, refresh: () => Promise<void>): void {
-  const overlap = field(
-    'Both secrets sign for',
-    select(
-      [
-        ['0', 'no time'],
-        ['3600', '1 hour'],
-        ['86400', '1 day (recommended)'],
-        ['172800', '2 days'],
-      ],
-      '86400',
-    ),
-    { pointer: '/overlap_seconds', hint: 'In that time each attempt has two signatures: change the receiver without missing one.' },
-  );
+  const overlap = overlapField('Both secrets sign for', {
+    hint: 'In that time each attempt has two signatures: change the receiver without missing one.',
+  });
   const dialog = openDialog('A new secret', [
     form(() => [overlap], [overlap.element], {
       action: 'Make new secret',

@@ -19,5 +19,11 @@ struct event_secrets {
     event_secret current;
     std::optional<event_secret> previous;  // still valid
 };
+// A source that has a secret or events.
+struct event_source {
+    std::string name;
+    std::uint64_t events = 0;  // that are kept
+    std::optional<event_secrets> secrets;
+};
 
 }  // namespace latchkey::store

@@ -276,6 +276,45 @@ TEST_F(api_test, stripe_is_known_by_the_id_in_its_payload) {
     EXPECT_EQ(service.request("GET /api/v1/events/2").at("/delivery_id"), "null");
 }
 
+TEST_F(api_test, sources_of_events_are_those_with_a_secret_or_events) {
+    EXPECT_EQ(service.request("GET /api/v1/events/sources").body,
+              R"({"data":[],"has_more":false})");
+    for (auto const* const source : {"b", "b-2", "b", "c"})
+        service.request(std::string("POST /api/v1/events/") + source, R"({"id":1})");
+    service.request("PUT /api/v1/events/a/secret");
+    service.request("PUT /api/v1/events/b/secret", R"({"format":"github"})");
+    auto const all = service.request("GET /api/v1/events/sources");
+    EXPECT_EQ(all.status, 200);
+    std::string sources;
+    for (auto const* const i : {"0", "1", "2", "3"}) {
+        auto const entry = "/data/" + std::string(i);
+        sources += all.at(entry + "/source") + all.at(entry + "/events") + ' ';
+    }
+    EXPECT_EQ(sources, R"("a"0 "b"2 "b-2"1 "c"1 )");
+    EXPECT_EQ(all.at("/has_more"), "false");
+    EXPECT_EQ(all.at("/data/0/secret/format"), "\"standard\"");
+    EXPECT_EQ(all.at("/data/1/secret/format"), "\"github\"");
+    EXPECT_EQ(all.at("/data/2/secret"), "null");
+    EXPECT_EQ(all.body.find("whsec_"), std::string::npos);
+    auto const page = service.request("GET /api/v1/events/sources?after=a&limit=2");
+    EXPECT_EQ(page.at("/data/0/source"), "\"b\"");
+    EXPECT_EQ(page.at("/data/1/source"), "\"b-2\"");
+    EXPECT_EQ(page.at("/has_more"), "true");
+    auto const last = service.request("GET /api/v1/events/sources?after=b-2&limit=1");
+    EXPECT_EQ(last.at("/data/0/source"), "\"c\"");
+    EXPECT_EQ(last.at("/has_more"), "false");
+}
+
+TEST_F(api_test, sources_of_events_are_for_those_who_manage_them) {
+    auto const reader = service.add_key({"events:read"});
+    EXPECT_EQ(service.request_anonymous("GET /api/v1/events/sources", {}, {bearer(reader)}).code(),
+              "insufficient_scope");
+    for (auto const* const query : {"after=A", "limit=0", "limit=x", "source=a"})
+        EXPECT_EQ(service.request(std::string("GET /api/v1/events/sources?") + query).code(),
+                  "invalid_parameter")
+            << query;
+}
+
 TEST_F(api_test, a_generated_secret_is_shown_once) {
     auto const response = service.request("PUT /api/v1/events/shop/secret");
     EXPECT_EQ(response.status, 201);

@@ -129,6 +129,16 @@ TEST_F(verify, says_which_check_refused) {
     EXPECT_EQ(request(bad_from(5)).at("/check"), "\"rate_limit\"");
 }
 
+TEST_F(verify, names_the_scope_that_is_missing) {
+    auto const key = service.add_key({"users:read", "events:write:shop"});
+    auto const missing = [&](std::string const& scopes) {
+        return request(key, R"(,"scopes":[)" + scopes + "]").at("/missing_scope");
+    };
+    EXPECT_EQ(missing(R"("users:read","events:write:shop")"), "null");
+    EXPECT_EQ(missing(R"("users:read","posts:read","keys:read")"), "\"posts:read\"");
+    EXPECT_EQ(missing(R"("events:write:shop","events:write:pay")"), "\"events:write:pay\"");
+}
+
 TEST_F(verify, by_id) {
     auto const key = service.add_key({"events:write:stripe"});
     auto const id = std::to_string(service.last_key());
