@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/bytes.hpp"
 #include "base/check.hpp"
 #include "jwt/limits.hpp"
 
@@ -75,6 +76,23 @@ std::size_t field_bytes(algorithm value) {
     return value == algorithm::es384 ? 48 : 32;
 }
 
+// The y coordinates of the eight points of small order on edwards25519, little-endian, and those of
+// them that a number below 2^255 has twice. Under such a key one signature fits many texts.
+constexpr std::array<std::string_view, 7> small_order_points{
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"};
+
+bool is_of_small_order(std::string_view point) {
+    std::string y(point);
+    y.back() = static_cast<char>(y.back() & 0x7f);  // the sign of x
+    return std::ranges::find(small_order_points, base::to_hex(y)) != small_order_points.end();
+}
+
 bool is_odd(std::string_view number) {
     return !number.empty() && (static_cast<unsigned char>(number.back()) & 1) != 0;
 }
@@ -122,6 +140,7 @@ base::result<public_key> public_key::ec(algorithm value, std::string_view x, std
 base::result<public_key> public_key::ed25519(std::string_view x) {
     if (x.size() != ed25519_bytes)
         return base::error{"has an x that is not of " + std::to_string(ed25519_bytes) + " bytes"};
+    if (is_of_small_order(x)) return base::error{"is a point of small order"};
     public_key key(algorithm::eddsa);
     std::copy_n(octets(x), ed25519_bytes, key.ed25519_.data());
     return key;

@@ -3,6 +3,7 @@
 #include "jwt/key_set.hpp"
 
 #include <gtest/gtest.h>
+#include <openssl/curve25519.h>
 #include <openssl/nid.h>
 
 #include <algorithm>
@@ -36,6 +37,10 @@ std::string rsa_jwk(unsigned bits, std::string_view exponent = "AQAB", bool odd 
 // The JWK with members in front.
 std::string with(std::string_view members, std::string jwk) {
     return jwk.insert(1, std::string(members) + ',');
+}
+
+std::string ed25519_jwk(std::string_view x) {
+    return R"({"kty":"OKP","crv":"Ed25519","x":")" + base64url(x) + "\"}";
 }
 
 std::string replaced(std::string text, std::string_view old, std::string_view fresh) {
@@ -198,6 +203,11 @@ std::vector<key_case> refused_keys() {
         {replaced(ec_jwk(), "\"y\"", "\"z\""), fate::refused, "has no y"},
         {with_value(ed, "x", R"("AAAA")"), fate::refused, "an x that is not of 32 bytes"},
         {R"({"kty":"OKP","crv":"Ed25519"})", fate::refused, "has no x"},
+        {ed25519_jwk(std::string(32, '\0')), fate::refused, "of small order"},
+        {ed25519_jwk(std::string(31, '\0') + '\x80'), fate::refused, "of small order"},
+        {ed25519_jwk('\x01' + std::string(31, '\0')), fate::refused, "of small order"},
+        {ed25519_jwk('\xec' + std::string(30, '\xff') + '\x7f'), fate::refused, "of small order"},
+        {ed25519_jwk('\xee' + std::string(31, '\xff')), fate::refused, "of small order"},
         // Algorithms that do not fit.
         {rsa_signer().jwk(), fate::refused, "has no alg, and more than one RSA algorithm"},
         {rsa_signer().jwk(), fate::refused, "has no alg", {rs256, ps256}},
@@ -262,7 +272,7 @@ TEST(jwt_key_set, judges_every_key_of_the_tables) {
             judge(each);
             ++count;
         }
-    EXPECT_EQ(count, 155u);
+    EXPECT_EQ(count, 160u);
 }
 
 TEST(jwt_key_set, names_every_wrong_key_by_index_and_id) {
@@ -366,6 +376,18 @@ TEST(jwt_key_set, has_a_bounded_number_of_keys) {
         members = with("\"m" + std::to_string(i) + "\":0", members);
     EXPECT_EQ(read_key_set(set_text(members), algorithm_set::all()).errors.front(),
               "the document has more than 4096 members");
+}
+
+// Why a key of small order is refused: its owner is whoever knows this signature.
+TEST(jwt_key_set, would_accept_one_signature_for_all_texts_under_the_neutral_element) {
+    std::string const neutral = '\x01' + std::string(31, '\0');
+    auto const signature = neutral + std::string(32, '\0');
+    auto const* const point = reinterpret_cast<std::uint8_t const*>(neutral.data());
+    for (std::string_view const text : {"one text", "another text"})
+        EXPECT_EQ(ED25519_verify(reinterpret_cast<std::uint8_t const*>(text.data()), text.size(),
+                                 reinterpret_cast<std::uint8_t const*>(signature.data()), point),
+                  1);
+    EXPECT_FALSE(public_key::ed25519(neutral));
 }
 
 TEST(jwt_key_set, takes_the_exponent_3) {
