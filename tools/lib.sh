@@ -13,6 +13,9 @@ build_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev meson ninja-build cca
   libnghttp2-dev libpq-dev libcurl4-openssl-dev
   esbuild node-chart.js brotli cmark zlib1g-dev)
 
+# The client libraries: types of the one for Python are checked, and it is packed.
+client_packages=(python3 mypy python3-build python3-setuptools python3-wheel)
+
 export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it caches nothing that uses a precompiled header
 
 # Node.js and npm, if missing: any version works, but Debian's npm conflicts with another Node.js.

@@ -1,0 +1,5 @@
+// Node.js 18 has Web Crypto in a module alone, not as a global.
+import { webcrypto } from 'node:crypto';
+
+export const crypto: Crypto = webcrypto;
+export const userAgent: string | undefined = 'latchkey-client-typescript/0.1.0';

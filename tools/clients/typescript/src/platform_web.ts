@@ -1,0 +1,3 @@
+// Browsers name themselves, and a field more would need a preflight.
+export const crypto: Crypto = globalThis.crypto;
+export const userAgent: string | undefined = undefined;
