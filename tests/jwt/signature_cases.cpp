@@ -111,6 +111,7 @@ void add_ecdsa_forms(case_list& list, std::string_view algorithm_name, int curve
     add("r and s are one", one + one);
     add("r alone", r);
     add("r without its first byte", r.substr(1) + s);
+    add("s with a zero in front", r + '\0' + s);
     add("both with a zero in front", '\0' + r + '\0' + s);
     add("zeros behind, to the size of P-521", r + s + zero.substr(0, 132 - 2 * size));
     // ECDSA has two signatures for each: s and n - s. Both are right (FIPS 186-5 §6.4.2).
