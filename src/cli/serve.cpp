@@ -38,13 +38,18 @@ void add_serve(CLI::App& program, int& code) {
     auto* const command = program.add_subcommand("serve", "Run the service");
     auto const flags = std::make_shared<setting_flags>();
     flags->add_to(*command);
+    auto const takes_over = std::make_shared<bool>(false);
+    command->add_flag("--take-over", *takes_over,
+                      "replace the service that runs with this data directory: it hands its "
+                      "listening sockets over, answers what it has begun and ends; no request is "
+                      "lost");
     command->footer(
         "Serves until SIGTERM or SIGINT, then finishes open requests and stops. SIGHUP reads the\n"
         "configuration file and the certificate again and reopens the access log; if anything is\n"
         "wrong, everything stays as it was. Flags take precedence over the file; defaults are in\n"
         "brackets. latchkey config show prints the resulting configuration.\n"
         "Example: latchkey serve --listen https://127.0.0.1:8443 --data /var/lib/latchkey");
-    command->callback([flags, &code] {
+    command->callback([flags, takes_over, &code] {
         auto const settings = flags->resolve(code);
         if (!settings) {
             report(settings.error(), code);
@@ -54,10 +59,11 @@ void add_serve(CLI::App& program, int& code) {
             code = report(files_valid.error(), configuration_error);
             return;
         }
-        auto const outcome = server::serve_until_stopped(*settings, [flags] {
+        auto const reader = [flags] {
             int ignored = done;
             return flags->resolve(ignored);
-        });
+        };
+        auto const outcome = server::serve_until_stopped(*settings, reader, *takes_over);
         if (!outcome) code = report(outcome.error(), failed);
     });
 }

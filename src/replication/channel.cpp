@@ -66,8 +66,7 @@ base::result<bool> channel::flush() {
 base::result<bool> channel::send_packet() {
     auto& bytes = unsent_messages_.front();
     auto const size = std::min(bytes.size() - front_place_, part_bytes_max);
-    // Copied behind its head: the service's system call filter allows sendto, and not sendmsg,
-    // which can pass descriptors.
+    // Copied behind its head: one buffer, and one call that cannot pass descriptors.
     outgoing_.resize(head_bytes + size);
     char* const place =
         base::put(base::put(outgoing_.data(), static_cast<std::uint32_t>(bytes.size())),

@@ -27,14 +27,19 @@ base::result<std::unique_ptr<main_loop>> main_loop::make() {
 
 int main_loop::wait(base::mono_ns deadline) {
     for (;;) {
-        pollfd events[] = {{signals_.get(), POLLIN, 0},
-                           {wakes_.get(), POLLIN, 0},
-                           {management_ ? management_->fd() : -1, POLLIN, 0}};
+        polled_ = {{signals_.get(), POLLIN, 0},
+                   {wakes_.get(), POLLIN, 0},
+                   {management_ ? management_->fd() : -1, POLLIN, 0}};
+        auto const own = polled_.size();
+        for (int const fd : watched_) polled_.push_back({fd, POLLIN, 0});
         auto next = deadline;
         if (management_ && management_->next() != 0) next = std::min(next, management_->next());
         auto const patience = std::max<base::mono_ns>(next - base::read_clocks().mono, 0);
         timespec const timeout{patience / base::second, patience % base::second};
-        ::ppoll(events, std::size(events), &timeout, nullptr);
+        ::ppoll(polled_.data(), polled_.size(), &timeout, nullptr);
+        bool const is_woken =
+            std::any_of(polled_.begin() + static_cast<std::ptrdiff_t>(own), polled_.end(),
+                        [](pollfd const& each) { return each.revents != 0; });
 
         auto const now = base::read_clocks();
         if (management_) management_->run(now);
@@ -42,8 +47,8 @@ int main_loop::wait(base::mono_ns deadline) {
         if (::read(signals_.get(), &signal, sizeof signal) == sizeof signal)
             return static_cast<int>(signal.ssi_signo);
         std::uint64_t calls = 0;
-        if (::read(wakes_.get(), &calls, sizeof calls) == sizeof calls || now.mono >= deadline)
-            return 0;
+        bool const is_called = ::read(wakes_.get(), &calls, sizeof calls) == sizeof calls;
+        if (is_called || is_woken || now.mono >= deadline) return 0;
     }
 }
 

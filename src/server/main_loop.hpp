@@ -5,7 +5,10 @@
 //     int const signal = loop->wait(deadline);      // 0: woken, or the deadline has passed
 #pragma once
 
+#include <poll.h>
+
 #include <memory>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
@@ -23,8 +26,14 @@ class main_loop {
 
     // From now on `wait` serves this listener too; null: none.
     void serve(std::unique_ptr<management> listener) { management_ = std::move(listener); }
+    management* served() const { return management_.get(); }  // null: none
 
-    // A signal's number; 0 when the deadline (monotonic) has passed or `wake` was called.
+    // From now on `wait` also returns when the descriptor is readable; until `forget`.
+    void wake_on(int fd) { watched_.push_back(fd); }
+    void forget(int fd) { std::erase(watched_, fd); }
+
+    // A signal's number; 0 when the deadline (monotonic) has passed, `wake` was called, or what
+    // `wake_on` names is readable.
     int wait(base::mono_ns deadline);
     // Any thread; safe in a signal handler.
     void wake() noexcept;
@@ -36,6 +45,8 @@ class main_loop {
     base::descriptor signals_;  // a signalfd
     base::descriptor wakes_;    // an eventfd
     std::unique_ptr<management> management_;
+    std::vector<int> watched_;
+    std::vector<pollfd> polled_;
 };
 
 }  // namespace latchkey::server

@@ -11,24 +11,14 @@
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "base/time_units.hpp"
-#include "server/deliver/deliverer.hpp"
-#include "server/main_loop.hpp"
 #include "server/observe/exposition.hpp"
-#include "server/observe/heartbeat.hpp"
-#include "server/observe/management.hpp"
 #include "server/observe/readiness.hpp"
 #include "server/process/bucket_file.hpp"
-#include "server/process/clock_watch.hpp"
-#include "server/process/cluster_member.hpp"
 #include "server/process/confine.hpp"
 #include "server/process/helper_process.hpp"
-#include "server/process/key_watch.hpp"
-#include "server/process/memory_return.hpp"
 #include "server/process/reload.hpp"
-#include "server/process/sandbox.hpp"
 #include "server/process/server_identity.hpp"
-#include "server/process/systemd_notifier.hpp"
-#include "server/worker.hpp"
+#include "server/running_service.hpp"
 #include "tls/self_signed.hpp"
 #include "uring/probe.hpp"
 
@@ -41,69 +31,10 @@ constexpr base::mono_ns never = INT64_MAX;
 constexpr base::mono_ns ticket_key_age = 12 * 3600 * second;
 constexpr base::mono_ns reader_check_age = 60 * second;
 
-class service {
-  public:
-    service(config const& configuration, config_reader reader)
-        : reader_(std::move(reader)),
-          worker_config_{std::make_shared<config_snapshot>(configuration), nullptr, nullptr} {}
-
-    base::result<void> start();
-    void handle_signals();
-    void stop();
-
-  private:
-    config const& configuration() const { return worker_config_.rules->configuration; }
-    base::result<void> make_deliverer();
-    base::result<void> open_buckets();
-    base::result<void> open_management();
-    base::result<void> open_sockets(unsigned workers);
-    base::result<void> start_workers(unsigned count);
-    bool wait_for_stop(base::mono_ns patience);
-    base::result<void> reload();
-    void finish_reload();
-    void rotate_ticket_keys();
-    void check_once_a_minute();
-    void return_memory(base::mono_ns now);
-    void answer_management(http::request const& request, http::response& response);
-    void answer_ready(http::response& response);
-    void answer_metrics(http::response& response);
-    base::instant store_now() const;
-    std::size_t connections() const;
-
-    systemd_notifier notifier_;
-    config_reader reader_;
-    worker_config worker_config_;
-    // A reload that some workers have not acknowledged yet.
-    struct pending_reload {
-        std::atomic<std::size_t> workers_left;
-        std::string summary;
-    };
-    std::shared_ptr<pending_reload> pending_reload_;
-    base::instant const started_ = base::read_clocks();
-    std::unique_ptr<main_loop> main_loop_;
-    std::unique_ptr<cluster_member> member_;  // null: no node of a cluster
-    std::unique_ptr<store::environment> store_;
-    std::unique_ptr<limit::buckets> buckets_;
-    std::unique_ptr<limit::auth_failure_limiter> failures_;
-    std::unique_ptr<auth::mac> cursors_;
-    std::unique_ptr<address_counts> open_by_address_;
-    std::unique_ptr<log_thread> log_;
-    std::unique_ptr<tls::signing_thread> signer_;
-    std::vector<listen_sockets> sockets_;
-    std::unique_ptr<store::writer> writer_;
-    base::descriptor delivery_socket_;      // to the helper, until the deliverer has it
-    std::unique_ptr<deliverer> deliverer_;  // null: webhooks are not delivered
-    std::unique_ptr<key_watch> key_watch_;  // null: changes are not recorded
-    std::unique_ptr<common> common_;
-    heartbeat heartbeat_;
-    memory_return memory_;
-    std::vector<std::unique_ptr<worker>> workers_;
-    file_sandbox files_;
-    std::uint64_t log_lines_reported_ = 0;  // dropped lines that a warning was printed for
-    clock_watch clock_;
-};
+}  // namespace
 
 base::result<void> service::start() {
+    if (auto const met = meet_predecessor(); !met) return met.error();
     // Before the first thread.
     if (configuration().changes_enabled)
         delivery_socket_ = start_optional_helper("latchkey-deliver", "webhooks are not delivered");
@@ -120,13 +51,7 @@ base::result<void> service::start() {
     auto const warning = uring::raise_limits(workers, configuration().connections * workers);
     if (!warning.empty()) base::log(base::severity::warning, warning);
 
-    auto store = store::environment::open(store_options(configuration()));
-    if (!store) return store.error();
-    store_ = std::move(*store);
-    if (auto const claim = store_->claim_for_server(); !claim) return claim.error();
-    store_->clear_stale_readers();
-    if (member_)
-        if (auto const joined = member_->join(*store_); !joined) return joined.error();
+    if (auto const status = open_store(); !status) return status.error();
     if (auto const status = open_buckets(); !status) return status.error();
     std::uint64_t seed = 0;
     auth::random_bytes(&seed, sizeof seed);
@@ -142,6 +67,8 @@ base::result<void> service::start() {
     worker_config_.tickets = tls::ticket_keys::make();
     if (auto const status = open_sockets(workers); !status) return status.error();
     if (auto const status = open_management(); !status) return status.error();
+    open_handover();
+    if (auto const status = take_over_node(); !status) return status.error();
 
     // After bind(), which needs a capability for ports below 1024; before the first thread starts.
     if (auto const result = base::give_up_privileges(); !result) return result.error();
@@ -164,9 +91,24 @@ base::result<void> service::start() {
         key_watch_ = std::make_unique<key_watch>(*store_, *writer_, main_loop_->waker(),
                                                  member_ ? key_watch::look_interval : 0);
     if (auto const started = start_workers(workers); !started) return started.error();
-    if (deliverer_) deliverer_->begin();
+    if (deliverer_)
+        deliverer_->begin(predecessor_ ? deliverer::start::on_release : deliverer::start::at_once);
     if (configuration().confined && !sanitized) confine_system_calls();
+    if (auto const accepted = take_over(); !accepted) {
+        end_threads();
+        return accepted.error();
+    }
     for (auto const& socket : sockets_) base::log("listening on " + socket.address().url());
+    return {};
+}
+
+base::result<void> service::open_store() {
+    auto store = store::environment::open(store_options(configuration()));
+    if (!store) return store.error();
+    store_ = std::move(*store);
+    if (auto const claim = claim_store(); !claim) return claim;
+    store_->clear_stale_readers();
+    if (member_ && !predecessor_) return member_->join(*store_);
     return {};
 }
 
@@ -190,20 +132,29 @@ base::result<void> service::open_buckets() {
     auto buckets = limit::buckets::make();
     if (!buckets) return buckets.error();
     buckets_ = std::move(*buckets);
-    if (member_) return {};
+    if (member_ || predecessor_) return {};
+    read_buckets();
+    return {};
+}
+
+void service::read_buckets() {
     store::snapshot snapshot(*store_);
     snapshot.renew();
     restore_buckets(*buckets_, configuration().data, store_now(), snapshot.key_epoch());
-    return {};
 }
 
 // A default address that is taken is a warning; a configured one is an error.
 base::result<void> service::open_management() {
     auto const address = management_address(configuration());
     if (!address) return {};
-    auto listener = management::open(*address, [this](auto const& request, auto& response) {
+    auto const handler = [this](auto const& request, auto& response) {
         answer_management(request, response);
-    });
+    };
+    auto passed = predecessor_ ? predecessor_->take_management(*address) : std::nullopt;
+    auto sockets = passed ? listen_sockets::adopt(*address, 1, std::move(*passed))
+                          : listen_sockets::open(*address, 1);
+    auto listener = sockets ? management::serve(std::move(*sockets), handler)
+                            : base::result<std::unique_ptr<management>>(sockets.error());
     if (!listener && !configuration().management.empty()) return listener.error();
     // Without the scheme: log lines with a URL are those of the service's own listeners.
     auto const without_scheme = [](std::string const& url) {
@@ -224,13 +175,23 @@ base::result<void> service::open_management() {
 base::result<void> service::open_sockets(unsigned workers) {
     auto const passed_in = passed_sockets();
     for (auto const& address : listen_addresses(configuration())) {
+        bool is_taken = false;
+        while (auto passed = predecessor_ ? predecessor_->take_listener(address) : std::nullopt) {
+            auto sockets = listen_sockets::adopt(address, workers, std::move(*passed));
+            if (!sockets) return sockets.error();
+            sockets_.push_back(std::move(*sockets));
+            is_taken = true;
+            if (address.scheme != listen_address::kind::passed_in) break;
+        }
+        if (is_taken) continue;
         if (address.scheme == listen_address::kind::passed_in) {
             auto sockets = listen_sockets::take(address, passed_in);
             if (!sockets) return sockets.error();
             for (auto& each : *sockets) sockets_.push_back(std::move(each));
             continue;
         }
-        auto sockets = listen_sockets::open(address, workers);
+        auto sockets = predecessor_ ? listen_sockets::reserve(address, workers)
+                                    : listen_sockets::open(address, workers);
         if (!sockets) return sockets.error();
         sockets_.push_back(std::move(*sockets));
     }
@@ -245,15 +206,17 @@ base::result<void> service::start_workers(unsigned count) {
     for (unsigned i = 0; i < count; ++i) {
         std::vector<listener> assigned;
         for (auto const& socket : sockets_)
-            assigned.push_back({.fd = socket.descriptor_of(i),
-                                .tls = socket.address().tls(),
-                                .proxy = socket.address().proxy,
-                                .passed_in = socket.passed_in(),
-                                .shared = socket.shared()});
+            for (int const fd : socket.descriptors_of(i, count))
+                assigned.push_back({.fd = fd,
+                                    .tls = socket.address().tls(),
+                                    .proxy = socket.address().proxy,
+                                    .passed_in = socket.passed_in(),
+                                    .shared = socket.shared()});
         auto instance = std::make_unique<worker>(*common_, i, worker_config_);
+        if (predecessor_) instance->defer_accepting();
         auto const result = instance->start(assigned);
         if (!result) {
-            stop();
+            end_threads();
             return result.error();
         }
         workers_.push_back(std::move(instance));
@@ -282,8 +245,9 @@ void service::handle_signals() {
     bool reload_wanted = false;
     notifier_.notify("READY=1");
     for (;;) {
-        int const number = main_loop_->wait(
-            std::min({next_tickets, next_check, next_watchdog, next_memory, next_keys}));
+        auto const next_handover = handover_ && handover_->next() != 0 ? handover_->next() : never;
+        int const number = main_loop_->wait(std::min(
+            {next_tickets, next_check, next_watchdog, next_memory, next_keys, next_handover}));
         now = base::read_clocks().mono;
         if (number == SIGTERM || number == SIGINT) return;
         if (number == SIGHUP) reload_wanted = true;
@@ -306,7 +270,9 @@ void service::handle_signals() {
         if (now >= next_tickets) rotate_ticket_keys(), next_tickets = now + ticket_key_age;
         if (now >= next_check) check_once_a_minute(), next_check = now + reader_check_age;
         if (now >= next_memory) return_memory(now), next_memory = now + memory_return::look_every;
-        if (key_watch_) next_keys = key_watch_->turn(now);
+        if (key_watch_) next_keys = predecessor_ ? now + second : key_watch_->turn(now);
+        if (predecessor_ && predecessor_->has_ended()) note_end_of_predecessor();
+        if (handover_ && handover_->turn(now)) return;
     }
 }
 
@@ -448,25 +414,44 @@ void service::stop() {
     notifier_.notify("STOPPING=1\nSTATUS=finishing requests in flight");
     common_->draining.store(true);
     if (deliverer_) deliverer_->drain();
+    if (handover_ && handover_->is_ready())
+        hand_over();
+    else
+        close_handover();
     bool hurry = false;
-    if (configuration().stop_drain_delay_seconds != 0)
+    if (!is_handed_over_ && configuration().stop_drain_delay_seconds != 0)
         hurry = wait_for_stop(static_cast<base::mono_ns>(configuration().stop_drain_delay_seconds) *
                               second);
-    for (auto const& each : workers_) each->stop_accepting();
+    if (!is_handed_over_)
+        for (auto const& each : workers_) each->stop_accepting();
     // Idle connections end now, the others with the response to their current request.
     for (auto const& each : workers_) each->drain();
-    auto const deadline = base::after(base::read_clocks().mono, configuration().stop_grace_seconds);
-    while (!hurry && connections() != 0 && base::read_clocks().mono < deadline) {
-        int const number = main_loop_->wait(base::read_clocks().mono + second / 50);
-        hurry = number == SIGTERM || number == SIGINT;
-    }
+    auto const grace = is_handed_over_ ? 1 : configuration().stop_grace_seconds;
+    if (!hurry) await_connections(base::after(base::read_clocks().mono, grace));
     if (auto const open_connections = connections(); open_connections != 0) {
         base::log(base::severity::warning, "ending " + std::to_string(open_connections) +
                                                " connections whose requests have not finished");
         for (auto const& each : workers_) each->abort_all();
     }
-    // A worker's thread ends when the kernel has no operation of it; commits in flight finish
-    // first.
+    end_threads();
+    if (!member_ && !is_handed_over_) save_rate_limits();
+}
+
+void service::save_rate_limits() const {
+    save_buckets(*buckets_, configuration().data, store_now());
+}
+
+// True: a signal ended the wait.
+bool service::await_connections(base::mono_ns deadline) {
+    while (connections() != 0 && base::read_clocks().mono < deadline) {
+        int const number = main_loop_->wait(base::read_clocks().mono + second / 50);
+        if (number == SIGTERM || number == SIGINT) return true;
+    }
+    return false;
+}
+
+// A worker's thread ends when the kernel has no operation of it; commits in flight finish first.
+void service::end_threads() {
     writer_->shorten_waits();
     for (auto const& each : workers_) each->finish();
     if (deliverer_) deliverer_->finish();
@@ -476,19 +461,20 @@ void service::stop() {
         member_->on_tokens({});
     }
     workers_.clear();  // with their mailboxes, which nobody else uses any more
-    if (!member_) save_buckets(*buckets_, configuration().data, store_now());
 }
 
-}  // namespace
-
-base::result<void> serve_until_stopped(config const& configuration, config_reader reader) {
+base::result<void> serve_until_stopped(config const& configuration, config_reader reader,
+                                       bool takes_over) {
     sigset_t set;
     sigemptyset(&set);
     for (int const number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
-    service instance(configuration, std::move(reader));
-    if (auto const started = instance.start(); !started) return started.error();
+    service instance(configuration, std::move(reader), takes_over);
+    if (auto const started = instance.start(); !started) {
+        instance.abandon();
+        return started.error();
+    }
     instance.handle_signals();
     base::log("stopping");
     instance.stop();

@@ -153,16 +153,26 @@ void worker::set_peers(std::vector<worker*> const& peers) {
     post([this, balancers = std::move(balancers)] { balancer_.set_peers(balancers); });
 }
 
-void worker::stop_accepting() {
-    post([this] {
+void worker::stop_accepting(std::vector<int> const& queues) {
+    post([this, queues] {
         context_.accepting = false;
         balancer_.flush_waiting();
-        for (auto const& each : acceptors_) each->cancel();
+        for (auto const& each : acceptors_) {
+            if (std::ranges::find(queues, each->socket()) != queues.end()) each->leave_queue();
+            each->cancel();
+        }
     });
 }
 
-void worker::drain() {
-    post([this] { context_.drain.start(); });
+void worker::begin_accepting() {
+    post([this] {
+        context_.accepting = true;
+        for (auto const& each : acceptors_) each->arm();
+    });
+}
+
+void worker::drain(drain_state::kind kind) {
+    post([this, kind] { context_.drain.start(kind); });
 }
 
 void worker::abort_all() {

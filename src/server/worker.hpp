@@ -44,8 +44,14 @@ class worker {
     // From any thread; carried out between two turns. The peers may be given connections from then
     // on; they live until none of them accepts.
     void set_peers(std::vector<worker*> const& peers);
-    void stop_accepting();
-    void drain();  // ends idle connections, the others after their response
+    // What waits in the queues of these sockets is another process's.
+    void stop_accepting(std::vector<int> const& queues = {});
+    // Before `start`: it accepts only from `begin_accepting` on.
+    void defer_accepting() { context_.accepting = false; }
+    void begin_accepting();
+    // Ends idle connections, the others after their response. `with_notice`: an idle connection of
+    // HTTP/1.1, which cannot be told, waits for its next request too.
+    void drain(drain_state::kind kind = drain_state::kind::idle_at_once);
     void abort_all();
     // Requests that begin after `done` was called, on the worker's thread, find this configuration.
     void use(worker_config next, std::function<void()> callback);

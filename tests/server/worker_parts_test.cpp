@@ -146,6 +146,20 @@ TEST(thread_checker, ends_the_process_on_a_foreign_thread) {
     EXPECT_DEATH(std::thread([&] { checker.check(); }).join(), "foreign thread");
 }
 
+TEST(drain_state, keeps_those_that_cannot_be_told_where_a_successor_answers) {
+    drain_state drain;
+    drain.start(drain_state::kind::with_notice);
+    EXPECT_FALSE(drain.count_turn());
+    EXPECT_TRUE(drain.count_turn());
+    EXPECT_TRUE(drain.gives_notice());
+    EXPECT_FALSE(drain.ends_idle());
+    drain.start(drain_state::kind::idle_at_once);
+    EXPECT_FALSE(drain.gives_notice()) << "once more two turns";
+    EXPECT_FALSE(drain.count_turn());
+    EXPECT_TRUE(drain.count_turn());
+    EXPECT_TRUE(drain.ends_idle());
+}
+
 TEST(drain_state, ends_idle_connections_two_turns_after_the_order_or_the_last_accept) {
     drain_state drain;
     EXPECT_FALSE(drain.count_turn());

@@ -50,7 +50,8 @@ deliverer::~deliverer() {
     finish();
 }
 
-void deliverer::begin() {
+void deliverer::begin(start time) {
+    is_held_ = time == start::on_release;
     thread_ = std::thread([this] { run(); });
     ::pthread_setname_np(thread_.native_handle(), "deliverer");
 }
@@ -58,6 +59,11 @@ void deliverer::begin() {
 void deliverer::wake() {
     std::uint64_t const one = 1;
     [[maybe_unused]] auto const ignored = ::write(event_.get(), &one, sizeof one);
+}
+
+void deliverer::release() {
+    is_held_ = false;
+    wake();
 }
 
 void deliverer::drain() {
@@ -78,7 +84,17 @@ base::instant deliverer::read_time() const {
     return now;
 }
 
+void deliverer::await_release() const {
+    while (is_held_ && !is_finishing_) {
+        pollfd event{.fd = event_.get(), .events = POLLIN, .revents = 0};
+        if (::poll(&event, 1, -1) <= 0) continue;
+        std::uint64_t count = 0;
+        [[maybe_unused]] auto const ignored = ::read(event_.get(), &count, sizeof count);
+    }
+}
+
 void deliverer::run() {
+    await_release();
     base::mono_ns deadline = 0;
     for (;;) {
         if (is_draining_) dispatcher_.drain();

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -36,7 +37,10 @@ class deliverer {
     deliverer(deliverer const&) = delete;
     deliverer& operator=(deliverer const&) = delete;
 
-    void begin();
+    // `on_release`: the thread waits for `release`.
+    enum class start : std::uint8_t { at_once, on_release };
+    void begin(start time = start::at_once);
+    void release();
     // Sends nothing more; what is in flight may still come to its end.
     void drain();
     // Commits the results that have come and ends the thread. While the writer runs. Idempotent.
@@ -47,6 +51,7 @@ class deliverer {
   private:
     deliverer(base::descriptor socket, deliverer_options options);
     void run();
+    void await_release() const;
     void wait(base::mono_ns deadline);
     void wake();
     base::instant read_time() const;
@@ -55,7 +60,7 @@ class deliverer {
     base::descriptor event_;
     delivery::helper_link link_;
     dispatcher dispatcher_;
-    std::atomic<bool> is_draining_{false}, is_finishing_{false};
+    std::atomic<bool> is_held_{false}, is_draining_{false}, is_finishing_{false};
     std::thread thread_;
 };
 

@@ -68,7 +68,7 @@ void acceptor::on_accept(uring::completion const& cqe) {
 // A client that connected before the stop is still served (its response says `Connection: close`);
 // a later one is refused by the kernel at once and does not wait in a queue that is not emptied.
 void acceptor::stop_listening() {
-    if (listener_.passed_in) return;  // the queue is the next process' to serve
+    if (listener_.passed_in || leaves_queue_) return;  // the queue is the next process' to serve
     for (int fd; (fd = ::accept4(listener_.fd, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;)
         admission_.accept(socket_of(fd));
     ::shutdown(listener_.fd, SHUT_RDWR);

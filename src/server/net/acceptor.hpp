@@ -22,6 +22,9 @@ class acceptor {
     void arm();
     // What connected before is still accepted, in a later turn; then the listener is shut.
     void cancel();
+    // Another process accepts on it from now on: `cancel` then leaves its queue alone.
+    void leave_queue() { leaves_queue_ = true; }
+    int socket() const { return listener_.fd; }
     // The kernel holds the accept.
     bool active() const { return accept_.active; }
 
@@ -41,6 +44,7 @@ class acceptor {
     admission& admission_;
     connection_balancer& balancer_;
     listener const listener_;
+    bool leaves_queue_ = false;
     accept_operation accept_;
     pause_entry pause_;
 };

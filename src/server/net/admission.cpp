@@ -33,7 +33,10 @@ void admission::abort() {
 }
 
 void admission::end_idle() {
-    context_.connections.for_each([](transport& connection) { connection.end_idle(); });
+    bool const all = context_.drain.ends_idle();
+    context_.connections.for_each([all](transport& connection) {
+        if (all || connection.notifies()) connection.end_idle();
+    });
 }
 
 // Load shedding: past its budget a worker refuses everyone's requests. Above half of it, slow

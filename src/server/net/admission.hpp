@@ -18,7 +18,8 @@ class admission {
     void accept(accepted socket, bool expected = false);
     // Ends all connections, and each that is still accepted.
     void abort();
-    // Closes connections without a request in hand, once the worker drains.
+    // Closes connections without a request in hand, once the worker drains; those alone that tell
+    // their client, if it drains with notice.
     void end_idle();
     // Resets connections that occupy more than a fair share of the memory without reading.
     void shed_slow_readers();

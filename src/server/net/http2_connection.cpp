@@ -12,6 +12,7 @@ using session::step_kind;
 using session::wake_reason;
 
 coro::task<> http2_connection::run() {
+    transport_.set_notifies(true);
     unsigned requests_in_turn = 0;
     auto reason = wake_reason::bytes;
     bool late = false;  // the last step was for a deadline
@@ -94,7 +95,8 @@ base::mono_ns http2_connection::begin_wait(session::step const& next) {
 // A worker that drains wakes idle connections: this one says so to its client first.
 wake_reason http2_connection::reason_of(wake_reason woken, session::step const& next) const {
     bool const drains = woken == wake_reason::end && next.idle;
-    return drains && transport_.open() && context_.drain.ends_idle() ? wake_reason::bytes : woken;
+    return drains && transport_.open() && context_.drain.gives_notice() ? wake_reason::bytes
+                                                                        : woken;
 }
 
 coro::task<> http2_connection::commit(http2_connection* connection, stream_id stream,

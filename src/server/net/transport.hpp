@@ -110,6 +110,9 @@ class transport {
     // No request and no part of one has arrived; a draining worker ends such connections.
     void set_idle(bool idle) { idle_ = idle; }
     bool idle() const { return idle_; }
+    // Its protocol tells the client that the connection is about to end.
+    void set_notifies(bool notifies) { notifies_ = notifies; }
+    bool notifies() const { return notifies_; }
     // Whether the worker may look into the next request before it runs (read_ahead.hpp).
     void allow_read_ahead(bool allowed) { read_ahead_allowed_ = allowed; }
 
@@ -212,6 +215,7 @@ class transport {
     wait waiting_for_ = wait::input;
     wake_reason wake_reason_ = wake_reason::bytes;
     bool idle_ = true;
+    bool notifies_ = false;
     bool read_ahead_allowed_ = false;
     bool input_ended_ = false;
     bool paused_ = false;

@@ -50,13 +50,30 @@ base::result<std::unique_ptr<management>> management::open(listen_address const&
                                                            page_handler handler) {
     auto socket = listen_sockets::open(address, 1);
     if (!socket) return socket.error();
-    std::unique_ptr<management> instance(new management(std::move(*socket), std::move(handler)));
+    return serve(std::move(*socket), std::move(handler));
+}
+
+base::result<std::unique_ptr<management>> management::serve(listen_sockets socket,
+                                                            page_handler handler) {
+    std::unique_ptr<management> instance(new management(std::move(socket), std::move(handler)));
     instance->epoll_ = base::descriptor(::epoll_create1(EPOLL_CLOEXEC));
     if (!instance->epoll_.is_open())
         return base::errno_error("cannot create an epoll descriptor for the management listener",
                                  errno);
     watch(instance->fd(), EPOLL_CTL_ADD, instance->socket_.descriptor_of(0), EPOLLIN, nullptr);
     return instance;
+}
+
+void management::keep() {
+    // They listen: nothing can fail.
+    [[maybe_unused]] auto const listening = socket_.begin_listening();
+}
+
+void management::hand_over() {
+    watch(fd(), EPOLL_CTL_DEL, socket_.descriptor_of(0), 0, nullptr);
+    socket_.hand_over();
+    is_handed_over_ = true;
+    accepts_again_ = 0;
 }
 
 base::mono_ns management::next() const {
@@ -134,7 +151,7 @@ void management::answer_all(client& connection, base::instant now) {
             refuse(connection, head.problem, now);
         } else {
             bool const body = framing.body != http::framing::body_kind::none;
-            answer(connection, request_, framing.keep_alive && !body, now);
+            answer(connection, request_, framing.keep_alive && !body && !is_handed_over_, now);
             connection.input.erase(0, head.consumed);
             connection.parser.next();
         }

@@ -32,11 +32,19 @@ class management {
 
     static base::result<std::unique_ptr<management>> open(listen_address const& address,
                                                           page_handler handler);
+    // On sockets that are open.
+    static base::result<std::unique_ptr<management>> serve(listen_sockets socket,
+                                                           page_handler handler);
     ~management();
     management(management const&) = delete;
     management& operator=(management const&) = delete;
 
     listen_address const& address() const { return socket_.address(); }
+    listen_sockets const& sockets() const { return socket_; }
+    // Its sockets, which a predecessor handed over, are this process's.
+    void keep();
+    // A successor accepts instead. Who is connected is answered, and asked to connect again.
+    void hand_over();
     // Readable when `run` has something to do; an epoll descriptor.
     int fd() const { return epoll_.get(); }
     // The next deadline of a slow client, when `run` is needed without an event; 0: none.
@@ -61,6 +69,7 @@ class management {
     listen_sockets socket_;
     page_handler handler_;
     base::descriptor epoll_;
+    bool is_handed_over_ = false;
     base::mono_ns accepts_again_ = 0;  // paused: no descriptor was free; 0: accepting
     http::request request_;
     std::vector<std::unique_ptr<client>> clients_;

@@ -31,6 +31,10 @@ constexpr base::allowed_call calls[] = {
     {__NR_accept4},
     {__NR_recvfrom},
     {__NR_sendto},
+    // To a successor: its listening sockets (process/handover.hpp). A process that may not make a
+    // socket can reach no other peer that would take a descriptor.
+    {__NR_sendmsg},
+    {__NR_listen},
     {__NR_shutdown},
     {__NR_getpeername},
     {__NR_getsockname},

@@ -68,15 +68,61 @@ bool is_abandoned(listen_address const& address) {
 }  // namespace
 
 base::result<listen_sockets> listen_sockets::open(listen_address address, unsigned workers) {
+    auto result = reserve(std::move(address), workers);
+    if (!result) return result;
+    if (auto const listening = result->begin_listening(); !listening) return listening.error();
+    return result;
+}
+
+base::result<listen_sockets> listen_sockets::reserve(listen_address address, unsigned workers) {
     listen_sockets result;
     result.address_ = std::move(address);
+    result.configured_ = result.address_;
     auto const status = result.address_.scheme == listen_address::kind::unix_socket
                             ? result.open_unix()
                             : result.open_tcp(workers);
     if (!status) return status.error();
-    for (auto const& socket : result.sockets_)
-        if (::listen(socket.get(), backlog) != 0) return cannot_listen(result.address_, errno);
     return result;
+}
+
+// One that is bound beside others of its address, and does not listen yet, gets no connection.
+base::result<listen_sockets> listen_sockets::adopt(listen_address address, unsigned workers,
+                                                   handover::passed_listener passed) {
+    listen_sockets result;
+    result.address_ = std::move(address);
+    result.configured_ = result.address_;
+    result.sockets_ = std::move(passed.descriptors);
+    result.listening_ = result.sockets_.size();
+    result.is_handed_over_ = true;
+    if (result.address_.scheme == listen_address::kind::passed_in) {
+        result.passed_in_ = true;
+        if (auto const status = result.inspect_passed_in(result.configured_); !status)
+            return status.error();
+        return result;
+    }
+    if (result.address_.scheme == listen_address::kind::unix_socket) return result;
+    sockaddr_storage name{};
+    socklen_t size = sizeof name;
+    ::getsockname(result.sockets_[0].get(), reinterpret_cast<sockaddr*>(&name), &size);
+    result.address_.port = port_of(name);
+    if (auto const status = result.add_tcp(workers); !status) return status.error();
+    return result;
+}
+
+base::result<void> listen_sockets::begin_listening() {
+    is_handed_over_ = false;
+    for (; listening_ < sockets_.size(); ++listening_)
+        if (::listen(sockets_[listening_].get(), backlog) != 0)
+            return cannot_listen(address_, errno);
+    return {};
+}
+
+std::vector<int> listen_sockets::descriptors_of(unsigned worker, unsigned workers) const {
+    std::vector<int> all;
+    if (sockets_.size() == 1) return {sockets_[0].get()};
+    for (std::size_t i = worker; i < sockets_.size(); i += workers)
+        all.push_back(sockets_[i].get());
+    return all;
 }
 
 base::result<std::vector<listen_sockets>> listen_sockets::take(
@@ -86,7 +132,9 @@ base::result<std::vector<listen_sockets>> listen_sockets::take(
         if (label != address.path) continue;
         listen_sockets result;
         result.passed_in_ = true;
+        result.configured_ = address;
         result.sockets_.emplace_back(fd);
+        result.listening_ = 1;
         if (auto const status = result.inspect_passed_in(address); !status) return status.error();
         all.push_back(std::move(result));
     }
@@ -127,14 +175,20 @@ base::result<void> listen_sockets::open_tcp(unsigned workers) {
     ::getsockname(trial.get(), reinterpret_cast<sockaddr*>(&name), &size);
     address_.port = port_of(name);
     trial.close();
-    for (unsigned i = 0; i < workers; ++i) {
+    return add_tcp(workers);
+}
+
+// Up to one for each worker.
+base::result<void> listen_sockets::add_tcp(unsigned workers) {
+    while (sockets_.size() < workers) {
         auto socket = bound_socket(address_, true);
         if (!socket.is_open()) return cannot_listen(address_, errno);
-        // Prefer connections whose packets arrive on the worker's core; ignored before Linux 6.2.
-        if (auto const core = core_of(i))
-            ::setsockopt(socket.get(), SOL_SOCKET, SO_INCOMING_CPU, &*core, sizeof *core);
         sockets_.push_back(std::move(socket));
     }
+    // Prefer connections whose packets arrive on the worker's core; ignored before Linux 6.2.
+    for (unsigned i = 0; i < sockets_.size(); ++i)
+        if (auto const core = core_of(i % workers))
+            ::setsockopt(sockets_[i].get(), SOL_SOCKET, SO_INCOMING_CPU, &*core, sizeof *core);
     return {};
 }
 
@@ -149,11 +203,14 @@ base::result<void> listen_sockets::open_unix() {
 
 listen_sockets::listen_sockets(listen_sockets&& source) noexcept
     : address_(std::move(source.address_)),
+      configured_(std::move(source.configured_)),
       sockets_(std::exchange(source.sockets_, {})),
-      passed_in_(source.passed_in_) {}
+      listening_(source.listening_),
+      passed_in_(source.passed_in_),
+      is_handed_over_(source.is_handed_over_) {}
 
 listen_sockets::~listen_sockets() {
-    bool const owned = !sockets_.empty();
+    bool const owned = !sockets_.empty() && !is_handed_over_;
     sockets_.clear();  // closed before the file is gone
     if (owned && address_.scheme == listen_address::kind::unix_socket)
         ::unlink(address_.path.c_str());

@@ -2,11 +2,15 @@
 // service runs, the others take a restart. Values; any thread.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "server/process/config.hpp"
 
 namespace latchkey::server {
+
+// Reads the configuration again on SIGHUP, validated as at the start.
+using config_reader = std::function<base::result<config>()>;
 
 struct reloaded {
     config configuration;      // the new one, with the old value of what takes a restart

@@ -31,6 +31,8 @@ class systemd_notifier {
     void notify(std::string_view lines) const;
     // RELOADING=1 with the time at which the reload began.
     void notify_reloading(base::mono_ns now) const;
+    // A service manager started this process and waits for its words.
+    bool is_managed() const { return socket_.is_open(); }
     // The interval of watchdog pings, half of the manager's timeout; 0: no watchdog.
     base::mono_ns watchdog_every() const { return watchdog_every_; }
 

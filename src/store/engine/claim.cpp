@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 
@@ -59,6 +61,21 @@ base::result<base::descriptor> claim_directory(std::string const& directory, cla
     }
     write_process(file.get(), claimant);
     return file;
+}
+
+// Of the former text the rest becomes empty lines: a confined service may not cut a file.
+void sign_claim(base::descriptor const& claim) {
+    auto text = std::to_string(::getpid()) + "\n";
+    struct stat file{};
+    if (::fstat(claim.get(), &file) == 0 && file.st_size <= 40)
+        text.resize(std::max(text.size(), static_cast<std::size_t>(file.st_size)), '\n');
+    [[maybe_unused]] auto const size = ::pwrite(claim.get(), text.data(), text.size(), 0);
+}
+
+bool is_claim_of(std::string const& directory, base::descriptor const& claim) {
+    struct stat file{}, own{};
+    return ::stat(path_in(directory).c_str(), &file) == 0 && ::fstat(claim.get(), &own) == 0 &&
+           file.st_ino == own.st_ino && file.st_dev == own.st_dev;
 }
 
 bool is_claimed(std::string const& directory) {

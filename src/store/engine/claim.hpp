@@ -17,6 +17,11 @@ enum class claimant : std::uint8_t { server, restore };
 base::result<base::descriptor> claim_directory(std::string const& directory,
                                                claimant claimant = claimant::server);
 
+// Writes this process's id into the file of a claim that was another process's too.
+void sign_claim(base::descriptor const& claim);
+// Whether the descriptor is the claim's file in that directory.
+bool is_claim_of(std::string const& directory, base::descriptor const& claim);
+
 bool is_claimed(std::string const& directory);
 
 }  // namespace latchkey::store
