@@ -6,7 +6,7 @@ if [ -t 2 ]; then bold=$'\e[1m' red=$'\e[31m' plain=$'\e[0m'; else bold='' red='
 say() { printf '%s==>%s %s\n' "$bold" "$plain" "$*" >&2; }
 die() { printf '%serror:%s %s\n' "$red" "$plain" "$*" >&2; exit 1; }
 
-# Build dependencies. CLI11, toml++, Boost and llhttp are compiled in; BoringSSL and LMDB are linked.
+# Build dependencies. CLI11, toml++, Boost and llhttp are compiled in; BoringSSL and LMDB are linked, statically in a package.
 build_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev meson ninja-build ccache pkg-config
   liburing-dev node-llhttp android-libboringssl-dev liblmdb-dev libboost1.81-dev libboost-json1.81-dev
   libxxhash-dev libcli11-dev libtomlplusplus-dev libgtest-dev libgmock-dev libbenchmark-dev
@@ -15,6 +15,9 @@ build_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev meson ninja-build cca
 
 # The client libraries: types of the one for Python are checked, and it is packed.
 client_packages=(python3 mypy python3-build python3-setuptools python3-wheel)
+
+# To make packages: dependencies by symbols, BoringSSL from source, and the list of components.
+package_packages=(dpkg-dev make binutils xz-utils python3)
 
 export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it caches nothing that uses a precompiled header
 
@@ -75,13 +78,13 @@ unpack_packages() {
   done
 }
 
-# Configures build/KIND from tools/native/KIND.ini, once.
+# configure KIND [OPTION...]: configures build/KIND from tools/native/KIND.ini, once.
 configure() {
   local folder=$top/build/$1 log
   [ ! -e "$folder/build.ninja" ] || return 0
   say "configuring build/$1"
   log=$(mktemp)
-  meson setup --native-file "$top/tools/native/$1.ini" "$folder" "$top" >"$log" 2>&1 ||
+  meson setup --native-file "$top/tools/native/$1.ini" "${@:2}" "$folder" "$top" >"$log" 2>&1 ||
     { grep -E 'ERROR' "$log" >&2 || tail -n 5 "$log" >&2; rm -f "$log"; die "meson could not configure build/$1"; }
   rm -f "$log"
 }

@@ -1,8 +1,50 @@
 # Shared by tools/package and tools/package-cluster, which source it after tools/lib.sh. The same sources give the same bytes.
 
-# Sets version, architecture, root (the folder that becomes the package) and SOURCE_DATE_EPOCH; needs build/release/src/latchkey.
+packaged=$top/build/packaged
+maintainer="${DEBFULLNAME:-latchkey} <${DEBEMAIL:-latchkey@example.com}>"
+
+# The flags for every processor that a package is for: x86-64-v2 (SSE4.2, POPCNT) has been in each since 2009 to 2013. On arm64
+# the base of the architecture is enough, whose newer atomic instructions are chosen when they are there.
+processor_flags() { [ "$(dpkg --print-architecture)" != amd64 ] || echo -march=x86-64-v2; }
+
+# set_flags FOLDER FLAG...: compiles with these from now on.
+set_flags() {
+  local folder=$1 list; shift
+  list=$([ $# -eq 0 ] || printf ",'%s'" "$@"); list="[${list#,}]"
+  [ "$(cat "$folder/flags" 2>/dev/null)" != "$list" ] || return 0
+  meson configure "$folder" "-Dc_args=$list" "-Dcpp_args=$list" >/dev/null || die "meson could not configure ${folder#"$top"/}"
+  printf %s "$list" >"$folder/flags"
+}
+
+# configure_profiled NAME PROFILE FLAG...: configures build/NAME as tools/native/packaged.ini says, with a profile (or none: '').
+# Functions that have changed since it was made are compiled without it, and that is no warning.
+configure_profiled() {
+  local name=$1 profile=$2 flags=("${@:3}")
+  "$top/tools/boringssl"
+  [ -z "$profile" ] ||
+    flags+=("-fprofile-use=$profile" -Wno-profile-instr-unprofiled -Wno-profile-instr-out-of-date -Wno-backend-plugin)
+  configure "$name" -Dboringssl_prefix="$top/build/boringssl"
+  set_flags "$top/build/$name" "${flags[@]}"
+}
+
+# build_packaged TARGET...: builds these with the profile that tools/profile made, and with everything but the C library, zlib,
+# libcurl and libpq linked in.
+build_packaged() {
+  local profile=$top/tools/packaging/profile.xz data='' flags
+  if [ -e "$profile" ]; then
+    # Its name changes with it, so that ninja builds anew.
+    data=$top/build/profile.$(sha256sum "$profile" | cut -c1-16)
+    [ -e "$data" ] || { mkdir -p "$top/build" && xz -dc "$profile" >"$data.text" &&
+      llvm-profdata-19 merge -o "$data.new" "$data.text" && rm "$data.text" && mv "$data.new" "$data"; } || die "$profile cannot be read"
+  fi
+  mapfile -t flags < <(processor_flags)
+  configure_profiled packaged "$data" "${flags[@]}"
+  build packaged "$@"
+}
+
+# Sets version, architecture, root (the folder that becomes the package) and SOURCE_DATE_EPOCH; needs build/packaged/src/latchkey.
 begin_package() {
-  version=$("$top/build/release/src/latchkey" --version); version=${version##* }
+  version=$("$packaged/src/latchkey" --version); version=${version##* }
   architecture=$(dpkg --print-architecture)
   # The timestamp of its files: the commit's, or without a repository that of the newest source.
   SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct 2>/dev/null ||
@@ -14,16 +56,38 @@ begin_package() {
 }
 put() { install -D -m "$1" "$2" "$root/$3"; }
 
-# depends_on FILE...: the packages of the libraries that these link, with the installed versions as minimum.
-depends_on() {
-  local library
-  objdump -p "$@" | awk '$1 == "NEEDED" { print $2 }' | while read -r library; do
-    ldd "$@" | awk -v name="$library" '$1 == name { print $3 }'
-  done | xargs -r readlink -f | sed 's|^/usr/lib/|/lib/|' | while read -r library; do
-    dpkg -S "$library" "/usr$library" 2>/dev/null | sed -n '1s/:.*//p'
-  done | sort -u | while read -r package; do
-    printf '%s (>= %s), ' "$package" "$(dpkg-query -W -f '${Version}' "$package" | sed -E 's/^([0-9]+:)?(.*)-[^-]*$/\1\2/')"
+# put_program TARGET PATH: a program of build/packaged, without its symbols.
+put_program() {
+  put 755 "$packaged/$1" "$2"
+  llvm-strip-19 --remove-section=.comment "$root/$2"
+}
+
+# put_documents NAME TARGET...: changelog, licences, and the list of components (SBOM) of these targets.
+put_documents() {
+  local name=$1 folder=$root/usr/share/doc/$1 component; shift
+  put 644 "$top/tools/packaging/copyright" "usr/share/doc/$name/copyright"
+  printf '%s (%s) unstable; urgency=medium\n\n  * Version %s.\n\n -- %s  %s\n' "$name" "$version" "$version" "$maintainer" \
+    "$(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")" | gzip -9n >"$folder/changelog.gz"
+  "$top/tools/packaging/sbom.py" --build "$packaged" --boringssl "$top/build/boringssl" --name "$name" --version "$version" \
+    --time "$SOURCE_DATE_EPOCH" "$@" >"$folder/sbom.cdx.json"
+  # The licences of most ask that they go with the program.
+  python3 -c '
+import json, sys
+for each in json.load(sys.stdin)["components"]:
+    if {"name": "latchkey:linked", "value": "static"} in each["properties"]:
+        print(each["name"])' <"$folder/sbom.cdx.json" | while read -r component; do
+    [ "$component" != boringssl ] || component=android-libboringssl
+    [ ! -e "/usr/share/doc/$component/copyright" ] || put 644 "/usr/share/doc/$component/copyright" "usr/share/doc/$name/licences/$component"
   done
+  chmod 644 "$folder/changelog.gz" "$folder/sbom.cdx.json"
+}
+
+# depends_on FILE...: the packages of the libraries that these link, each with the lowest version that has the symbols they use.
+depends_on() {
+  local scratch; scratch=$(mktemp -d)
+  mkdir "$scratch/debian"; printf 'Source: latchkey\n\nPackage: latchkey\nArchitecture: any\n' >"$scratch/debian/control"
+  (cd "$scratch" && dpkg-shlibdeps -O --warnings=0 "${@/#/-e}" 2>/dev/null) | sed -n 's/^shlibs:Depends=\(.*\)$/\1, /p'
+  rm -rf "$scratch"
 }
 
 # finish_package NAME: makes the package of $root in the folder $out.
