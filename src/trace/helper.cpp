@@ -1,0 +1,50 @@
+#include "trace/helper.hpp"
+
+#include <utility>
+
+namespace latchkey::trace {
+
+helper::helper(base::descriptor socket, deliver::watched_files files, std::string authorities_file)
+    : channel_(std::move(socket)),
+      files_(std::move(files)),
+      exporter_(std::move(authorities_file)) {}
+
+base::result<void> helper::run() {
+    channel_.queue(tracing::encode(tracing::hello{.version = tracing::protocol_version}));
+    while (channel_.flush() && receive_all()) {
+        if (exporter_.turn()) channel_.queue(tracing::encode(exporter_.report()));
+        if (!channel_.flush()) break;
+        if (files_.have_changed())
+            return base::error{"names or authorities are configured otherwise now"};
+        exporter_.wait(channel_.descriptor());
+    }
+    if (!error_.empty()) return base::error{error_};
+    return {};
+}
+
+bool helper::receive_all() {
+    for (;;) {
+        auto const bytes = channel_.receive();
+        if (!bytes) return false;
+        if (!*bytes) return true;
+        auto const content = tracing::decode(**bytes);
+        if (!content) error_ = content.error().message;
+        if (!content || !take(*content)) return false;
+    }
+}
+
+bool helper::take(tracing::message const& content) {
+    if (auto const* const settings = std::get_if<tracing::settings>(&content)) {
+        exporter_.use(*settings);
+    } else if (auto const* const batch = std::get_if<tracing::batch>(&content)) {
+        exporter_.add(batch->spans);
+    } else if (std::holds_alternative<tracing::flush>(content)) {
+        exporter_.flush();
+    } else {
+        error_ = "a message that the service does not send";
+        return false;
+    }
+    return true;
+}
+
+}  // namespace latchkey::trace

@@ -1,0 +1,32 @@
+// The helper's side of the conversation with the service (tracing/messages.hpp): takes spans, gives
+// them to the exporter, and reports. One thread.
+#pragma once
+
+#include <string>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+#include "deliver/watched_files.hpp"
+#include "replication/channel.hpp"
+#include "trace/exporter.hpp"
+
+namespace latchkey::trace {
+
+class helper {
+  public:
+    helper(base::descriptor socket, deliver::watched_files files, std::string authorities_file);
+
+    // Until the service has ended; the error says why this process cannot go on.
+    base::result<void> run();
+
+  private:
+    bool receive_all();
+    bool take(tracing::message const& content);
+
+    replication::channel channel_;
+    deliver::watched_files files_;
+    exporter exporter_;
+    std::string error_;
+};
+
+}  // namespace latchkey::trace
