@@ -45,7 +45,7 @@ class Work:
     server_cores: str = "0"
     load_cores: str = "1"
     expect_length: bool = True
-    kind: str = "load"  # load | idle | cluster | feed | streams | webhooks
+    kind: str = "load"  # load | idle | cluster | feed | streams | tokens | webhooks
     needs: list = field(default_factory=list)  # stores
 
 
@@ -138,6 +138,7 @@ works = [
          expect_length=False, needs=["writes"]),
     Work("feed", "the feed of 1,000,000 changes", [], [], log=False, kind="feed", needs=["writes"]),
     Work("streams", "GET a user beside 1,000 streams of changes", [], [], kind="streams", needs=["writes"]),
+    Work("tokens", "GET a user with a JWT against one with a key, both in Authorization", [], [], kind="tokens", needs=["small"]),
     Work("webhooks", "changes to webhooks over kept TLS connections, one core for the service and its helper", [], [], log=False,
          kind="webhooks", needs=["writes"]),
 ]

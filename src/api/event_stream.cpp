@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "auth/token_cache.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::api {
@@ -44,6 +45,7 @@ bool event_stream::may_go_on(request_services& services, base::instant now) {
     auto const* const client = caller_.client ? &*caller_.client : nullptr;
     auto verdict = services.keys.authenticate_again(caller_.key, client, services.snapshot, now);
     if (verdict.problem != base::problem::none || !verdict.caller->may(caller_.scope)) return false;
+    if (services.tokens != nullptr && !services.tokens->is_good(*verdict.caller, now)) return false;
     caller_.key = std::move(*verdict.caller);
     auto const& session = caller_.session;
     return !session || (now.wall < session->expires_at &&
@@ -56,6 +58,9 @@ base::mono_ns event_stream::end_of_key(base::instant now) const {
     auto const session_end = caller_.session ? caller_.session->expires_at : 0;
     for (auto const time : {key().expires_at, key().rotation_ends_at, session_end})
         if (time > now.wall) end = std::min(end, (time - now.wall) * base::millisecond);
+    if (auto const* const token = caller_.key.token(); token != nullptr)
+        end = std::min(
+            end, std::max<base::mono_ns>(token->refused_from - now.clock, 0) * base::millisecond);
     return now.mono + end;
 }
 

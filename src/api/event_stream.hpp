@@ -94,6 +94,7 @@ class event_stream {
 
   protected:
     model::key const& key() const { return caller_.key.record(); }
+    auth::principal const& caller() const { return caller_.key; }
     // The same, of the events alone; the key was judged.
     virtual progress read(request_services& services, base::instant now, std::size_t bytes_max,
                           std::string& output) = 0;

@@ -5,6 +5,7 @@
 #include "api/exchange_state.hpp"
 #include "api/handlers.hpp"
 #include "auth/key_form.hpp"
+#include "auth/token_cache.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -79,7 +80,8 @@ void exchange_state::start(request_services& services, http::request const& requ
     event_source.clear();
     if (model::is_event_source(matched.variable)) event_source = matched.variable;
     fresh_key.reset();
-    masks_limits = matched.gateway && api::masks_limits(request.query);
+    masks_limits = matched.gateway && !request.path.starts_with(gateway_folder) &&
+                   api::masks_limits(request.query);
 }
 
 bool exchange_state::is_external() const {
@@ -130,14 +132,7 @@ next_step exchange::begin(request_services& services, http::request const& reque
         return find_key_in_body(framing, response);
     }
     state.source = credential.source;
-    auto const key = services.keys.present(credential.key);
-    // Prefetch: the branch pages on the way to the record come from memory while the key is looked
-    // up; waiting for them is most of what a random record costs more than a hot one. The record's
-    // own page is read only once the request is admitted.
-    auto const record = state.path_id ? state.matched.record() : std::nullopt;
-    if (record) services.snapshot.prefetch_page(*record, *state.path_id);
-    auto const verdict = services.keys.authenticate(key, state.client ? &*state.client : nullptr,
-                                                    services.snapshot, now);
+    auto const verdict = authenticate(services, credential, now);
     wipe_credentials(request);
     wipe(state.decoded_credential);
     if (credential.source == key_source::query) state.note_exposed(verdict);
@@ -145,6 +140,29 @@ next_step exchange::begin(request_services& services, http::request const& reque
         return refuse(make_error(problem::key_missing, "keys are not accepted in the query"),
                       response);
     return enter(services, request, verdict, now, response);
+}
+
+// A JWT counts where it is the bearer's alone (api.md §19). While its address is refused for failed
+// authentications, no signature is verified.
+auth::verdict exchange::authenticate(request_services& services, credential const& credential,
+                                     base::instant now) {
+    auto& state = *state_;
+    bool const is_token = credential.source == key_source::bearer && services.tokens != nullptr &&
+                          services.tokens->may_be_token(credential.key);
+    auth::cache::presented_key key;
+    if (!is_token) key = services.keys.present(credential.key);
+    // Prefetch: the branch pages on the way to the record come from memory while the key is looked
+    // up; waiting for them is most of what a random record costs more than a hot one. The record's
+    // own page is read only once the request is admitted.
+    auto const record = state.path_id ? state.matched.record() : std::nullopt;
+    if (record) services.snapshot.prefetch_page(*record, *state.path_id);
+    auto const* const client = state.client ? &*state.client : nullptr;
+    if (!is_token) return services.keys.authenticate(key, client, services.snapshot, now);
+    bool const may_verify = services.failures.refused_for(state.failure_address, now.mono) == 0;
+    auto verdict =
+        services.tokens->authenticate(credential.key, client, services.snapshot, now, may_verify);
+    if (verdict.is_token) state.source = key_source::token;
+    return verdict;
 }
 
 bool exchange::turn_away(request_services& services, http::request const& request, peer const& peer,
@@ -236,8 +254,8 @@ next_step exchange::enter(request_services& services, http::request const& reque
     return admit(services, request, now, response);
 }
 
-// An unknown key counts against the address it came from, or against a proxy that does not name
-// its client; a known key never does.
+// An unknown key or a wrong token counts against the address it came from, or against a proxy that
+// does not name its client; a known key never does.
 bool exchange::accept_key(request_services& services, auth::verdict const& verdict,
                           base::instant now, http::response& response) {
     auto& state = *state_;
@@ -248,14 +266,18 @@ bool exchange::accept_key(request_services& services, auth::verdict const& verdi
         if (services.uses != nullptr) services.uses->note(state.principal->record().id, now.wall);
         return true;
     }
-    if (verdict.problem == problem::key_invalid)
+    bool const is_unverified = verdict.problem == problem::too_many_auth_failures;
+    if (verdict.problem == problem::key_invalid || verdict.problem == problem::token_invalid ||
+        is_unverified)
         state.retry_after = services.failures.count(state.failure_address, now.mono);
+    if (is_unverified) state.retry_after = std::max(state.retry_after, 1u);
     // A refusal costs as much as an answer: past a rate of refusals the connection is read later.
     // Not one that may carry other clients, nor one whose client is unknown.
     if (state.retry_after != 0 && !state.is_shared && state.client)
         state.resume_reading_at = services.failures.resume_at(*state.client, now.mono);
-    auto const error = state.retry_after != 0 ? problem::too_many_auth_failures : verdict.problem;
-    return reject(make_error(error), response);
+    if (state.retry_after != 0)
+        return reject(make_error(problem::too_many_auth_failures), response);
+    return reject(make_error(verdict.problem, verdict.detail), response);
 }
 
 next_step exchange::admit(request_services& services, http::request const& request,
@@ -307,7 +329,7 @@ bool exchange::has_scopes(http::request const& request, http::response& response
     auto const& route = *state.matched.route;
     auto const holds = [&](model::scope scope) {
         return scope == model::scope::events_write
-                   ? state.principal->record().scopes.allows_events_of(state.event_source)
+                   ? state.principal->may_send_events_of(state.event_source)
                    : state.principal->may(scope);
     };
     if (route.scope && !holds(*route.scope))
@@ -330,7 +352,8 @@ bool exchange::check_head(http::request const& request, http::response& response
         reading != nullptr && reading->stream != nullptr && asks_for_events(request);
     if (!state.wants_events && !accepts_json(request))
         return reject(make_error(problem::not_acceptable), response);
-    if (takes_body() && state.has_body && !has_json_body(request))
+    if (takes_body() && state.has_body && !has_json_body(request) &&
+        !(takes_form() && has_form_body(request)))
         return reject(make_error(problem::unsupported_media_type), response);
     if (state.unknown_expectation) return reject(make_error(problem::expectation_failed), response);
     return true;
@@ -341,6 +364,12 @@ bool exchange::takes_body() const {
     if (std::holds_alternative<action>(route.run)) return true;
     auto const* const writing = std::get_if<write>(&route.run);
     return writing != nullptr && writing->body;
+}
+
+bool exchange::takes_form() const {
+    auto const* const route = state_->matched.route;
+    auto const* const acting = route == nullptr ? nullptr : std::get_if<action>(&route->run);
+    return acting != nullptr && acting->form;
 }
 
 }  // namespace latchkey::api

@@ -112,6 +112,8 @@ class exchange {
                             std::string_view cookie, base::instant now, http::response& response);
     next_step enter(request_services& services, http::request const& request,
                     auth::verdict const& verdict, base::instant now, http::response& response);
+    auth::verdict authenticate(request_services& services, credential const& credential,
+                               base::instant now);
     bool accept_key(request_services& services, auth::verdict const& verdict, base::instant now,
                     http::response& response);
     next_step admit(request_services& services, http::request const& request, base::instant now,
@@ -122,6 +124,7 @@ class exchange {
     bool has_scopes(http::request const& request, http::response& response);
     bool check_head(http::request const& request, http::response& response);
     bool takes_body() const;
+    bool takes_form() const;
 
     next_step run(request_services& services, http::request const& request, base::instant now,
                   http::response& response);

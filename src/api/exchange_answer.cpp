@@ -65,6 +65,14 @@ void exchange::add_problem_headers(api_error const& error, http::response& respo
         case problem::key_invalid:
             response.add("WWW-Authenticate", R"(Bearer realm="api", error="invalid_token")");
             break;
+        case problem::token_expired:
+        case problem::token_invalid:
+        case problem::token_not_yet_valid:
+            // A constant sentence, without quotes (RFC 6750 §3).
+            response.add("WWW-Authenticate",
+                         R"(Bearer realm="api", error="invalid_token", error_description=")",
+                         error.detail, "\"");
+            break;
         case problem::insufficient_scope:
             response.add("WWW-Authenticate",
                          R"(Bearer realm="api", error="insufficient_scope", scope=")", error.scope,
@@ -74,7 +82,9 @@ void exchange::add_problem_headers(api_error const& error, http::response& respo
             response.add("Allow", allowed_methods(state.matched.pattern));
             break;
         case problem::unsupported_media_type:
-            response.add("Accept", "application/json");
+            response.add("Accept", takes_form()
+                                       ? "application/x-www-form-urlencoded, application/json"
+                                       : "application/json");
             if (state.method == http::method::patch)
                 response.add("Accept-Patch", "application/merge-patch+json, application/json");
             break;

@@ -194,6 +194,8 @@ next_step exchange::commit(store::command command) {
     state.command = std::move(command);
     state.command.caller = state.principal->record().id;
     state.command.required_scope = state.matched.route->scope;
+    if (auto const* const token = state.principal->token())
+        state.command.token_scopes = token->scopes;
     state.command.address = state.client;
     state.command.idempotency = state.idempotency;
     return next_step::commit;
@@ -241,9 +243,10 @@ void exchange::render(request_services& services, store::outcome const& outcome,
         return;
     }
     if (state.writing->show != nullptr)
-        // A key is shown once: not in the response to a repeat.
+        // A key is shown once: not in the response to a repeat. A record of kind `jwt` has none.
         state.writing->show(services.settings, outcome,
-                            outcome.replayed ? "" : state.fresh_key->text(), response);
+                            outcome.replayed || !state.fresh_key ? "" : state.fresh_key->text(),
+                            response);
     else
         state.writing->answer(services.settings, outcome, response);
     // After a PUT an ETag would say that the representation was kept as it was sent (RFC 9110
@@ -257,7 +260,10 @@ void exchange::render(request_services& services, store::outcome const& outcome,
 next_step exchange::serve_gateway(request_services& services, http::request const& request,
                                   base::instant now, http::response& response) {
     auto& state = *state_;
-    if (auto error = state.query.parse(request.query)) return refuse(std::move(*error), response);
+    // Below the folder the query is that of the gateway's client.
+    auto const query =
+        request.path.starts_with(gateway_folder) ? std::string_view() : request.query;
+    if (auto error = state.query.parse(query)) return refuse(std::move(*error), response);
     request_context const context(
         services, request, *state.principal, state.quota, now, state.query,
         {state.source, state.session, 0, {}, state.fresh_key, state.tokens});

@@ -39,7 +39,8 @@ api_result<store::command> plan_delete_post(request_context const&);
 void answer_post(settings const&, store::outcome const&, http::response&);
 void answer_post_created(settings const&, store::outcome const&, http::response&);
 
-// ---- keys (keys.cpp, key_actions.cpp, verify.cpp, usage.cpp, audit.cpp)
+// ---- keys (keys.cpp, key_actions.cpp, verify.cpp, introspect.cpp, usage.cpp,
+// audit.cpp)
 // Whether the caller may see keys of that project.
 bool sees_project(request_context const&, std::string_view project);
 std::optional<api_error> list_keys(request_context const&, store::snapshot const&, http::response&);
@@ -56,6 +57,8 @@ api_result<store::command> plan_reactivate_key(request_context const&);
 void answer_key(settings const&, store::outcome const&, http::response&);
 void answer_key_made(settings const&, store::outcome const&, std::string_view key, http::response&);
 std::optional<api_error> verify_key(request_context const&, request_services&, http::response&);
+std::optional<api_error> introspect_token(request_context const&, request_services&,
+                                          http::response&);
 std::optional<api_error> get_usage(request_context const&, store::snapshot const&, http::response&);
 std::optional<api_error> list_usage(request_context const&, store::snapshot const&,
                                     http::response&);

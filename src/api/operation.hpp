@@ -48,7 +48,7 @@ extern operation const list_users, create_user, get_user, replace_user, patch_us
 extern operation const list_posts, create_post, get_post, replace_post, patch_post, delete_post;
 extern operation const list_keys, create_key, get_current_key, deactivate_current_key, verify_key,
     get_key, patch_key, delete_key, rotate_key, deactivate_key, reactivate_key, get_usage,
-    list_usage;
+    list_usage, introspect_token;
 extern operation const start_session, end_session, end_sessions, get_service;
 extern operation const list_audit, list_changes;
 extern operation const list_events, list_event_sources, get_event, receive_event, get_event_secret,

@@ -118,10 +118,10 @@ constexpr operation create_key{
     .result = created,
     .response_schema = "CreatedKey",
     .request_schema = "NewKey",
-    .problems = {insufficient_scope},
+    .problems = {insufficient_scope, subject_taken},
     .description =
         "The response shows the key, once. A caller cannot grant scopes, limits, allowlists or a "
-        "lifetime beyond its own."};
+        "lifetime beyond its own. A record of kind `jwt` has no key: its bearers show tokens."};
 constexpr operation get_current_key{
     .id = "getCurrentKey",
     .group = "Keys",
@@ -176,7 +176,7 @@ constexpr operation rotate_key{
     .result = created,
     .response_schema = "CreatedKey",
     .request_schema = "Rotation?",
-    .problems = {rotation_in_progress, key_not_active},
+    .problems = {rotation_in_progress, key_not_active, key_not_rotatable},
     .description = "The response shows the new key, once. Both keys work until the overlap ends.",
     .is_confirmed = true};
 constexpr operation deactivate_key{.id = "deactivateKey",
@@ -196,6 +196,15 @@ constexpr operation reactivate_key{
     .request_schema = "Nothing?",
     .problems = {key_not_reactivatable},
     .description = "Not one that was deactivated as `compromised` or `rotated`."};
+
+constexpr operation introspect_token{
+    .id = "introspectToken",
+    .group = "Keys",
+    .summary = "Introspect a key or a token (RFC 7662)",
+    .result = done,
+    .response_schema = "Introspection",
+    .request_schema = "IntrospectionRequest",
+    .description = "Of someone else. The body is a form, or JSON; nothing is charged to that key."};
 
 constexpr operation get_usage{
     .id = "getUsage",

@@ -76,6 +76,13 @@ constexpr advice all_advice[] = {
     {problem::signature_invalid,
      "The event's signature does not match its body, time and secret. Sign exactly the bytes of "
      "the body that are sent."},
+    {problem::token_expired,
+     "The token's time is over. Ask its issuer for another one, a little before this one ends."},
+    {problem::token_invalid,
+     "The token cannot be accepted; the detail says why. Check that its issuer, audience and key "
+     "are those that the service is configured for."},
+    {problem::token_not_yet_valid,
+     "The token is valid from a later time on. Check the clock of its issuer."},
     {problem::key_deactivated,
      "The key is deactivated. Ask an administrator of keys for another one."},
     {problem::key_expired,
@@ -123,7 +130,13 @@ constexpr advice all_advice[] = {
     {problem::key_not_reactivatable,
      "A key that was deactivated as compromised or rotated cannot be reactivated. Create another "
      "one."},
+    {problem::key_not_rotatable,
+     "A record of kind jwt has no secret: its bearers get new tokens from their issuer. Use POST "
+     "/api/v1/keys/ID/deactivate to stop them."},
     {problem::last_admin_key, "No other active key can manage keys. Create one first."},
+    {problem::subject_taken,
+     "Each pair of issuer and subject has one record, deactivated ones too. Use that one: change "
+     "or reactivate it."},
     {problem::webhook_disabled,
      "The webhook is disabled, so nothing is sent to it. Enable it first with POST "
      "/api/v1/webhooks/ID/enable."},

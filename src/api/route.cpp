@@ -51,6 +51,8 @@ constexpr route table[] = {
      std::nullopt, write{plan_deactivate_current_key, answer_key}},
     {method::post, "/api/v1/keys/verify", operations::verify_key, scope::keys_verify,
      action{verify_key}},
+    {method::post, "/api/v1/introspect", operations::introspect_token, scope::keys_verify,
+     action{introspect_token, true}},
     {method::get, "/api/v1/keys/{id}", operations::get_key, scope::keys_read, read{get_key}},
     {method::patch, "/api/v1/keys/{id}", operations::patch_key, scope::keys_write,
      write{plan_patch_key, answer_key}},
@@ -166,7 +168,9 @@ bool takes_idempotency_key(route const& route) {
 
 match find_route(method verb, std::string_view path) {
     match result;
-    auto const* const leaf = tree.find(path, result.variable);
+    auto const* leaf = tree.find(path, result.variable);
+    if (leaf == nullptr && path.starts_with(gateway_folder))
+        leaf = tree.find(gateway_folder.substr(0, gateway_folder.size() - 1), result.variable);
     if (leaf == nullptr) return result;
     auto const& first = table[leaf->row];
     result.pattern = first.pattern;

@@ -64,6 +64,7 @@ struct write {
 };
 struct action {
     action_fn run;
+    bool form = false;  // the body may be a form (application/x-www-form-urlencoded) too
 };
 // Answers every method alike and ignores what a gateway passes on of its client's request.
 struct gateway {
@@ -123,5 +124,8 @@ std::string allowed_methods(std::string_view pattern);
 std::optional<model::id> parse_id(std::string_view text);
 
 inline constexpr std::string_view prefix = "/api/v1";
+// A gateway that appends its client's target (Envoy) asks below it: a scope or `-`, then anything,
+// which is ignored with the query.
+inline constexpr std::string_view gateway_folder = "/auth/";
 
 }  // namespace latchkey::api

@@ -92,6 +92,10 @@ verdict cache::authenticate(presented_key const& presented, model::address const
     if (!digest) cached = state_->find(digest.emplace(digest_of(key)));
     if (cached == nullptr) snapshot.clear_damage();  // of an earlier request of this turn
     auto entry = cached != nullptr ? *cached : state_->look_up(*digest, snapshot);
+    // A record for tokens has no text: nothing that is shown as a key leads to one.
+    if (entry != nullptr && entry->record.kind == model::key_kind::jwt &&
+        !presented.has_digest_alone) [[unlikely]]
+        entry = nullptr;
     if (entry == nullptr) {
         // An unreadable record does not prove that the key is unknown, so it must not count as a
         // failed authentication of the client.
@@ -120,6 +124,7 @@ verdict cache::authenticate_again(principal const& caller, model::address const*
     if (entry == nullptr) return result;
     result.problem = problem_of(entry->record, client, now);
     result.caller = principal(std::move(entry));
+    result.caller->token_ = caller.token_;
     return result;
 }
 

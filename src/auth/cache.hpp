@@ -26,6 +26,7 @@
 #include <utility>
 
 #include "auth/identity.hpp"
+#include "auth/token_grant.hpp"
 #include "base/clock.hpp"
 #include "base/problem.hpp"
 #include "model/key.hpp"
@@ -33,24 +34,43 @@
 
 namespace latchkey::auth {
 
-// Proof that a key was accepted; only the cache creates one. Copied when a request must wait.
+// Proof that a key, or a token of a key record, was accepted; only the caches create one. Copied if
+// a request must wait. Its scopes are those of the record that the token, if there is one, has too.
 class principal {
   public:
     model::key const& record() const { return identity_->record; }
     limit::policy const& limits() const { return identity_->limits; }
-    bool may(model::scope needs) const { return record().scopes.allows(needs); }
+    token_grant const* token() const { return token_.get(); }  // null: it showed a key
+    bool may(model::scope needs) const {
+        return record().scopes.allows(needs) && (!narrows() || token_->scopes->allows(needs));
+    }
+    bool may_send_events_of(std::string_view source) const {
+        return record().scopes.allows_events_of(source) &&
+               (!narrows() || token_->scopes->allows_events_of(source));
+    }
+    bool covers(model::scope_set const& other) const {
+        return record().scopes.covers(other) && (!narrows() || token_->scopes->covers(other));
+    }
+    model::scope_set scopes() const {
+        return narrows() ? model::intersection(record().scopes, *token_->scopes) : record().scopes;
+    }
 
   private:
     friend class cache;
+    friend class token_cache;
+    bool narrows() const { return token_ != nullptr && token_->scopes.has_value(); }
     explicit principal(boost::local_shared_ptr<identity const> identity)
         : identity_(std::move(identity)) {}
     boost::local_shared_ptr<identity const> identity_;
+    boost::local_shared_ptr<token_grant const> token_;
 };
 
 struct verdict {
     base::problem problem = base::problem::none;
     // Also set with a problem of state or address: the key is known, and the log names it.
     std::optional<principal> caller;
+    std::string_view detail = {};  // a constant sentence; of a token that was refused
+    bool is_token = false;
 };
 
 class cache {
@@ -90,7 +110,7 @@ class cache {
         return authenticate(present(key), client, snapshot, now);
     }
     // The same for a caller that was accepted before, whose key may have changed since: for what
-    // goes on after its request was answered.
+    // goes on after its request was answered. Its token is not judged (token_cache::is_good).
     verdict authenticate_again(principal const& caller, model::address const* client,
                                store::snapshot const& snapshot, base::instant now);
 

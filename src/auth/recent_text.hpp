@@ -1,5 +1,5 @@
-// The digest of the last key, and its text if it came twice in a row: a burst of requests with one
-// key computes SHA-256 twice instead of once a request, a tenth of a pipelined request (measured in
+// The digest of the last key or token, and its text if it came twice in a row: a burst of requests
+// with one computes SHA-256 twice instead of once a request, a tenth of a pipelined one (see
 // bench/README.md). The text is wiped before the worker's turn ends; during a turn the receive
 // buffers hold keys too. Compares in constant time, so that timing does not reveal how much of
 // another text is equal. One per cache, used on its thread.
@@ -16,12 +16,13 @@
 
 namespace latchkey::auth {
 
-class recent_text {
+template <std::size_t bytes_max>
+class basic_recent_text {
   public:
     // `enabled` false: every digest is computed; for tests and benchmarks.
-    explicit recent_text(bool enabled) : enabled_(enabled) {}
+    explicit basic_recent_text(bool enabled) : enabled_(enabled) {}
 
-    // `key` has at most key_bytes bytes.
+    // `key` has at most bytes_max bytes.
     model::digest const& digest(std::string_view key) {
         if (!matches(key)) remember(key);
         return digest_;
@@ -55,10 +56,11 @@ class recent_text {
         return value;
     }
 
-    std::array<char, key_bytes> text_;
+    std::array<char, bytes_max> text_;
     std::size_t size_ = 0;
     model::digest digest_{};
     bool enabled_;
 };
+using recent_text = basic_recent_text<key_bytes>;
 
 }  // namespace latchkey::auth

@@ -20,6 +20,7 @@ struct create_options : store_command {
     std::vector<std::string> scopes;
     std::vector<std::string> limits;
     std::string expires_in;
+    std::string issuer, subject;  // of the tokens; empty: a key is created
     bool unlimited = false;
 };
 
@@ -71,6 +72,19 @@ base::result<model::key> describe(create_options const& options) {
         record.scopes.add("users:read");
         record.scopes.add("posts:read");
     }
+    if (options.issuer.empty() != options.subject.empty())
+        return base::error{"--jwt-issuer and --jwt-subject belong together"};
+    if (!options.issuer.empty()) {
+        if (!model::is_claim_text(options.issuer, model::issuer_bytes_max) ||
+            !model::is_claim_text(options.subject, model::subject_bytes_max))
+            return base::error{
+                "--jwt-issuer has at most 512 bytes, --jwt-subject at most 255, without control "
+                "characters"};
+        record.kind = model::key_kind::jwt;
+        record.issuer = options.issuer;
+        record.subject = options.subject;
+        record.digest = auth::digest_of(model::bearer_identity(record.issuer, record.subject));
+    }
     if (options.unlimited && !options.limits.empty())
         return base::error{"--unlimited and --limit exclude each other"};
     if (options.unlimited || !options.limits.empty()) record.rate_limits.clear();
@@ -102,16 +116,19 @@ int create(create_options const& options) {
     server::config configuration;
     auto const store = open_store(options, code, store_access::writes, &configuration);
     if (store == nullptr) return code;
+    bool const has_secret = record->kind == model::key_kind::secret;
     auth::fresh_key const key(configuration.keys_prefix);
-    record->digest = auth::digest_of(key.text());
-    record->start = key.text().substr(0, api::key_start_bytes);
-    record->last4 = key.text().substr(key.text().size() - 4);
+    if (has_secret) {
+        record->digest = auth::digest_of(key.text());
+        record->start = key.text().substr(0, api::key_start_bytes);
+        record->last4 = key.text().substr(key.text().size() - 4);
+    }
     bool const unlimited_lifetime = record->expires_at == 0;
     if (!unlimited_lifetime) record->expires_at += store->time();
     auto const outcome = apply_one(*store, store::create_key{std::move(*record)});
     if (!outcome) return report_failure("the key was not created: " + outcome.error().message);
-    print_key(*outcome, key.text(), options.json);
-    if (unlimited_lifetime)
+    print_key(*outcome, has_secret ? key.text() : "", options.json);
+    if (unlimited_lifetime && has_secret)
         base::log(
             "this key never expires; a lifetime of 30 to 90 days is recommended (--expires-in "
             "90d)");
@@ -140,6 +157,10 @@ void add_keys_create(CLI::App& keys, int& code) {
     command->add_flag("--unlimited", options->unlimited, "No rate limits");
     command->add_option("--expires-in", options->expires_in,
                         "Lifetime, such as 90d or 12h (default: the key never expires)");
+    command->add_option("--jwt-issuer", options->issuer,
+                        "A record without a secret, for tokens of this issuer (claim iss)");
+    command->add_option("--jwt-subject", options->subject,
+                        "Whom these tokens are for (claim sub, or as jwt.subject says)");
     command->add_option("--project", options->project, "Project that the key belongs to")
         ->capture_default_str();
     command->add_option("--environment", options->environment, "development, staging or production")

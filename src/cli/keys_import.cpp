@@ -122,7 +122,8 @@ void add_keys_import(CLI::App& keys, int& code) {
         ->required();
     command->footer(
         "A line: {\"sha256\": \"<64 hexadecimal digits>\", \"name\": \"shop\"}\n"
-        "and any other member of a body of POST /keys. Invalid lines are reported by number,\n"
+        "and any other member of a body of POST /keys; of a record for tokens \"kind\": \"jwt\",\n"
+        "\"issuer\" and \"subject\" instead of \"sha256\". Invalid lines are reported by number,\n"
         "the others are imported, and the exit code is 1. The keys work with the next\n"
         "request.\n"
         "Example: latchkey keys import digests.ndjson");

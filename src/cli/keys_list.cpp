@@ -23,6 +23,12 @@ std::optional<model::key_state> find_state(std::string const& name) {
     return std::nullopt;
 }
 
+// What the bearer shows: a key, by its ends, or a token of an issuer for a subject.
+std::string credential_of(model::key const& key) {
+    if (key.kind == model::key_kind::jwt) return "jwt " + key.issuer + " " + key.subject;
+    return key.start.empty() ? "(imported)" : key.start + "…" + key.last4;
+}
+
 std::vector<std::string> row_of(model::key const& key, base::wall_ms last_use, base::wall_ms now) {
     std::string scopes;
     for (auto const& name : key.scopes.names()) scopes += (scopes.empty() ? "" : " ") + name;
@@ -31,7 +37,7 @@ std::vector<std::string> row_of(model::key const& key, base::wall_ms last_use, b
             key.project,
             std::string(model::name_of(key.environment)),
             std::string(model::name_of(key.state_at(now))),
-            key.start.empty() ? "(imported)" : key.start + "…" + key.last4,
+            credential_of(key),
             format_time(key.expires_at, "never"),
             format_time(last_use, "-"),
             scopes};

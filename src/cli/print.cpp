@@ -62,6 +62,9 @@ void print_key(store::outcome const& outcome, std::string_view secret, bool json
     std::fprintf(stderr, "Key %lld '%s' in project %s, %.*s, scopes: %s\n",
                  static_cast<long long>(key.id), base::visible(key.name).c_str(),
                  key.project.c_str(), static_cast<int>(state.size()), state.data(), scopes.c_str());
+    if (key.kind == model::key_kind::jwt)
+        std::fprintf(stderr, "It has no secret: it is for tokens of %s for %s\n",
+                     base::visible(key.issuer).c_str(), base::visible(key.subject).c_str());
     if (secret.empty()) return;
     std::fprintf(stderr,
                  "This is the only time the key is shown; the service stores only its hash:\n");

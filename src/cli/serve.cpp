@@ -29,6 +29,7 @@ int show(server::config const& configuration) {
                     static_cast<int>(name.size()), name.data(),
                     server::to_toml(configuration, setting).c_str());
     }
+    std::printf("%s", server::to_toml(configuration.jwt).c_str());
     return done;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "cli/command.hpp"
+#include "cli/jwt_tables.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -97,6 +98,10 @@ base::result<void> assign_table(config& target, toml::table const& table,
     for (auto const& [key, node] : table) {
         auto const name = prefix + std::string(key.str());
         auto const line = " (line " + std::to_string(node.source().begin.line) + ")";
+        if (name == "jwt") {
+            if (auto const outcome = take_jwt_tables(node, target.jwt); !outcome) return outcome;
+            continue;
+        }
         if (auto const* const inner = node.as_table()) {
             if (auto const outcome = assign_table(target, *inner, name + "."); !outcome)
                 return outcome;

@@ -48,7 +48,8 @@ bool cached_section::matches(std::string_view rest) const {
     if (size_ == 0 || rest.size() < size_) return false;
     std::size_t const end = secret_.offset + secret_.size;
     if (std::memcmp(rest.data(), bytes_.data(), secret_.offset) != 0) return false;
-    if (std::memcmp(rest.data() + end, bytes_.data() + end, size_ - end) != 0) return false;
+    if (std::memcmp(rest.data() + end, bytes_.data() + secret_.offset, size_ - end) != 0)
+        return false;
     return all_visible(secret_.view(rest));
 }
 
@@ -60,9 +61,9 @@ void cached_section::fill(std::string_view rest, request& request) const {
 
 void section_cache::insert(slot& last, std::string_view section, request const& request,
                            framing const& framing) {
-    if (section.size() > cached_section::bytes_max || !may_cache(request, framing)) return;
+    if (!may_cache(request, framing)) return;
     auto const secret = secret_of(request);
-    if (!secret) return;
+    if (!secret || section.size() - secret->size() > cached_section::bytes_max) return;
     auto const span_of = [&](std::string_view text) -> cached_section::span {
         if (text.empty()) return {};
         base::check(text.data() >= section.data() &&
@@ -88,7 +89,6 @@ void section_cache::insert(slot& last, std::string_view section, request const& 
     for (auto const& each : request.fields())
         entry.fields_[entry.field_count_++] = {span_of(each.name), span_of(each.value), each.id};
     auto* output = std::copy(prefix.begin(), prefix.end(), entry.bytes_.data());
-    output = std::fill_n(output, hidden.size, '\0');
     std::copy(suffix.begin(), suffix.end(), output);
 }
 

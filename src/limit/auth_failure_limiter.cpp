@@ -45,6 +45,12 @@ std::int64_t refusal_end(history const& state) {
     return state.count == 0 ? static_cast<std::int64_t>(state.last + state.span) : 0;
 }
 
+// Rounded up; 0: that tick has passed.
+std::uint32_t seconds_until(std::int64_t tick, base::mono_ns now) {
+    auto const wait = tick * tick_ns - now;
+    return wait <= 0 ? 0 : static_cast<std::uint32_t>((wait + base::second - 1) / base::second);
+}
+
 // The state after one more failure at `now`.
 history add_failure(history const& state, std::int64_t now, std::uint32_t per_minute) {
     auto const last = static_cast<std::int64_t>(state.last);
@@ -108,9 +114,15 @@ std::uint32_t auth_failure_limiter::count(model::address const& client, base::mo
         if (desired != value &&
             !word.compare_exchange_weak(value, desired, std::memory_order_relaxed))
             continue;
-        auto const wait = refusal_end(next) * tick_ns - now;
-        return wait <= 0 ? 0 : static_cast<std::uint32_t>((wait + base::second - 1) / base::second);
+        return seconds_until(refusal_end(next), now);
     }
+}
+
+std::uint32_t auth_failure_limiter::refused_for(model::address const& client,
+                                                base::mono_ns now) const {
+    if (per_minute_.load(std::memory_order_relaxed) == 0) return 0;
+    auto const value = words_[word_of(client)].load(std::memory_order_relaxed);
+    return seconds_until(refusal_end(std::bit_cast<history>(value)), now);
 }
 
 // GCRA in its virtual scheduling form (ITU-T I.371 annex A).

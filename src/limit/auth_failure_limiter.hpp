@@ -59,6 +59,9 @@ class auth_failure_limiter {
     // refused, 1 to 900. Any thread; no allocation, no system call.
     std::uint32_t count(model::address const& client, base::mono_ns now);
 
+    // The seconds for which the address is refused, without counting anything; 0: it is not.
+    std::uint32_t refused_for(model::address const& client, base::mono_ns now) const;
+
     // When to read again from the connection of an address that was just refused (`count` was not
     // 0): `now` as long as it is refused less than a thousand times a second (with a burst of 64),
     // else as much later as keeps it at that rate, by at most refusal_wait_max. A refusal costs as

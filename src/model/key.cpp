@@ -4,12 +4,15 @@
 
 #include "base/bytes.hpp"
 #include "base/check.hpp"
+#include "model/utf8.hpp"
 
 namespace latchkey::model {
 namespace {
 
-// Version 1 has no lineage, version 2 no generations of limits.
+// Version 1 has no lineage, version 2 no generations of limits. Version 4 is of kind `jwt` alone,
+// so that a program that does not know it reads all other records.
 constexpr std::uint8_t key_version = 3;
+constexpr std::uint8_t bearer_version = 4;
 constexpr std::size_t environment_count = 3;
 constexpr std::size_t deactivation_count = 4;
 
@@ -103,6 +106,14 @@ bool read_metadata(base::reader& input, std::map<std::string, std::string>& memb
     return input.ok() && members.size() == count;
 }
 
+bool read_bearer(base::reader& input, key& record) {
+    record.kind = key_kind::jwt;
+    record.issuer = input.text();
+    record.subject = input.text();
+    return is_claim_text(record.issuer, issuer_bytes_max) &&
+           is_claim_text(record.subject, subject_bytes_max);
+}
+
 bool all_of(std::string_view text, bool (*accepts)(char)) {
     return std::ranges::all_of(text, accepts);
 }
@@ -122,6 +133,10 @@ std::optional<environment> find_environment(std::string_view name) {
     for (std::size_t i = 0; i < environment_count; ++i)
         if (auto const each = static_cast<environment>(i); name_of(each) == name) return each;
     return std::nullopt;
+}
+
+std::string_view name_of(key_kind kind) {
+    return kind == key_kind::jwt ? "jwt" : "key";
 }
 
 std::string_view name_of(deactivation reason) {
@@ -171,7 +186,8 @@ void encode(key const& record, std::string& output) {
     base::check(record.ip_allowlist.size() <= ip_allowlist_max, "an allowlist beyond its bound");
     base::check(record.metadata.size() <= metadata_members_max, "metadata beyond its bound");
     output.clear();
-    base::append(output, key_version);
+    bool const is_bearer = record.kind == key_kind::jwt;
+    base::append(output, is_bearer ? bearer_version : key_version);
     output.append(reinterpret_cast<char const*>(record.digest.data()), record.digest.size());
     base::append_text(output, record.name);
     base::append_text(output, record.project);
@@ -195,12 +211,15 @@ void encode(key const& record, std::string& output) {
     base::append(output, record.lineage);
     for (std::size_t i = 0; i < record.rate_limits.size(); ++i)
         base::append(output, record.limit_generations.empty() ? 0 : record.limit_generations[i]);
+    if (!is_bearer) return;
+    base::append_text(output, record.issuer);
+    base::append_text(output, record.subject);
 }
 
 std::optional<key> decode_key(model::id id, std::string_view bytes) {
     base::reader input(bytes);
     auto const version = input.integer<std::uint8_t>();
-    if (version == 0 || version > key_version) return std::nullopt;
+    if (version == 0 || version > bearer_version) return std::nullopt;
     key record;
     record.id = id;
     std::ranges::copy(input.bytes(record.digest.size()), record.digest.begin());
@@ -223,6 +242,7 @@ std::optional<key> decode_key(model::id id, std::string_view bytes) {
     record.limit_generations.resize(record.rate_limits.size());
     if (version >= 3)
         for (auto& each : record.limit_generations) each = input.integer<std::uint64_t>();
+    if (version == bearer_version && !read_bearer(input, record)) return std::nullopt;
     if (!input.done()) return std::nullopt;
     if (environment_code >= environment_count || reason >= deactivation_count) return std::nullopt;
     record.environment = static_cast<model::environment>(environment_code);
@@ -233,6 +253,17 @@ std::optional<key> decode_key(model::id id, std::string_view bytes) {
 bool is_project(std::string_view text) {
     if (text.empty() || text.size() > 64) return false;
     return all_of(text, [](char byte) { return is_lower_or_digit(byte) || byte == '-'; });
+}
+
+bool is_claim_text(std::string_view text, std::size_t bytes_max) {
+    return !text.empty() && text.size() <= bytes_max && !has_control_character(text);
+}
+
+std::string bearer_identity(std::string_view issuer, std::string_view subject) {
+    std::string text("latchkey bearer\0", 16);
+    base::append_text(text, issuer);
+    base::append_text(text, subject);
+    return text;
 }
 
 bool is_limit_name(std::string_view text) {

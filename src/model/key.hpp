@@ -1,5 +1,6 @@
 // API keys (api.md §4): the record, its state at a time, its rate limits. The secret itself is
-// never part of a record; the store finds it by the SHA-256 of the whole key. Values, any thread.
+// never part of a record; the store finds it by the SHA-256 of the whole key, and a record of kind
+// `jwt`, which has no secret, by that of its issuer and subject. Values, any thread.
 #pragma once
 
 #include <array>
@@ -7,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -23,6 +25,10 @@ using digest = std::array<unsigned char, 32>;  // SHA-256 of the whole key
 enum class environment : std::uint8_t { development, staging, production };
 std::string_view name_of(environment value);
 std::optional<environment> find_environment(std::string_view name);
+
+// `jwt`: has no secret; its bearer shows a token of `issuer` for `subject` (api.md §19).
+enum class key_kind : std::uint8_t { secret, jwt };
+std::string_view name_of(key_kind kind);  // "key", "jwt"
 
 enum class deactivation : std::uint8_t { none, manual, rotated, compromised };
 std::string_view name_of(deactivation reason);  // empty for none
@@ -54,12 +60,15 @@ struct key {
     base::wall_ms rotation_ends_at = 0;
     deactivation deactivation_reason = deactivation::none;
     model::environment environment = environment::development;
+    key_kind kind = key_kind::secret;
     std::vector<cidr> ip_allowlist;
     std::string project = "default";
     // The cold members.
     std::string name;
-    std::string start;  // empty: imported digest, null
+    std::string start;  // empty: imported digest or no secret, null
     std::string last4;
+    std::string issuer;  // of kind `jwt`, else empty
+    std::string subject;
     base::wall_ms created_at = 0;
     model::id created_by = 0;  // 0: the command line
     model::id replaces = 0;
@@ -76,6 +85,8 @@ struct key {
     std::vector<std::uint64_t> limit_generations;
     std::map<std::string, std::string> metadata;
 
+    // The text of its secret is not the service's own, so it may have any form.
+    bool is_imported() const { return kind == key_kind::secret && start.empty(); }
     // The same id for a key and all its successors by rotation.
     model::id line() const { return lineage != 0 ? lineage : id; }
     // Precedence: deactivated (also by a rotation that has ended), expired, scheduled.
@@ -104,6 +115,14 @@ static_assert(metadata_bytes_max < base::limits::body_bytes_max);
 static_assert(ip_allowlist_max <= 0xff && metadata_members_max <= 0xff && rate_limits_max <= 0xff,
               "their numbers are one byte each of a record");
 bool is_project(std::string_view text);  // [a-z0-9-]{1,64}
+
+inline constexpr std::size_t issuer_bytes_max = 512;
+inline constexpr std::size_t subject_bytes_max = 255;
+// 1 to `bytes_max` bytes without control characters.
+bool is_claim_text(std::string_view text, std::size_t bytes_max);
+// A record of kind `jwt` is found by the SHA-256 of this, in the place of a secret. Its first bytes
+// occur in no key (auth/key_form.hpp), so nothing that is shown as a key leads to such a record.
+std::string bearer_identity(std::string_view issuer, std::string_view subject);
 bool is_limit_name(std::string_view text);
 
 }  // namespace latchkey::model

@@ -108,6 +108,25 @@ std::vector<std::string> scope_set::names() const {
     return list;
 }
 
+scope_set intersection(scope_set const& left, scope_set const& right) {
+    scope_set all;
+    for (std::size_t i = 0; i < scope_count; ++i)
+        if (auto const each = static_cast<scope>(i); left.allows(each) && right.allows(each))
+            all.add(each);
+    scope_set result;
+    for (std::size_t i = 0; i < scope_count; ++i) {
+        auto const each = static_cast<scope>(i);
+        bool const is_alone = (all.bits_ & bits_covering(each)) == bit(each);
+        if (all.has(each) && is_alone) result.add(each);
+    }
+    if (all.allows(events_write)) return result;
+    for (auto const* const set : {&left, &right})
+        for (auto const& source : set->sources_)
+            if (left.allows_events_of(source) && right.allows_events_of(source))
+                result.sources_.push_back(source);
+    return scope_set::of(result.bits_, std::move(result.sources_));
+}
+
 scope_set scope_set::of(std::uint32_t bits, std::vector<std::string> sources) {
     scope_set result;
     result.bits_ = bits & ((1u << scope_count) - 1);

@@ -77,6 +77,9 @@ class scope_set {
 
     std::uint32_t bits() const { return bits_; }
     std::vector<std::string> const& sources() const { return sources_; }
+    // What both sets allow, without what another element of it covers.
+    friend scope_set intersection(scope_set const& left, scope_set const& right);
+
     static scope_set of(std::uint32_t bits, std::vector<std::string> sources);
     bool operator==(scope_set const&) const = default;
 
@@ -84,5 +87,6 @@ class scope_set {
     std::uint32_t bits_ = 0;
     std::vector<std::string> sources_;  // sorted, unique
 };
+scope_set intersection(scope_set const& left, scope_set const& right);
 
 }  // namespace latchkey::model

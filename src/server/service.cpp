@@ -61,9 +61,9 @@ base::result<void> service::start() {
         configuration().http_connections_per_address, configuration().connections * workers, seed);
     cursors_ = std::make_unique<auth::mac>(store_->derived_key("cursors").value());
 
-    auto const identity = load_identity(configuration());
-    if (!identity) return identity.error();
-    worker_config_.identity = *identity;
+    auto const files = load_files(configuration(), nullptr);
+    if (!files) return files.error();
+    worker_config_.take(*files);
     worker_config_.tickets = tls::ticket_keys::make();
     if (auto const status = open_sockets(workers); !status) return status.error();
     if (auto const status = open_management(); !status) return status.error();
@@ -286,13 +286,13 @@ base::result<void> service::reload() {
     for (auto const& each : sockets_)
         if (auto const safe = validate_plain(each.address(), next->configuration); !safe)
             return safe.error();
-    auto const identity = load_identity(next->configuration);
-    if (!identity) return files_.explain(identity.error());
+    auto const files = load_files(next->configuration, worker_config_.issuers);
+    if (!files) return files_.explain(files.error());
     if (auto const log = log_->reopen(access_log_path(next->configuration)); !log)
         return files_.explain(log.error());
 
     worker_config_.rules = std::make_shared<config_snapshot>(next->configuration);
-    worker_config_.identity = *identity;
+    worker_config_.take(*files);
     failures_->allow(static_cast<std::uint32_t>(configuration().auth_failures_per_minute));
     if (!next->need_restart.empty())
         base::log(base::severity::warning,

@@ -81,6 +81,7 @@ void worker::turn() {
     context.queues.flush_dirty();
     context.timers().expire(context.now.mono);
     keys_->forget_text();  // it must not lie in memory while the thread sleeps
+    tokens_->forget_text();
     if (context.memory.scarce()) admission_.shed_slow_readers();
     context.recorder.log().turn(context.now.mono);
     publish_gauges();
@@ -126,6 +127,7 @@ void worker::feed_starved() {
 
 void worker::publish_gauges() {
     auto const& keys = keys_->count();
+    auto const& tokens = tokens_->count();
     auto& metrics = context_.metrics;
     auto& memory = context_.memory;
     metrics.turns.add();
@@ -143,6 +145,9 @@ void worker::publish_gauges() {
     metrics.cache_unknown.set(keys.unknown);
     metrics.cache_malformed.set(keys.malformed);
     metrics.cache_dropped.set(keys.evictions);
+    metrics.token_hits.set(tokens.hits);
+    metrics.tokens_verified.set(tokens.verified);
+    metrics.tokens_refused.set(tokens.refusals);
 }
 
 // ---- from other threads
@@ -188,6 +193,8 @@ void worker::use(worker_config next, std::function<void()> callback) {
 }
 
 void worker::make_services() {
+    auto const& issuers = context_.configuration.issuers;
+    tokens_->use(issuers);
     auto& shared = context_.shared;
     // A reload comes in the middle of a turn, and must not give a lease.
     bool const is_node = shared.node != nullptr;
@@ -197,7 +204,8 @@ void worker::make_services() {
         shared.cursors, random_, shared.running, &uses_, is_node, lease_over, purse_.get(),
         &context_.streams,
         context_.configuration.rules->interface.console ? shared.sessions.get() : nullptr,
-        shared.report ? &shared.report : nullptr, is_node ? cluster::read_boot() : 0});
+        shared.report ? &shared.report : nullptr, issuers ? tokens_.get() : nullptr,
+        is_node ? cluster::read_boot() : 0});
     context_.sessions.services = services_.get();
 }
 
@@ -262,6 +270,7 @@ base::result<void> worker::set_up(std::vector<listener> const& listeners) {
     if (auto const result = context_.open(); !result) return result;
     snapshot_ = std::make_unique<store::snapshot>(context_.shared.store);
     keys_ = std::make_unique<auth::cache>();
+    tokens_ = std::make_unique<auth::token_cache>(*keys_);
     leases_ = std::make_unique<limit::leases>(context_.shared.buckets);
     if (context_.shared.quota != nullptr)
         purse_ = std::make_unique<cluster::quota_purse>(*context_.shared.quota);

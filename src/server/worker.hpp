@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "auth/cache.hpp"
+#include "auth/token_cache.hpp"
 #include "auth/usage_counter.hpp"
 #include "cluster/quota_purse.hpp"
 #include "coro/frame_pool.hpp"
@@ -95,6 +96,7 @@ class worker {
 
     std::unique_ptr<store::snapshot> snapshot_;
     std::unique_ptr<auth::cache> keys_;
+    std::unique_ptr<auth::token_cache> tokens_;
     std::unique_ptr<limit::leases> leases_;
     std::unique_ptr<cluster::quota_purse> purse_;  // of a node, in the place of leases
     std::uint64_t random_ = 0;

@@ -297,6 +297,8 @@ struct command {
     model::id caller = 0;  // the key of the request, which must still be active; 0: the operator
     // The scope that the caller must still have; nullopt: none.
     std::optional<model::scope> required_scope = model::scope::any;
+    // The caller shows a token that has these alone; what counts of the key's scopes is in both.
+    std::optional<model::scope_set> token_scopes;
     std::optional<model::address> address;  // of the caller, for the audit log
     std::vector<base::fault> faults;
     store::conditions conditions;

@@ -88,6 +88,7 @@ std::vector<contract_entry> const contract{
     {"GET /api/v1/keys/current", 200},
     {"POST /api/v1/keys/current/deactivate", 200, no_body, on_own_key},
     {"POST /api/v1/keys/verify", 200, R"({"key":"k"})"},
+    {"POST /api/v1/introspect", 200, R"({"token":"k"})"},
     {"GET /auth", 200},
 
     {"POST /api/v1/events/{event_source}", 202, R"({"type":"paid"})"},

@@ -18,9 +18,11 @@
 
 #include "api/event_stream.hpp"
 #include "api/exchange.hpp"
+#include "auth/token_cache.hpp"
 #include "http/parser.hpp"
 #include "store/engine/layout.hpp"
 #include "tests/auth/temp_store.hpp"
+#include "tests/auth/token_signer.hpp"
 
 namespace latchkey::api {
 
@@ -73,6 +75,13 @@ class api_fixture {
     // text.
     std::string add_key(std::vector<std::string_view> const& scopes = {"*"},
                         model::key record = {.rate_limits = {}});
+    // From now on JWTs of that issuer are accepted.
+    void accept_tokens_of(auth::token_signer const& signer);
+    // Adds a record for tokens of that issuer with that subject.
+    model::key add_bearer(auth::token_signer const& signer, std::string subject,
+                          std::vector<std::string_view> const& scopes = {"*"},
+                          model::key record = {.rate_limits = {}});
+    auth::token_cache const& tokens() const { return tokens_; }
     // Takes all tokens of the last key that was added.
     void exhaust();
     auth::usage_counter& uses() { return uses_; }
@@ -113,6 +122,7 @@ class api_fixture {
     auth::temp_store temp_store_;
     store::snapshot snapshot_{temp_store_.store()};
     auth::cache keys_;
+    auth::token_cache tokens_{keys_};
     std::unique_ptr<limit::buckets> buckets_;
     limit::leases leases_{*buckets_, {.tokens = 0}};  // no leases, so that every token is counted
     std::unique_ptr<limit::auth_failure_limiter> failures_ =

@@ -62,6 +62,75 @@ TEST(settings_file, errors_name_line_and_setting) {
         << "an unreadable file is an error";
 }
 
+TEST(settings_file, has_a_table_for_each_issuer_of_tokens) {
+    toml_file const toml(R"(
+[[jwt]]
+issuer = "https://a.example.com"
+audience = "one"
+jwks = "/etc/latchkey/a.jwks"
+[[jwt]]
+issuer = "https://b.example.com"
+audience = ["one", "two"]
+jwks = "/etc/latchkey/b.jwks"
+algorithms = ["PS256"]
+leeway_seconds = 0
+subject = "azp"
+scopes = ""
+type = "at+jwt"
+)");
+    auto const result = load_config(toml.path);
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_EQ(result->jwt.size(), 2u);
+    EXPECT_EQ(result->jwt[0].audience, std::vector<std::string>{"one"});
+    EXPECT_EQ(result->jwt[0].algorithms, (std::vector<std::string>{"RS256", "ES256", "EdDSA"}));
+    EXPECT_EQ(result->jwt[0].leeway_seconds, 5u);
+    EXPECT_EQ(result->jwt[0].subject + result->jwt[0].scopes, "subscope");
+    EXPECT_EQ(result->jwt[1].audience, (std::vector<std::string>{"one", "two"}));
+    EXPECT_EQ(result->jwt[1].subject + result->jwt[1].scopes + result->jwt[1].type, "azpat+jwt");
+    EXPECT_TRUE(server::validate(result->jwt));
+    // What is shown can be read again.
+    auto const text = server::to_toml(result->jwt);
+    std::ofstream(toml.path) << text;
+    EXPECT_EQ(load_config(toml.path)->jwt, result->jwt);
+}
+
+TEST(settings_file, says_what_is_wrong_with_an_issuer_of_tokens) {
+    auto const error_of = [](std::string const& line) { return load_error("[[jwt]]\n" + line); };
+    EXPECT_NE(error_of("leeway_seconds = \"5\"").find("must be a whole number (line 2)"),
+              std::string::npos);
+    EXPECT_NE(error_of("audience = 1").find("a string or a list of strings"), std::string::npos);
+    EXPECT_NE(error_of("audience = [1]").find("a list of strings (line 2)"), std::string::npos);
+    EXPECT_NE(error_of("key = \"x\"").find("there is no setting 'jwt.key' (line 2)"),
+              std::string::npos);
+    EXPECT_NE(load_error("jwt = 1").find("[[jwt]]"), std::string::npos);
+    EXPECT_NE(load_error("jwt = [1]").find("[[jwt]]"), std::string::npos);
+    server::jwt_settings table{.issuer = "https://a", .audience = {"a"}, .jwks = "/x"};
+    auto const refusal = [](server::jwt_settings entry) {
+        auto const valid = server::validate({entry});
+        return valid ? "" : valid.error().message;
+    };
+    EXPECT_EQ(refusal(table), "");
+    auto const error_after = [&](auto change) {
+        auto entry = table;
+        change(entry);
+        return refusal(entry);
+    };
+    EXPECT_NE(error_after([](auto& entry) { entry.issuer = ""; }).find("issuer"),
+              std::string::npos);
+    EXPECT_NE(error_after([](auto& entry) { entry.audience = {}; }).find("audience"),
+              std::string::npos);
+    EXPECT_NE(error_after([](auto& entry) { entry.audience = {""}; }).find("audience"),
+              std::string::npos);
+    EXPECT_NE(error_after([](auto& entry) { entry.jwks = ""; }).find("jwks"), std::string::npos);
+    EXPECT_NE(error_after([](auto& entry) { entry.algorithms = {"none"}; }).find("'none'"),
+              std::string::npos);
+    EXPECT_NE(error_after([](auto& entry) { entry.leeway_seconds = 61; }).find("0 to 60"),
+              std::string::npos);
+    EXPECT_NE(error_after([](auto& entry) { entry.subject = "email"; }).find("azp"),
+              std::string::npos);
+    EXPECT_FALSE(server::validate({table, table}));
+}
+
 base::result<server::config> resolve(std::vector<std::string> arguments,
                                      std::string const& text = "") {
     toml_file const toml(text);

@@ -11,16 +11,25 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import * as jose from 'jose';
 import { rawRequest } from './raw_client.mjs';
-import { sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, sleep, startServer, temporaryFolder } from './harness.mjs';
 
 const top = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const children = new Set();
 process.on('exit', () => { for (const child of children) child.kill('SIGKILL'); });
 
+// An issuer whose JWTs latchkey verifies, so that a gateway need not.
+const issuer = 'https://id.example.org';
+const { privateKey, publicKey } = await jose.generateKeyPair('ES256');
+const jwks = path.join(temporaryFolder(), 'jwks.json');
+fs.writeFileSync(jwks, JSON.stringify({ keys: [{ ...await jose.exportJWK(publicKey), kid: '1', alg: 'ES256' }] }), { mode: 0o644 });
+const sign = (claims) => new jose.SignJWT({ iss: issuer, aud: 'things', sub: 'job', ...claims }).setExpirationTime('5m')
+  .setProtectedHeader({ alg: 'ES256', kid: '1' }).sign(privateKey);
+
 const server = await startServer({
   listen: ['https://127.0.0.1:0', 'http://127.0.0.1:0'],
-  config: 'trusted_proxies = ["127.0.0.1"]\n',
+  config: `trusted_proxies = ["127.0.0.1"]\n[[jwt]]\nissuer = "${issuer}"\naudience = "things"\njwks = "${jwks}"\n`,
 });
 const make = (scopes, more = {}) => server.makeKey({ name: 'gateway', scopes, ...more });
 const [writer, reader, stranger] = [await make(['posts:*']), await make(['posts:read']), await make(['users:read'])];
@@ -207,6 +216,26 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
         assert.ok(!answer.text.includes(writer.key), 'the service sees no key');
         assert.equal(answer.headers.ratelimit, undefined, 'a key without limits');
       }
+    });
+
+    test('lets a JWT through as the record of its subject, with the scopes that both have', async () => {
+      const admin = await make(['*']);
+      const made = await server.ask('POST', '/api/v1/keys', { key: admin.key,
+        body: { name: 'job', kind: 'jwt', issuer, subject: `job-${name}`, scopes: ['posts:*'], rate_limits: [] } });
+      assertStatus(made, 201);
+      const { id } = made.json;
+      const token = await sign({ sub: `job-${name}`, scope: 'posts:read openid' });
+      const answer = await ask('GET', '/things', { key: token });
+      assert.equal(answer.status, 200, answer.text);
+      assert.deepEqual([answer.json.headers['x-auth-key-id'], answer.json.headers['x-auth-scopes']], [String(id), 'posts:read']);
+      assert.ok(!answer.text.includes(token), 'the service sees no token');
+      assert.equal((await ask('POST', '/things', { key: token, body: 'x' })).status, 403);
+      assert.equal((await ask('POST', '/things', { key: await sign({ sub: `job-${name}` }), body: 'x' })).status, 200);
+      const refused = await ask('GET', '/things', { key: `${token}A`, from: '127.0.0.6' });
+      assert.equal(refused.status, 401);
+      assert.match(refused.headers['www-authenticate'], /error="invalid_token", error_description="The /);
+      assertStatus(await server.ask('POST', `/api/v1/keys/${id}/deactivate`, { key: admin.key }), 200);
+      assert.equal((await ask('GET', '/things', { key: token })).status, 403);
     });
 
     // Sends these lines with the writer's key; returns what the service received, if anything.

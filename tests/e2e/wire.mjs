@@ -18,7 +18,7 @@ const patience = 15_000; // milliseconds, for whatever has no limit of its own
 const codes = {
   400: ['malformed_request', 'invalid_json', 'invalid_parameter', 'conflicting_parameters', 'invalid_cursor',
     'duplicate_credentials', 'idempotency_key_invalid'],
-  401: ['key_missing', 'key_invalid', 'session_invalid', 'signature_invalid'],
+  401: ['key_missing', 'key_invalid', 'session_invalid', 'signature_invalid', 'token_expired', 'token_invalid', 'token_not_yet_valid'],
   403: ['key_deactivated', 'key_expired', 'key_not_yet_active', 'insufficient_scope', 'ip_not_allowed',
     'https_required', 'cross_site_request'],
   404: ['not_found', 'route_not_found'],
@@ -26,7 +26,7 @@ const codes = {
   406: ['not_acceptable'],
   408: ['request_timeout'],
   409: ['email_taken', 'invalid_state_transition', 'idempotency_in_progress', 'rotation_in_progress',
-    'key_not_active', 'key_not_reactivatable', 'last_admin_key'],
+    'key_not_active', 'key_not_reactivatable', 'key_not_rotatable', 'last_admin_key', 'subject_taken'],
   412: ['precondition_failed'],
   413: ['body_too_large'],
   414: ['uri_too_long'],

@@ -116,10 +116,48 @@ TEST(keys, truncated_or_changed_are_refused) {
                 EXPECT_LE(decoded->limit_slots.size(), rate_limits_max);
         }
     auto other_version = bytes;
-    for (char const version : {0, 4}) {
+    for (char const version : {0, 4, 5}) {
         other_version[0] = version;
         EXPECT_FALSE(decode_key(9, other_version));
     }
+}
+
+// A record of kind `jwt` has a version of its own; all others stay readable for older programs.
+TEST(keys, of_kind_jwt_come_back_with_issuer_and_subject) {
+    std::string bytes;
+    encode(some_key(), bytes);
+    EXPECT_EQ(bytes[0], 3);
+    auto record = some_key();
+    record.kind = key_kind::jwt;
+    record.issuer = "https://id.example.com/realms/shop";
+    record.subject = std::string(subject_bytes_max, 's');
+    encode(record, bytes);
+    EXPECT_EQ(bytes[0], 4);
+    auto const decoded = decode_key(9, bytes);
+    ASSERT_TRUE(decoded);
+    expect_same(*decoded, record);
+    EXPECT_EQ(decoded->kind, key_kind::jwt);
+    EXPECT_EQ(decoded->issuer, record.issuer);
+    EXPECT_EQ(decoded->subject, record.subject);
+    for (std::size_t size = 0; size < bytes.size(); ++size)
+        EXPECT_FALSE(decode_key(9, std::string_view(bytes).substr(0, size))) << size;
+    for (auto const& text : {std::string(), std::string(256, 's'), std::string("a\nb")}) {
+        record.subject = text;
+        encode(record, bytes);
+        EXPECT_FALSE(decode_key(9, bytes)) << text.size();
+    }
+}
+
+TEST(keys, of_kind_jwt_are_found_by_issuer_and_subject_alone) {
+    auto const text = bearer_identity("https://a", "b");
+    EXPECT_NE(text, bearer_identity("https://ab", ""));
+    EXPECT_NE(text, bearer_identity("https://", "ab"));
+    EXPECT_NE(text, bearer_identity("b", "https://a"));
+    EXPECT_EQ(text, bearer_identity("https://a", "b"));
+    // No key has such a byte, whatever its form.
+    EXPECT_NE(text.find('\0'), text.npos);
+    EXPECT_TRUE((key{.start = ""}.is_imported()));
+    EXPECT_FALSE((key{.kind = key_kind::jwt}.is_imported()));
 }
 
 // Size of the generations, with which a record of the latest version ends.

@@ -158,6 +158,45 @@ TEST(scopes, refuse_invalid_names_and_sources) {
     EXPECT_FALSE(is_event_source("-a"));
 }
 
+std::vector<std::string> both(std::initializer_list<std::string_view> left,
+                              std::initializer_list<std::string_view> right) {
+    auto const result = intersection(set_of(left), set_of(right));
+    EXPECT_EQ(intersection(set_of(right), set_of(left)), result);
+    return result.names();
+}
+
+TEST(scopes, that_two_sets_share_are_what_both_allow) {
+    using names = std::vector<std::string>;
+    EXPECT_EQ(both({"*"}, {"*"}), names{"*"});
+    EXPECT_EQ(both({"*"}, {"users:*", "users:read"}), names{"users:*"});
+    EXPECT_EQ(both({"users:*"}, {"*:read"}), names{"users:read"});
+    EXPECT_EQ(both({"users:read", "posts:read"}, {"users:read", "keys:read"}), names{"users:read"});
+    EXPECT_EQ(both({"users:read"}, {"users:write"}), names{});
+    EXPECT_EQ(both({"*"}, {}), names{});
+    EXPECT_EQ(both({"*:write"}, {"events:write:a"}), names{"events:write:a"});
+    EXPECT_EQ(both({"events:write:a", "events:write:b"}, {"events:write:b", "events:write:c"}),
+              names{"events:write:b"});
+    EXPECT_EQ(both({"events:write", "events:write:a"}, {"*:write"}), names{"events:write"});
+    // `events:manage` is not in `*:write`.
+    EXPECT_EQ(both({"events:*"}, {"*:write"}), names{"events:write"});
+}
+
+// Whatever the sets, one scope is allowed by the result exactly where both allow it.
+TEST(scopes, that_two_sets_share_allow_no_other_scope) {
+    std::uint32_t seed = 1;
+    for (int round = 0; round < 2000; ++round) {
+        auto const next = [&] { return seed = seed * 1664525 + 1013904223; };
+        auto const left = scope_set::of(next() & next() & next(), {});
+        auto const right = scope_set::of(next() & next(), {});
+        auto const result = intersection(left, right);
+        for (std::size_t i = 0; i < scope_count; ++i) {
+            auto const each = static_cast<scope>(i);
+            EXPECT_EQ(result.allows(each), left.allows(each) && right.allows(each));
+        }
+        EXPECT_TRUE(left.covers(result) && right.covers(result));
+    }
+}
+
 TEST(scopes, ignore_unknown_bits) {
     EXPECT_EQ(scope_set::of(0xffffffff, {}).bits(), (1u << scope_count) - 1);
 }

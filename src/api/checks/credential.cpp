@@ -122,8 +122,8 @@ bool equals(std::string_view quoted, std::string_view name) {
 }  // namespace
 
 std::string_view name_of(key_source source) {
-    static constexpr std::string_view names[] = {"",      "bearer", "header",
-                                                 "query", "body",   "session"};
+    static constexpr std::string_view names[] = {"",     "bearer",  "header", "query",
+                                                 "body", "session", "jwt"};
     return names[static_cast<std::size_t>(source)];
 }
 

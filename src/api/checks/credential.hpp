@@ -13,8 +13,8 @@
 
 namespace latchkey::api {
 
-// `session`: a browser holds a sealed session instead of a key (api.md §18).
-enum class key_source : std::uint8_t { none, bearer, header, query, body, session };
+// `session`: a browser holds a sealed session instead of a key (api.md §18). `token`: a JWT (§19).
+enum class key_source : std::uint8_t { none, bearer, header, query, body, session, token };
 std::string_view name_of(key_source source);
 
 struct credential {

@@ -77,6 +77,12 @@ bool is_refused(std::string_view parameters) {
     return refusal;
 }
 
+// The field Content-Type, once.
+std::optional<std::string_view> media_type(http::request const& request) {
+    if (request.count(http::field_name::content_type) != 1) return std::nullopt;
+    return request.find(http::field_name::content_type);
+}
+
 }  // namespace
 
 bool accepts_json(http::request const& request) {
@@ -147,8 +153,8 @@ coding best_coding(http::request const& request) {
 }
 
 bool has_json_body(http::request const& request) {
-    auto const value = request.find(http::field_name::content_type);
-    if (!value || request.count(http::field_name::content_type) != 1) return false;
+    auto const value = media_type(request);
+    if (!value) return false;
     auto rest = *value;
     auto const type = take_until(rest, ';');
     bool const patch = request.method == http::method::patch &&
@@ -160,6 +166,11 @@ bool has_json_body(http::request const& request) {
                 !equal_ignoring_case(charset, "utf-8") && !equal_ignoring_case(charset, "utf8"))
                 return false;
     return true;
+}
+
+bool has_form_body(http::request const& request) {
+    auto rest = media_type(request).value_or("");
+    return equal_ignoring_case(take_until(rest, ';'), "application/x-www-form-urlencoded");
 }
 
 }  // namespace latchkey::api

@@ -30,5 +30,7 @@ coding best_coding(http::request const& request);
 // The body's media type is application/json (or, on PATCH, application/merge-patch+json), and its
 // charset, if named, UTF-8.
 bool has_json_body(http::request const& request);
+// The same of application/x-www-form-urlencoded.
+bool has_form_body(http::request const& request);
 
 }  // namespace latchkey::api

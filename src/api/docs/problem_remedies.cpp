@@ -36,6 +36,10 @@ constexpr std::string_view deletion =
     R"(# Deletions work in a full store, and make room
 curl -sS -X DELETE "$LATCHKEY_URL/api/v1/posts/1" -H "Authorization: Bearer $LATCHKEY_KEY")";
 
+constexpr std::string_view token_claims =
+    R"(# Issuer, audience and times as the token has them: iss, aud, exp, nbf
+printf %s "$TOKEN" | cut -d. -f2 | tr '_-' '/+' | base64 -d 2>/dev/null)";
+
 constexpr remedy remedies[] = {
     {problem::malformed_request, first_request},
     {problem::invalid_json,
@@ -67,6 +71,9 @@ curl -sS -X POST "$LATCHKEY_URL/api/v1/session" -H "Authorization: Bearer $LATCH
 signature=$(printf %s "$body" | openssl dgst -sha256 -hmac "$secret" | sed 's/.* //')
 curl -sS "$LATCHKEY_URL/api/v1/events/builds" -H "Authorization: Bearer $LATCHKEY_KEY" \
   --json "$body" -H "X-Hub-Signature-256: sha256=$signature")"},
+    {problem::token_expired, token_claims},
+    {problem::token_invalid, token_claims},
+    {problem::token_not_yet_valid, token_claims},
     {problem::key_deactivated, new_key},
     {problem::key_expired,
      R"(# Before it expires: both keys work for a day
@@ -117,10 +124,17 @@ curl -sS "$LATCHKEY_URL/api/v1/keys/3" -H "Authorization: Bearer $LATCHKEY_KEY")
      R"(curl -sS -X POST "$LATCHKEY_URL/api/v1/keys/3/reactivate" \
   -H "Authorization: Bearer $LATCHKEY_KEY")"},
     {problem::key_not_reactivatable, new_key},
+    {problem::key_not_rotatable,
+     R"(# Stops every token of its issuer and subject
+curl -sS -X POST "$LATCHKEY_URL/api/v1/keys/3/deactivate" \
+  -H "Authorization: Bearer $LATCHKEY_KEY")"},
     {problem::last_admin_key,
      R"(# Another key that can manage keys
 curl -sS "$LATCHKEY_URL/api/v1/keys" -H "Authorization: Bearer $LATCHKEY_KEY" \
   --json '{"name": "administration", "scopes": ["keys:read", "keys:write"]}')"},
+    {problem::subject_taken,
+     R"(# Find the record, then change it
+curl -sS "$LATCHKEY_URL/api/v1/keys?limit=100" -H "Authorization: Bearer $LATCHKEY_KEY")"},
     {problem::webhook_disabled,
      R"(curl -sS -X POST "$LATCHKEY_URL/api/v1/webhooks/1/enable" \
   -H "Authorization: Bearer $LATCHKEY_KEY")"},

@@ -19,8 +19,9 @@ constexpr std::string_view limits_example =
 constexpr std::string_view new_key_example = R"({"name": "ci", "scopes": ["users:read"],
     "expires_in": 7776000})";
 
-constexpr std::string_view key_example = R"({"id": 3, "name": "ci", "project": "default",
-    "environment": "production", "start": "lkeyA1b2", "last4": "z9Y8", "scopes": ["users:read"],
+constexpr std::string_view key_example = R"({"id": 3, "kind": "key", "name": "ci",
+    "project": "default", "environment": "production", "start": "lkeyA1b2", "last4": "z9Y8",
+    "issuer": null, "subject": null, "scopes": ["users:read"],
     "state": "active", "not_before": null, "expires_at": "2026-04-02T03:04:05.678Z",
     "created_at": "2026-01-02T03:04:05.678Z", "created_by": 1, "deactivated_at": null,
     "deactivation_reason": null, "last_used_at": "2026-01-03T09:30:00.000Z", "replaces": null,
@@ -62,13 +63,25 @@ object unchanged(object schema) {
 }
 object start() {
     return with_description(nullable(text(8, 8)),
-                            "The first 8 characters; null of an imported key.");
+                            "The first 8 characters; null of an imported key and of kind `jwt`.");
 }
 object last4() {
     return nullable(text(4, 4));
 }
 object state() {
     return one_of({"scheduled", "active", "expired", "deactivated"});
+}
+object kind() {
+    return with_description(one_of({"key", "jwt"}),
+                            "`jwt`: has no secret; its bearer shows a token of `issuer` for "
+                            "`subject`.");
+}
+object issuer() {
+    return with_description(text(1, model::issuer_bytes_max), "As the claim `iss` has it.");
+}
+object subject() {
+    return with_description(text(1, model::subject_bytes_max),
+                            "As the claim of the token has it that names the subject.");
 }
 object reason() {
     return one_of({"manual", "rotated", "compromised"});
@@ -112,11 +125,14 @@ object key_schema(std::string_view limit_schema) {
     auto const other = nullable(id());
     return response_object(
         {{"id", id()},
+         {"kind", kind()},
          {"name", key_name()},
          {"project", project()},
          {"environment", environment()},
          {"start", start()},
          {"last4", last4()},
+         {"issuer", nullable(issuer())},
+         {"subject", nullable(subject())},
          {"scopes", scopes(0)},
          {"state", state()},
          {"not_before", nullable_time},
@@ -136,9 +152,11 @@ object key_schema(std::string_view limit_schema) {
 }
 object created_key_schema() {
     auto result = key_schema("RateLimit");
-    result["properties"].as_object()["key"] = with_description(
-        nullable(matching("^[0-9A-Za-z]{48}$")),
-        "The key itself, shown in this answer alone; null where the answer is replayed.");
+    result["properties"].as_object()["key"] =
+        with_description(nullable(matching("^[0-9A-Za-z]{48}$")),
+                         "The key itself, shown in this answer alone; null where the answer is "
+                         "replayed, and of kind "
+                         "`jwt`.");
     result["required"].as_array().insert(result["required"].as_array().begin(), "key");
     result["examples"].as_array().front().as_object()["key"] = key_text;
     return result;
@@ -148,6 +166,10 @@ object new_key_schema() {
     auto const nullable_time = nullable(time());
     return request_object(
         {{"name", not_blank(key_name())},
+         {"kind?", with_description(one_of({"key", "jwt"}),
+                                    "`key` by default; `jwt` needs `issuer` and `subject`.")},
+         {"issuer?", nullable(issuer())},
+         {"subject?", nullable(subject())},
          {"project?", with_description(project(),
                                        "The default is `default` where `*` makes the key, "
                                        "else the project of the caller.")},
@@ -181,6 +203,9 @@ object key_patch_schema() {
          {"metadata?", with_description(nullable(change), "Null removes a member, or all.")},
          {"id?", unchanged(id())},
          {"project?", unchanged(project())},
+         {"kind?", unchanged(kind())},
+         {"issuer?", unchanged(nullable(issuer()))},
+         {"subject?", unchanged(nullable(subject()))},
          {"start?", unchanged(start())},
          {"last4?", unchanged(last4())},
          {"state?", unchanged(state())},
@@ -228,6 +253,30 @@ object verdict_schema() {
             "missing_scope": null, "key_id": null, "project": null,
             "environment": null, "scopes": null, "expires_at": null, "metadata": null,
             "rate_limits": null})"));
+}
+
+object introspection_request_schema() {
+    object const word{{"type", "string"}};
+    return request_object({{"token", with_description(word, "A key, or a JWT.")},
+                           {"token_type_hint?", with_description(word, "Ignored.")}},
+                          json::parse(R"({"token": "…"})"));
+}
+object introspection_schema() {
+    object const word{{"type", "string"}};
+    object const seconds{{"type", "integer"}};
+    auto result = response_object({{"active", boolean()}}, json::parse(R"({"active": false})"));
+    auto& properties = result["properties"].as_object();
+    properties["scope"] = with_description(word, "Separated by spaces.");
+    properties["client_id"] = with_description(word, "The id of the key record.");
+    properties["token_type"] = one_of({"Bearer"});
+    properties["sub"] = word;
+    properties["iss"] = with_description(word, "Of a JWT.");
+    properties["aud"] = with_description(
+        object{{"anyOf", json::array{word, object{{"type", "array"}, {"items", word}}}}},
+        "Of a JWT.");
+    for (auto const* const name : {"exp", "nbf", "iat"})
+        properties[name] = with_description(seconds, "In seconds since 1970.");
+    return result;
 }
 
 object audit_entry_schema() {
@@ -279,6 +328,8 @@ boost::json::object key_schemas() {
             {"Nothing", request_object({}, json::object())},
             {"Verification", verification_schema()},
             {"Verdict", verdict_schema()},
+            {"IntrospectionRequest", introspection_request_schema()},
+            {"Introspection", introspection_schema()},
             {"AuditEntry", audit_entry_schema()},
             {"AuditList", list_schema("AuditEntry")},
             {"Health",

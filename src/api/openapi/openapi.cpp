@@ -181,6 +181,8 @@ class document {
                         "removed before the body is validated."}};
         object const content{{"schema", schema::ref(name)}};
         object types{{"application/json", content}};
+        auto const* const acting = std::get_if<action>(&route.run);
+        if (acting != nullptr && acting->form) types["application/x-www-form-urlencoded"] = content;
         if (route.method == http::method::patch) types["application/merge-patch+json"] = content;
         return {{"required", !optional}, {"content", std::move(types)}};
     }
@@ -334,9 +336,9 @@ class document {
             if (!operation.response_schema.empty()) all.insert(not_acceptable);
             return all;
         }
-        all.insert({duplicate_credentials, key_missing, key_invalid, key_deactivated, key_expired,
-                    key_not_yet_active, ip_not_allowed, rate_limited, too_many_auth_failures,
-                    behind});
+        all.insert({duplicate_credentials, key_missing, key_invalid, token_expired, token_invalid,
+                    token_not_yet_valid, key_deactivated, key_expired, key_not_yet_active,
+                    ip_not_allowed, rate_limited, too_many_auth_failures, behind});
         if (route.scope || is_gateway) all.insert(insufficient_scope);
         if (is_gateway) return all;
         if (settings_.console) all.insert({session_invalid, cross_site_request});

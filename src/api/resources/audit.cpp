@@ -55,12 +55,12 @@ std::optional<api_error> list_audit(request_context const& context, store::snaps
         return bad_parameter("project", base::field_code::invalid_format,
                              "must be 1 to 64 of a-z, 0-9 and -");
     if (project) list.show("project", *project);
-    auto const& caller = context.principal.record();
+    auto const& caller = context.principal;
     bool const visible = !project || sees_project(context, *project);
-    bool const narrowed = !project && !caller.scopes.has(model::scope::any);
-    bool const with_sources = narrowed && (caller.scopes.allows(model::scope::events_read) ||
-                                           caller.scopes.allows(model::scope::events_manage));
-    if (narrowed) project = caller.project;
+    bool const narrowed = !project && !caller.may(model::scope::any);
+    bool const with_sources = narrowed && (caller.may(model::scope::events_read) ||
+                                           caller.may(model::scope::events_manage));
+    if (narrowed) project = caller.record().project;
     if (project) list.bind("project", *project);
     if (with_sources) list.bind("sources", 1);
     if (auto error = list.open()) return error;

@@ -31,7 +31,7 @@ event_stream::progress change_stream::read(request_services& services, base::ins
     auto& changes = services.streams->changes();
     auto const bounds = changes.bounds(services.snapshot);
     auto const shows = [&](model::change_type type, std::string_view project) {
-        return types_.has(type) && sees_change_of(key(), project);
+        return types_.has(type) && sees_change_of(caller(), project);
     };
     for (unsigned count = 0; position_ < bounds.last; ++count) {
         if (output.size() >= bytes_max || count == changes_per_step_max) return progress::more;

@@ -56,8 +56,9 @@ api_result<std::uint32_t> take_limit(query& query) {
 }
 
 // Appends the changes that are shown. The sequence up to which was looked.
-model::id append_page(std::string& output, store::snapshot const& snapshot, model::key const& key,
-                      change_range const& range, std::uint32_t limit) {
+model::id append_page(std::string& output, store::snapshot const& snapshot,
+                      auth::principal const& caller, change_range const& range,
+                      std::uint32_t limit) {
     auto looked_at = range.position;
     std::uint32_t shown_count = 0, count = 0;
     auto const begin = output.size();
@@ -67,7 +68,7 @@ model::id append_page(std::string& output, store::snapshot const& snapshot, mode
             return false;
         ++count;
         looked_at = change.sequence;
-        if (!range.types.has(change.type) || !sees_change_of(key, change.project)) return true;
+        if (!range.types.has(change.type) || !sees_change_of(caller, change.project)) return true;
         if (shown_count++ != 0) output.push_back(',');
         append_change(output, change);
         return true;
@@ -77,8 +78,8 @@ model::id append_page(std::string& output, store::snapshot const& snapshot, mode
 
 }  // namespace
 
-bool sees_change_of(model::key const& key, std::string_view project) {
-    return project.empty() || key.scopes.has(model::scope::any) || project == key.project;
+bool sees_change_of(auth::principal const& caller, std::string_view project) {
+    return project.empty() || caller.may(model::scope::any) || project == caller.record().project;
 }
 
 api_result<change_range> take_change_range(request_context const& context,
@@ -116,7 +117,7 @@ std::optional<api_error> list_changes(request_context const& context,
     auto const bounds = snapshot.changes();
     auto& body = response.body;
     body.append("{\"data\":[");
-    auto const next = append_page(body, snapshot, context.principal.record(), *range, *limit);
+    auto const next = append_page(body, snapshot, context.principal, *range, *limit);
     body.append("],\"pagination\":{\"next_after\":");
     append_number(body, next);
     body.append(next < bounds.last ? ",\"has_more\":true" : ",\"has_more\":false");

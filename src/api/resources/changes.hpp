@@ -16,8 +16,8 @@ void append_change(std::string& output, store::change_view const& change);
 
 inline constexpr std::uint32_t changes_page_default = 100, changes_page_max = 1000;
 
-// Whether `key` may see changes of keys and webhooks of that project; empty: of neither.
-bool sees_change_of(model::key const& key, std::string_view project);
+// Whether the caller may see changes of keys and webhooks of that project; empty: of neither.
+bool sees_change_of(auth::principal const& caller, std::string_view project);
 
 struct change_range {
     model::id position = 0;  // only sequences beyond it

@@ -2,13 +2,27 @@
 // ext_authz). The key was accepted and admitted before; this checks a scope and names the key.
 #include "api/handlers.hpp"
 #include "api/resources/resource.hpp"
+#include "api/route.hpp"
 #include "http/target.hpp"
 
 namespace latchkey::api {
 
+namespace {
+
+// From the query, or the segment below the folder. nullopt: none.
+std::optional<std::string_view> asked_scope(request_context const& context) {
+    auto path = context.request.path;
+    if (!path.starts_with(gateway_folder)) return context.query.take("scope");
+    path.remove_prefix(gateway_folder.size());
+    auto const segment = path.substr(0, path.find('/'));
+    return segment == "-" ? std::nullopt : std::optional(segment);
+}
+
+}  // namespace
+
 std::optional<api_error> answer_gateway(request_context const& context, http::response& response) {
     auto const& key = context.principal.record();
-    auto const scope = context.query.take("scope");
+    auto const scope = asked_scope(context);
     auto const status = context.query.take("limit_status");
     if (auto error = context.query.refuse_rest()) return error;
     if (status && *status != "403" && *status != "429")
@@ -16,9 +30,10 @@ std::optional<api_error> answer_gateway(request_context const& context, http::re
     model::scope_set required;
     if (scope && !required.add(*scope))
         return bad_parameter("scope", base::field_code::not_in_enum, "is not a scope");
-    if (!key.scopes.covers(required)) return missing_scope(*scope);
+    if (!context.principal.covers(required)) return missing_scope(*scope);
     std::string scopes;
-    for (auto const& name : key.scopes.names()) scopes.append(scopes.empty() ? "" : " ") += name;
+    for (auto const& name : context.principal.scopes().names())
+        scopes.append(scopes.empty() ? "" : " ") += name;
     response.add("X-Auth-Key-Id", key.id);
     response.add("X-Auth-Project", key.project);
     response.add("X-Auth-Scopes", scopes);

@@ -5,6 +5,7 @@
 #include "api/checks/credential.hpp"
 #include "api/json/json_reader.hpp"
 #include "api/resources/key_members.hpp"
+#include "auth/key_form.hpp"
 #include "base/bytes.hpp"
 #include "base/limits.hpp"
 
@@ -23,6 +24,30 @@ void take_project(members& body, model::key& key) {
         return body.fault("project", field_code::invalid_format,
                           "must be 1 to 64 of a-z, 0-9 and -");
     key.project = *word;
+}
+
+// `kind`, and of kind `jwt` whom the record is of.
+void take_bearer(members& body, model::key& key) {
+    auto const kind = body.word("kind", false).value_or("key");
+    if (kind != "key" && kind != "jwt")
+        return body.fault("kind", field_code::not_in_enum, "must be key or jwt");
+    if (kind == "jwt") key.kind = model::key_kind::jwt;
+    auto const take = [&](std::string_view name, std::size_t bytes_max) -> std::string {
+        auto const* const value = body.value(name);
+        if (kind == "key" && value != nullptr && !value->is_null())
+            body.fault(name, field_code::invalid_format, "is for records of kind jwt");
+        if (kind == "key") return {};
+        auto const text = body.word(name, true);
+        if (text && !model::is_claim_text(*text, bytes_max))
+            body.fault(name, field_code::invalid_format,
+                       "must have 1 to " + std::to_string(bytes_max) +
+                           " bytes, without control characters");
+        return std::string(text.value_or(""));
+    };
+    key.issuer = take("issuer", model::issuer_bytes_max);
+    key.subject = take("subject", model::subject_bytes_max);
+    if (key.kind == model::key_kind::jwt)
+        key.digest = auth::digest_of(model::bearer_identity(key.issuer, key.subject));
 }
 
 void take_lifetime(members& body, key_defaults const& defaults, model::key& key) {
@@ -51,6 +76,7 @@ void take_lifetime(members& body, key_defaults const& defaults, model::key& key)
 model::key take_key(members& body, key_defaults const& defaults, std::vector<base::fault>& faults) {
     model::key key;
     key.name = take_name(body, true).value_or("");
+    take_bearer(body, key);
     key.project = defaults.project;
     take_project(body, key);
     key.environment = take_environment(body).value_or(key.environment);
@@ -137,7 +163,8 @@ api_result<store::change_key> read_key_change(http::request const& request,
     change.metadata = std::move(metadata.changes);
     for (auto const name : read_only_times) take_sent_back(body, name, true, change.expected);
     for (auto const name : read_only_rest) take_sent_back(body, name, false, change.expected);
-    take_sent_back(body, "project", false, change.expected);
+    for (auto const* const name : {"project", "kind", "issuer", "subject"})
+        take_sent_back(body, name, false, change.expected);
     // Changes by itself, so an old value is no attempt to change it.
     body.value("last_used_at");
     body.refuse_rest();
@@ -205,7 +232,8 @@ base::result<model::key> read_import(std::string_view line, key_defaults const& 
     std::vector<base::fault> faults;
     members body(*object, faults);
     auto key = take_key(body, defaults, faults);
-    auto const hex = body.word("sha256", true);
+    bool const is_bearer = key.kind == model::key_kind::jwt;
+    auto const hex = is_bearer ? std::nullopt : body.word("sha256", true);
     if (hex && !base::from_hex(*hex, reinterpret_cast<char*>(key.digest.data()), key.digest.size()))
         body.fault("sha256", field_code::invalid_format, "must be 64 hexadecimal digits");
     body.refuse_rest();

@@ -20,7 +20,8 @@ struct key_defaults {
     base::wall_ms now = 0;
 };
 
-// POST /keys. The caller adds digest, start and last4.
+// POST /keys. The caller adds digest, start and last4, but for a record of kind `jwt`, which has
+// its digest.
 api_result<store::create_key> read_new_key(http::request const& request,
                                            key_defaults const& defaults,
                                            std::vector<base::fault>& faults);
@@ -48,8 +49,8 @@ struct verify_body {
 };
 api_result<verify_body> read_verify(http::request const& request, std::vector<base::fault>& faults);
 
-// One line of `keys import`: an object with `sha256` (64 hexadecimal digits), `name`, and the other
-// members of a body of POST /keys. The error is a sentence.
+// One line of `keys import`: an object with `sha256` (64 hexadecimal digits) or, of kind `jwt`,
+// `issuer` and `subject`; `name`, and the other members of a POST /keys. Errors are sentences.
 base::result<model::key> read_import(std::string_view line, key_defaults const& defaults);
 
 }  // namespace latchkey::api

@@ -44,12 +44,15 @@ void append_key(std::string& output, model::key const& record, base::wall_ms now
     output.append("{\"id\":");
     append_number(output, record.id);
     if (plain) append_text_or_null(output, "key", *plain);
+    append_text(output, "kind", model::name_of(record.kind));
     append_text(output, "name", record.name);
     append_text(output, "project", record.project);
     append_text(output, "environment", model::name_of(record.environment));
     append_text_or_null(output, "start", record.start);
     append_text_or_null(output, "last4", record.last4);
-    append_scopes(output, record);
+    append_text_or_null(output, "issuer", record.issuer);
+    append_text_or_null(output, "subject", record.subject);
+    append_scopes(output, record.scopes);
     append_text(output, "state", model::name_of(record.state_at(now)));
     append_time(output, "not_before", record.not_before);
     append_time(output, "expires_at", record.expires_at);
@@ -76,9 +79,9 @@ void append_key(std::string& output, model::key const& record, base::wall_ms now
     output.push_back('}');
 }
 
-void append_scopes(std::string& output, model::key const& record) {
+void append_scopes(std::string& output, model::scope_set const& scopes) {
     append_name(output, "scopes");
-    append_array(output, record.scopes.names(),
+    append_array(output, scopes.names(),
                  [&](std::string const& name) { append_string(output, name); });
 }
 

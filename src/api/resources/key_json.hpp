@@ -23,7 +23,7 @@ void append_key(std::string& output, model::key const& record, base::wall_ms now
                 live_limits const* live = nullptr);
 
 // One member, with the comma before it.
-void append_scopes(std::string& output, model::key const& record);
+void append_scopes(std::string& output, model::scope_set const& scopes);
 void append_metadata(std::string& output, model::key const& record);
 void append_limits(std::string& output, live_limits const& live);
 

@@ -75,8 +75,8 @@ base::wall_ms last_use(request_context const& context, store::snapshot const& sn
 }  // namespace
 
 bool sees_project(request_context const& context, std::string_view project) {
-    auto const& caller = context.principal.record();
-    return caller.scopes.has(model::scope::any) || caller.project == project;
+    return context.principal.may(model::scope::any) ||
+           context.principal.record().project == project;
 }
 
 std::optional<api_error> list_keys(request_context const& context, store::snapshot const& snapshot,
@@ -88,7 +88,8 @@ std::optional<api_error> list_keys(request_context const& context, store::snapsh
     // A caller without `*` gets the keys of its own project, and none of another.
     auto const& caller = context.principal.record();
     bool const visible = !filter.project || sees_project(context, *filter.project);
-    if (!filter.project && !caller.scopes.has(model::scope::any)) filter.project = caller.project;
+    if (!filter.project && !context.principal.may(model::scope::any))
+        filter.project = caller.project;
     if (filter.project) list.bind("project", *filter.project);
     if (auto error = list.open()) return error;
     list.begin(response);
@@ -131,14 +132,16 @@ api_result<store::command> plan_create_key(request_context const& context) {
     key_defaults defaults{.ttl_seconds = context.settings.key_ttl_seconds, .now = context.now.wall};
     for (auto const scope : {model::scope::users_read, model::scope::posts_read})
         if (context.principal.may(scope)) defaults.scopes.add(scope);
-    if (!caller.scopes.has(model::scope::any)) defaults.project = caller.project;
+    if (!context.principal.may(model::scope::any)) defaults.project = caller.project;
     auto creation = read_new_key(context.request, defaults, command.faults);
     if (!creation) return creation.error();
     if (auto error = context.query.refuse_rest()) return *error;
-    auto const key = context.make_key();
-    creation->record.digest = auth::digest_of(key);
-    creation->record.start = key.substr(0, key_start_bytes);
-    creation->record.last4 = key.substr(key.size() - 4);
+    if (creation->record.kind == model::key_kind::secret) {
+        auto const key = context.make_key();
+        creation->record.digest = auth::digest_of(key);
+        creation->record.start = key.substr(0, key_start_bytes);
+        creation->record.last4 = key.substr(key.size() - 4);
+    }
     command.action = std::move(*creation);
     return command;
 }

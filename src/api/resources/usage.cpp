@@ -155,7 +155,7 @@ class usage_sum {
     bool add_all(time_range const& range) {
         std::size_t count = 0;
         bool is_complete = true;
-        bool const sees_all = context_.principal.record().scopes.has(model::scope::any);
+        bool const sees_all = context_.principal.may(model::scope::any);
         snapshot_.usage_of_all(range.step, range.begin, range.end,
                                [&](wall_ms start, model::id key, model::usage const& usage) {
                                    is_complete = ++count <= base::limits::usage_records_max;

@@ -1,5 +1,5 @@
-// POST /keys/verify: another service has a key validated that it received. The checks are those of
-// a request with that key, in the order of api.md §3; the response is always a 200.
+// POST /keys/verify: another service has a key or a JWT validated that it received. The checks are
+// those of a request with it, in the order of api.md §3; the response is always a 200.
 #include "api/checks/credential.hpp"
 #include "api/handlers.hpp"
 #include "api/json/json_writer.hpp"
@@ -7,6 +7,7 @@
 #include "api/resources/key_body.hpp"
 #include "api/resources/key_json.hpp"
 #include "api/resources/resource.hpp"
+#include "auth/token_cache.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -20,8 +21,10 @@ std::string_view code_of(problem problem) {
         case problem::key_deactivated:
             return "DEACTIVATED";
         case problem::key_expired:
+        case problem::token_expired:
             return "EXPIRED";
         case problem::key_not_yet_active:
+        case problem::token_not_yet_valid:
             return "NOT_YET_ACTIVE";
         case problem::ip_not_allowed:
             return "IP_NOT_ALLOWED";
@@ -44,6 +47,8 @@ std::string_view check_of(problem problem) {
         case problem::key_deactivated:
         case problem::key_expired:
         case problem::key_not_yet_active:
+        case problem::token_expired:
+        case problem::token_not_yet_valid:
             return "state";
         case problem::ip_not_allowed:
             return "address";
@@ -58,13 +63,18 @@ std::string_view check_of(problem problem) {
     }
 }
 
+// A token that is right but for its time: whose it is was not asked.
+bool is_about_time(problem code) {
+    return code == problem::token_expired || code == problem::token_not_yet_valid;
+}
+
 struct permission {
     base::problem problem = base::problem::none;
     std::string_view missing_scope;
 };
 
 // What the route of a request, and then its scopes, say of it (api.md §3).
-permission permission_of(model::key const& key, http::method method, std::string_view target) {
+permission permission_of(auth::principal const& key, http::method method, std::string_view target) {
     auto const path = target.substr(0, target.find('?'));
     auto const query = path.size() == target.size() ? "" : target.substr(path.size() + 1);
     auto const matched = find_route(method, path);
@@ -72,8 +82,8 @@ permission permission_of(model::key const& key, http::method method, std::string
     if (matched.is_public || matched.gateway) return {};
     auto const& route = *matched.route;
     auto const holds = [&](model::scope scope) {
-        return scope == model::scope::events_write ? key.scopes.allows_events_of(matched.variable)
-                                                   : key.scopes.allows(scope);
+        return scope == model::scope::events_write ? key.may_send_events_of(matched.variable)
+                                                   : key.may(scope);
     };
     auto const* const reading = std::get_if<read>(&route.run);
     auto const* const writing = std::get_if<write>(&route.run);
@@ -85,9 +95,21 @@ permission permission_of(model::key const& key, http::method method, std::string
     return {};
 }
 
+// When what was shown ends: the record, or its token. 0: never.
+base::wall_ms end_of(auth::principal const& caller) {
+    auto const end = caller.record().expires_at;
+    auto const* const token = caller.token();
+    if (token == nullptr) return end;
+    return end == 0 ? token->expires_at : std::min(end, token->expires_at);
+}
+
 auth::verdict authenticate(verify_body const& verification, request_context const& context,
                            request_services& services) {
     auto const* const client = verification.ip ? &*verification.ip : nullptr;
+    if (verification.key_id == 0 && services.tokens != nullptr &&
+        services.tokens->may_be_token(verification.key))
+        return services.tokens->authenticate(verification.key, client, services.snapshot,
+                                             context.now, true);
     if (verification.key_id == 0)
         return services.keys.authenticate(verification.key, client, services.snapshot, context.now);
     auto const key = services.snapshot.key(verification.key_id);
@@ -96,16 +118,17 @@ auth::verdict authenticate(verify_body const& verification, request_context cons
                                       context.now);
 }
 
-void append_known(std::string& output, model::key const& key, live_limits const& live) {
+void append_known(std::string& output, auth::principal const& caller, live_limits const& live) {
+    auto const& key = caller.record();
     output.append(",\"key_id\":");
     append_number(output, key.id);
     output.append(",\"project\":");
     append_string(output, key.project);
     output.append(",\"environment\":");
     append_string(output, model::name_of(key.environment));
-    append_scopes(output, key);
+    append_scopes(output, caller.scopes());
     output.append(",\"expires_at\":");
-    append_timestamp_or_null(output, key.expires_at);
+    append_timestamp_or_null(output, end_of(caller));
     append_metadata(output, key);
     append_limits(output, live);
     output.push_back('}');
@@ -167,15 +190,16 @@ std::optional<api_error> verify_key(request_context const& context, request_serv
         if (!charged.decision.admitted())
             result = problem::rate_limited;
         else if (pays)
-            missing = key.scopes.first_missing(verification->scopes).value_or("");
+            missing = verdict.caller->scopes().first_missing(verification->scopes).value_or("");
         if (!missing.empty()) result = problem::insufficient_scope;
         if (result == problem::none && verification->method) {
-            auto const permission = permission_of(key, *verification->method, verification->path);
+            auto const permission =
+                permission_of(*verdict.caller, *verification->method, verification->path);
             result = permission.problem;
             missing = permission.missing_scope;
         }
         if (verification->cost != 0) count_use(services, key.id, context.now.wall, result, pays);
-    } else {
+    } else if (verdict.caller || !is_about_time(result)) {
         result = problem::key_invalid;
     }
     response.body.append(result == problem::none ? "{\"valid\":true" : "{\"valid\":false");
@@ -185,9 +209,9 @@ std::optional<api_error> verify_key(request_context const& context, request_serv
     append_string_or_null(response.body, check_of(result));
     append_name(response.body, "missing_scope");
     append_string_or_null(response.body, missing);
-    is_visible ? append_known(response.body, verdict.caller->record(),
-                              {verdict.caller->limits(), charged.decision})
-               : append_unknown(response.body);
+    is_visible
+        ? append_known(response.body, *verdict.caller, {verdict.caller->limits(), charged.decision})
+        : append_unknown(response.body);
     show_written(response);
     return std::nullopt;
 }

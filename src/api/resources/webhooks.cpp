@@ -45,9 +45,8 @@ std::optional<api_error> list_webhooks(request_context const& context,
                                        store::snapshot const& snapshot, http::response& response) {
     listing list(context, webhooks_path);
     if (auto error = list.take()) return error;
-    auto const& caller = context.principal.record();
     std::optional<std::string_view> project;
-    if (!caller.scopes.has(model::scope::any)) project = caller.project;
+    if (!context.principal.may(model::scope::any)) project = context.principal.record().project;
     if (project) list.bind("project", *project);
     if (auto error = list.open()) return error;
     list.begin(response);

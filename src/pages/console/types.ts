@@ -14,9 +14,12 @@ export type KeyState = 'scheduled' | 'active' | 'expired' | 'deactivated';
 
 export interface Key {
   id: number;
+  kind: 'key' | 'jwt';
   name: string;
   project: string;
   environment: string;
+  issuer: string | null;
+  subject: string | null;
   start: string | null;
   last4: string | null;
   scopes: string[];

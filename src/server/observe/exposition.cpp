@@ -156,6 +156,12 @@ void append_refusals(process_totals const& totals, page& output) {
         .sample(sum(totals, &worker_metrics::cache_unknown), label("result", "unknown"))
         .sample(sum(totals, &worker_metrics::cache_malformed), label("result", "malformed"));
     output
+        .family("latchkey_token_lookups_total", "counter",
+                "JWTs: known to the worker (hit), verified, or refused by a verification.")
+        .sample(sum(totals, &worker_metrics::token_hits), label("result", "hit"))
+        .sample(sum(totals, &worker_metrics::tokens_verified), label("result", "verified"))
+        .sample(sum(totals, &worker_metrics::tokens_refused), label("result", "refused"));
+    output
         .family("latchkey_keys_dropped_total", "counter",
                 "Keys that workers dropped from their cache because they had changed.")
         .sample(sum(totals, &worker_metrics::cache_dropped));

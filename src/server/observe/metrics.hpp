@@ -68,7 +68,7 @@ class alignas(64) worker_metrics {
   public:
     static constexpr std::size_t methods = static_cast<std::size_t>(http::method::other) + 1;
     static constexpr std::size_t status_classes = 5;  // 1xx to 5xx
-    static constexpr std::size_t sources = 6;         // of api::key_source
+    static constexpr std::size_t sources = 7;         // of api::key_source
 
     worker_metrics();
 
@@ -98,6 +98,7 @@ class alignas(64) worker_metrics {
     counter connections, in_flight, anonymous, event_streams, held_bytes, free_buffers;
     counter held_bytes_most;  // since worker::reset_held_peak
     counter cache_hits, cache_misses, cache_unknown, cache_malformed, cache_dropped;
+    counter token_hits, tokens_verified, tokens_refused;
 
   private:
     static std::size_t index_of(std::size_t row, http::method method, std::size_t status_class) {

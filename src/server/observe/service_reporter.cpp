@@ -69,6 +69,7 @@ api::service_report service_reporter::report() const {
         report.limited += problems_of(*worker, base::problem::rate_limited);
         report.failed_authentications +=
             problems_of(*worker, base::problem::key_invalid) +
+            problems_of(*worker, base::problem::token_invalid) +
             problems_of(*worker, base::problem::too_many_auth_failures);
         report.connections += worker->connections.read();
         report.streams += worker->event_streams.read();

@@ -108,6 +108,14 @@ constexpr setting table[] = {
          "maximum of open connections per client address (IPv6: a /64), over all workers; further "
          "ones are closed at once; trusted proxies have no limit; 0 is no limit",
          0, 1'000'000}),
+    {"http.streams", &config::http_streams,
+     "maximum of requests in progress on one HTTP/2 connection", 1, 1024},
+    {"http.window_bytes", &config::http_window_bytes,
+     "flow-control window of an HTTP/2 stream: bytes of a body that a client may send without "
+     "waiting",
+     64 * 1024, 16 * 1024 * 1024},
+    {"http.header_table_bytes", &config::http_header_table_bytes,
+     "size of the table in which an HTTP/2 client may keep header fields (HPACK)", 0, 64 * 1024},
     {"overload.requests_in_flight", &config::overload_requests_in_flight,
      "authenticated requests of one worker that wait for their body or their commit; beyond, new "
      "ones are answered 503",
@@ -117,14 +125,6 @@ constexpr setting table[] = {
      "responses; from half of it on, slow readers are reset and responses of over 4 KiB need a "
      "key; beyond it, new requests and those whose body is still arriving are answered 503",
      1, 1024 * 1024},
-    {"http.streams", &config::http_streams,
-     "maximum of requests in progress on one HTTP/2 connection", 1, 1024},
-    {"http.window_bytes", &config::http_window_bytes,
-     "flow-control window of an HTTP/2 stream: bytes of a body that a client may send without "
-     "waiting",
-     64 * 1024, 16 * 1024 * 1024},
-    {"http.header_table_bytes", &config::http_header_table_bytes,
-     "size of the table in which an HTTP/2 client may keep header fields (HPACK)", 0, 64 * 1024},
     at_start({"store.map_mib", &config::store_map_mib,
               "address space of the store in MiB, the maximum that it can grow to", 16,
               16 * 1024 * 1024}),
@@ -148,15 +148,6 @@ constexpr setting table[] = {
 };
 
 constexpr std::size_t expiring_days_max = 16;
-
-std::string quoted(std::string const& text) {
-    std::string output = "\"";
-    for (char const byte : text) {
-        if (byte == '"' || byte == '\\') output += '\\';
-        output += byte;
-    }
-    return output + "\"";
-}
 
 base::result<void> validate_numbers(config const& configuration, setting const& entry) {
     std::vector<std::uint64_t> values;
@@ -223,13 +214,13 @@ std::string to_toml(config const& configuration, setting const& entry) {
         [&](auto member) -> std::string {
             auto const& value = configuration.*member;
             using value_type = std::remove_cvref_t<decltype(value)>;
-            if constexpr (std::same_as<value_type, std::string>) return quoted(value);
+            if constexpr (std::same_as<value_type, std::string>) return toml_string(value);
             if constexpr (std::same_as<value_type, bool>) return value ? "true" : "false";
             if constexpr (std::same_as<value_type, std::uint64_t>) return std::to_string(value);
             std::string list;
             if constexpr (std::same_as<value_type, std::vector<std::string>>)
                 for (auto const& element : value)
-                    list += (list.empty() ? "" : ", ") + quoted(element);
+                    list += (list.empty() ? "" : ", ") + toml_string(element);
             if constexpr (std::same_as<value_type, std::vector<std::uint64_t>>)
                 for (auto const element : value)
                     list += (list.empty() ? "" : ", ") + std::to_string(element);
@@ -272,6 +263,7 @@ base::result<void> validate(config const& configuration) {
             "base_url must be an origin without a slash at its end, such as "
             "https://api.example.com"};
     if (auto const management = validate_management(configuration); !management) return management;
+    if (auto const issuers = validate(configuration.jwt); !issuers) return issuers;
     if (auto const valid = validate_postgres(configuration.cluster_postgres); !valid)
         return valid.error();
     return validate_listeners(configuration);

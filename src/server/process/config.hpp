@@ -1,6 +1,6 @@
 // The configuration: one flat structure of values (`config`), one table of their names
 // (`setting_table`). The file, the flags, `--help` and `latchkey config show` are all made from
-// that table, so none can lack a setting. Immutable once the service runs; any thread.
+// that table; `[[jwt]]` alone stands beside it. Immutable once the service runs; any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "base/result.hpp"
 #include "http/parser.hpp"
 #include "server/process/address.hpp"
+#include "server/process/jwt_settings.hpp"
 #include "session/context.hpp"
 #include "store/environment_options.hpp"
 
@@ -81,6 +82,8 @@ struct config {
 
     std::uint64_t stop_drain_delay_seconds = 0;
     std::uint64_t stop_grace_seconds = 30;
+
+    std::vector<jwt_settings> jwt;  // [[jwt]], which no flag sets
 };
 
 struct setting {

@@ -12,6 +12,7 @@ base::result<reloaded> reload_of(config const& running, config const& update) {
             std::visit([&](auto member) { result.configuration.*member = running.*member; },
                        entry.member);
     }
+    if (running.jwt != update.jwt) result.changes.append(result.changes.empty() ? "jwt" : ", jwt");
     if (auto const valid = validate(result.configuration); !valid)
         return base::error{valid.error().message + " (with " + result.need_restart +
                            " as it is until a restart)"};

@@ -20,6 +20,7 @@ void file_sandbox::confine(config const& configuration, std::span<listen_sockets
     for (auto const& path :
          {configuration.file, configuration.tls_certificate, configuration.tls_key})
         add(grants.read, path);
+    for (auto const& table : configuration.jwt) add(grants.read, table.jwks);
     for (auto const& socket : sockets)
         if (socket.address().scheme == listen_address::kind::unix_socket)
             add(grants.remove, socket.address().path);

@@ -31,7 +31,17 @@ base::result<std::shared_ptr<tls::identity const>> load_identity(config const& c
     return tls::identity::load(certificate, key);
 }
 
+base::result<loaded_files> load_files(config const& configuration,
+                                      std::shared_ptr<auth::token_issuers const> const& former) {
+    auto identity = load_identity(configuration);
+    if (!identity) return identity.error();
+    auto issuers = load_issuers(configuration.jwt, former, base::read_clocks().clock);
+    if (!issuers) return issuers.error();
+    return loaded_files{std::move(*identity), std::move(*issuers)};
+}
+
 base::result<void> check_files(config const& configuration) {
+    if (auto const checked = check_issuers(configuration.jwt); !checked) return checked;
     if (configuration.tls_certificate.empty()) return {};
     auto const loaded = tls::identity::load(configuration.tls_certificate, configuration.tls_key);
     if (!loaded) return loaded.error();

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/result.hpp"
-#include "server/process/config.hpp"
+#include "server/process/config_snapshot.hpp"
 #include "tls/context.hpp"
 
 namespace latchkey::server {
@@ -13,7 +13,12 @@ namespace latchkey::server {
 // null: no listener of the configuration speaks TLS.
 base::result<std::shared_ptr<tls::identity const>> load_identity(config const& configuration);
 
-// Checks that the certificate and the key that a configuration names can be loaded.
+// The identity, and the issuers of tokens with their keys; `former` as load_issuers has it.
+base::result<loaded_files> load_files(config const& configuration,
+                                      std::shared_ptr<auth::token_issuers const> const& former);
+
+// Checks that the certificate, the key and the keys of issuers that a configuration names can be
+// loaded.
 base::result<void> check_files(config const& configuration);
 
 }  // namespace latchkey::server

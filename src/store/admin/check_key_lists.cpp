@@ -8,7 +8,10 @@
 namespace latchkey::store {
 namespace {
 
-using list_lengths = std::map<std::string, std::uint64_t, std::less<>>;
+struct listed_keys {
+    std::map<std::string, std::uint64_t, std::less<>> lengths;  // of the lists
+    std::uint64_t with_start = 0;
+};
 
 std::array<key_list, 3> lists_of(model::key const& key) {
     return {key_list{key.project, std::nullopt}, key_list{{}, key.environment},
@@ -24,23 +27,25 @@ struct key_entry {
     std::optional<model::id> id;
 };
 
-// Every key is in its three lists and, unless it was imported, under its start.
-list_lengths check_listed_keys(consistency_check& check) {
-    list_lengths lengths;
+// Every key is in its three lists and, unless it has none, under its start.
+listed_keys check_listed_keys(consistency_check& check) {
+    listed_keys listed;
     auto const visit = [&](std::string_view bytes, std::string_view content) {
         auto const id = read_id(bytes);
         auto const key = id ? model::decode_key(*id, content) : std::nullopt;
         if (!key) return;
         for (auto const& list : lists_of(*key)) {
-            ++lengths[std::string(key_list_key(tag::key_list, list)).substr(1)];
+            ++listed.lengths[std::string(key_list_key(tag::key_list, list)).substr(1)];
             if (!check.has(table::index, key_list_key(tag::key_list, list).add(*id)))
                 check.report(name("key", *id) + " is missing in a list");
         }
-        if (!key->start.empty() && !check.has(table::index, keys_with_start(key->start).add(*id)))
+        if (key->start.empty()) return;
+        ++listed.with_start;
+        if (!check.has(table::index, keys_with_start(key->start).add(*id)))
             check.report(name("key", *id) + " is not found by its start");
     };
     check.walk(table::index, key_bytes{tag::key}, visit);
-    return lengths;
+    return listed;
 }
 
 // Every entry is of a key that belongs there.
@@ -62,7 +67,8 @@ void check_list_entries(consistency_check& check) {
     check.compare("entries of lists of keys", 3 * check.counters.keys, count);
 }
 
-void check_list_lengths(consistency_check& check, list_lengths const& lengths) {
+void check_list_lengths(consistency_check& check, listed_keys const& listed) {
+    auto const& lengths = listed.lengths;
     for (auto const& [list, length] : lengths)
         check.compare(
             "keys of a list",
@@ -75,7 +81,7 @@ void check_list_lengths(consistency_check& check, list_lengths const& lengths) {
                });
 }
 
-void check_key_starts(consistency_check& check) {
+void check_key_starts(consistency_check& check, std::uint64_t with_start) {
     std::uint64_t count = 0;
     check.walk(table::index, key_bytes{tag::key_start}, [&](std::string_view bytes, auto) {
         ++count;
@@ -85,18 +91,16 @@ void check_key_starts(consistency_check& check) {
             check.report(name("key", entry.id.value_or(0)) +
                          " is indexed under a start that it does not have");
     });
-    auto const& counters = check.counters;
-    check.compare("starts of keys", counters.keys - std::min(counters.keys, counters.imported_keys),
-                  count);
+    check.compare("starts of keys", with_start, count);
 }
 
 }  // namespace
 
 void check_key_lists(consistency_check& check) {
-    auto const lengths = check_listed_keys(check);
+    auto const listed = check_listed_keys(check);
     check_list_entries(check);
-    check_list_lengths(check, lengths);
-    check_key_starts(check);
+    check_list_lengths(check, listed);
+    check_key_starts(check, listed.with_start);
 }
 
 }  // namespace latchkey::store

@@ -10,7 +10,7 @@ namespace {
 void check_key_records(consistency_check& check) {
     std::uint64_t imported = 0;
     auto const visit = [&](model::id id, model::key const& key) {
-        if (key.start.empty()) ++imported;
+        if (key.is_imported()) ++imported;
         auto const entry = check.get(table::index, digest_key(key.digest));
         if (!entry || read_id(*entry) != id)
             check.report(name("key", id) + " is not found by its digest");

@@ -162,7 +162,13 @@ int add_changes(environment_state&, MDB_txn*) {
     return 0;
 }
 
-constexpr upgrade_step released_steps[] = {{1, add_checksums}, {2, add_changes}};
+// No older program has written a key of kind `jwt`.
+int allow_bearers(environment_state&, MDB_txn*) {
+    return 0;
+}
+
+constexpr upgrade_step released_steps[] = {
+    {1, add_checksums}, {2, add_changes}, {3, allow_bearers}};
 
 }  // namespace
 

@@ -59,6 +59,8 @@ class transaction {
     bool records_changes() const {
         return store_.records_changes && known_schema() >= schema_of_changes;
     }
+    // May keys of kind `jwt` be written? In a cluster once all of its nodes read them.
+    bool records_bearers() const { return known_schema() >= schema_of_bearers; }
     // The sequence that the next change gets.
     model::id next_change();
 

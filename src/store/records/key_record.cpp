@@ -74,6 +74,10 @@ bool is_storable(model::key const& key) {
     auto const is_short = [](std::string const& text) {
         return text.size() <= model::metadata_bytes_max;
     };
+    bool const is_bearer = key.kind == model::key_kind::jwt;
+    if (is_bearer && (!model::is_claim_text(key.issuer, model::issuer_bytes_max) ||
+                      !model::is_claim_text(key.subject, model::subject_bytes_max)))
+        return false;
     return is_short(key.name) && model::is_project(key.project) && key.start.size() <= 8 &&
            key.last4.size() <= 4 && key.rate_limits.size() <= model::rate_limits_max &&
            key.ip_allowlist.size() <= model::ip_allowlist_max &&
@@ -92,7 +96,7 @@ void put_key(transaction& txn, model::key const* old_key, model::key const& new_
         txn.put(table::index, digest_key(new_key.digest), id_value(new_key.id, id));
         txn.counters().last_key = new_key.id;
         ++txn.counters().keys;
-        if (new_key.start.empty()) ++txn.counters().imported_keys;
+        if (new_key.is_imported()) ++txn.counters().imported_keys;
     }
     bool const managed = old_key != nullptr && manages_keys(*old_key);
     if (managed != manages_keys(new_key))

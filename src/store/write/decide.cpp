@@ -8,16 +8,18 @@ namespace latchkey::store {
 namespace {
 
 // A key may be restricted to the events of one source.
-bool is_allowed(model::key const& caller, command const& command) {
+bool is_allowed(model::scope_set const& scopes, command const& command) {
     if (auto const* const event = std::get_if<receive_event>(&command.action))
-        return caller.scopes.allows_events_of(event->source);
-    return !command.required_scope || caller.scopes.allows(*command.required_scope);
+        return scopes.allows_events_of(event->source);
+    return !command.required_scope || scopes.allows(*command.required_scope);
 }
 
 // The key may have been deactivated, or have lost the scope, since the worker looked it up.
 base::problem judge_caller(transaction& txn, command const& command) {
     using enum base::problem;
     if (command.caller == 0) return none;
+    if (command.token_scopes && !is_allowed(*command.token_scopes, command))
+        return insufficient_scope;
     if (txn.authorized.caller == command.caller &&
         txn.authorized.required_scope == command.required_scope)
         return none;
@@ -27,7 +29,7 @@ base::problem judge_caller(transaction& txn, command const& command) {
     if (!caller) return internal_error;
     if (auto const refusal = model::refusal_of(caller->state_at(txn.now())); refusal != none)
         return refusal;
-    if (!is_allowed(*caller, command)) return insufficient_scope;
+    if (!is_allowed(caller->scopes, command)) return insufficient_scope;
     if (!command.required_scope || caller->scopes.allows(*command.required_scope))
         txn.authorized = {command.caller, command.required_scope};
     return none;

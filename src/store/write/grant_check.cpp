@@ -22,8 +22,9 @@ grant_check::grant_check(transaction& txn, command const& command) {
     if (command.caller == 0) return;
     // The caller was checked in this transaction; if it is unreadable now, it grants nothing.
     unbounded_ = false;
-    if (read_key(txn, command.caller, key_) == base::problem::none)
-        unbounded_ = key_.scopes.has(model::scope::any);
+    if (read_key(txn, command.caller, key_) != base::problem::none) return;
+    if (command.token_scopes) key_.scopes = model::intersection(key_.scopes, *command.token_scopes);
+    unbounded_ = key_.scopes.has(model::scope::any);
 }
 
 bool grant_check::can_see(std::string_view project) const {
@@ -89,8 +90,10 @@ grant_check::denial grant_check::change_denial(model::key const& old_key,
 }
 
 bool is_last_admin(transaction& txn, model::key const& key) {
+    // Whether its issuer still gives out a token for a record of kind `jwt` is not known here.
     auto const manages = [&](model::key const& each) {
-        return each.state_at(txn.now()) == model::key_state::active &&
+        return each.kind == model::key_kind::secret &&
+               each.state_at(txn.now()) == model::key_state::active &&
                each.scopes.allows(model::scope::keys_write);
     };
     if (!manages(key)) return false;

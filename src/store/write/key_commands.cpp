@@ -34,6 +34,9 @@ member_value number_value(std::int64_t number) {
 member_value value_of(model::key const& key, std::string_view name, base::wall_ms now) {
     auto const end = key.ending_at(now);
     if (name == "id") return number_value(key.id);
+    if (name == "kind") return text_value(model::name_of(key.kind));
+    if (name == "issuer") return text_value(key.issuer);
+    if (name == "subject") return text_value(key.subject);
     if (name == "project") return text_value(key.project);
     if (name == "start") return text_value(key.start);
     if (name == "last4") return text_value(key.last4);
@@ -151,7 +154,14 @@ outcome run(transaction& txn, create_key const& action, command const& command) 
     if (auto reason = grant_check(txn, command).creation_denial(action.record))
         return reject(problem::insufficient_scope, std::move(*reason));
     if (auto rejection = check_conditions(command)) return std::move(*rejection);
-    if (txn.has(table::index, digest_key(action.record.digest)))
+    bool const is_bearer = action.record.kind == model::key_kind::jwt;
+    if (is_bearer && !txn.records_bearers())
+        return reject(problem::behind,
+                      "Nodes of an older version serve this cluster: they cannot read such a "
+                      "record until latchkey cluster upgrade was run.");
+    bool const is_taken = txn.has(table::index, digest_key(action.record.digest));
+    if (is_taken && is_bearer) return reject(problem::subject_taken);
+    if (is_taken)
         return reject_invalid({{.location = "/digest",
                                 .code = field_code::invalid_format,
                                 .detail = "There is a key with this digest already."}});
@@ -165,7 +175,7 @@ outcome run(transaction& txn, create_key const& action, command const& command) 
     key.created_by = command.caller;
     assign_slots(key, {.rate_limits = {}}, 0);
     put_key(txn, nullptr, key);
-    note(txn, command, key.start.empty() ? audit_action::key_import : audit_action::key_create, key,
+    note(txn, command, key.is_imported() ? audit_action::key_import : audit_action::key_create, key,
          {});
     note_change(txn, model::change_type::key_created, command.caller, key);
     return {.record = std::move(key)};

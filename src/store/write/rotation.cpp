@@ -51,6 +51,7 @@ outcome run(transaction& txn, rotate_key const& action, command const& command) 
     if (!command.faults.empty()) return reject_invalid(command.faults);
     auto const tag = [&] { return model::tag_of(old_key, txn.now()); };
     if (auto rejection = check_conditions(command, tag)) return std::move(*rejection);
+    if (old_key.kind == model::key_kind::jwt) return reject(problem::key_not_rotatable);
     if (old_key.state_at(txn.now()) != model::key_state::active)
         return reject(problem::key_not_active);
     if (old_key.replaced_by != 0) return reject(problem::rotation_in_progress);

@@ -165,6 +165,11 @@ std::set<problem> const elsewhere{
     problem::key_not_active,
     problem::key_not_reactivatable,
     problem::last_admin_key,
+    problem::subject_taken,
+    problem::key_not_rotatable,
+    problem::token_expired,  // token_test.cpp
+    problem::token_invalid,
+    problem::token_not_yet_valid,
 };
 
 TEST(problem_codes, are_each_produced_by_a_request) {

@@ -30,6 +30,23 @@ TEST_F(gateways, send_any_method_and_the_fields_of_their_client) {
     EXPECT_FALSE(service.committed);
 }
 
+// Envoy appends the target of its client to a prefix.
+TEST_F(gateways, may_append_the_target_of_their_client) {
+    auto const key = service.add_key({"posts:*"});
+    auto const ask = [&](std::string const& line) {
+        return service.request_anonymous(line, {}, {bearer(key)});
+    };
+    EXPECT_EQ(ask("GET /auth/posts:read/things/7?scope=x&limit_status=403&%zz").status, 200);
+    EXPECT_EQ(ask("DELETE /auth/posts:write/").status, 200);
+    EXPECT_EQ(ask("GET /auth/posts:read").status, 200);
+    EXPECT_EQ(ask("GET /auth/-/things").status, 200);
+    EXPECT_EQ(ask("GET /auth/users:read/things").code(), "insufficient_scope");
+    EXPECT_EQ(ask("GET /auth//things").code(), "invalid_parameter");
+    EXPECT_EQ(ask("GET /auth/no:scope/things").code(), "invalid_parameter");
+    EXPECT_EQ(ask("GET /authors").code(), "route_not_found");
+    EXPECT_EQ(service.request_anonymous("GET /auth/-/things").status, 401);
+}
+
 TEST_F(gateways, pass_on_three_ways_of_credentials_and_not_the_body) {
     EXPECT_EQ(service.request_anonymous("GET /auth?api_key=" + service.key).status, 200);
     EXPECT_EQ(service.request_anonymous("GET /auth", {}, {"X-API-Key: " + service.key}).status,

@@ -19,8 +19,9 @@ TEST(key_json, of_a_new_key) {
     record.scopes.add("users:read");
     record.scopes.add("events:write:github");
     EXPECT_EQ(text_of(record),
-              R"({"id":7,"name":"ci \"1\"","project":"default","environment":"development",)"
-              R"("start":"lkeyABCD","last4":"wxyz","scopes":["users:read","events:write:github"],)"
+              R"({"id":7,"kind":"key","name":"ci \"1\"","project":"default",)"
+              R"("environment":"development","start":"lkeyABCD","last4":"wxyz","issuer":null,)"
+              R"("subject":null,"scopes":["users:read","events:write:github"],)"
               R"("state":"active","not_before":null,"expires_at":null,)"
               R"("created_at":"2023-11-14T22:13:20.000Z","created_by":null,"deactivated_at":null,)"
               R"("deactivation_reason":null,"last_used_at":null,"replaces":null,)"
@@ -53,6 +54,57 @@ TEST(key_json, of_one_with_everything) {
     EXPECT_EQ(response.at("/rate_limits/0/burst"), "25");
     EXPECT_EQ(response.at("/ip_allowlist"), R"(["10.0.0.0/8","2001:db8::/32"])");
     EXPECT_EQ(response.at("/metadata"), R"({"team":"a\nb","z":""})");
+}
+
+TEST(key_json, of_a_record_for_tokens) {
+    model::key record{.id = 7, .kind = model::key_kind::jwt, .name = "job"};
+    record.issuer = "https://id.example.com";
+    record.subject = "job|1";
+    reply const response{200, "", text_of(record, "")};
+    EXPECT_EQ(response.at("/kind") + response.at("/key"), R"("jwt"null)");
+    EXPECT_EQ(response.at("/issuer") + response.at("/subject"),
+              R"("https://id.example.com""job|1")");
+    EXPECT_EQ(response.at("/start") + response.at("/last4"), "nullnull");
+}
+
+TEST_F(api_test, a_record_for_tokens_is_made_without_a_key) {
+    auto const creation = service.request("POST /api/v1/keys", R"({"name": "job", "kind": "jwt",
+        "issuer": "https://id.example.com", "subject": "job|1", "scopes": ["users:read"]})");
+    EXPECT_EQ(creation.status, 201u);
+    EXPECT_EQ(creation.at("/key") + creation.at("/kind"), R"(null"jwt")");
+    auto const path = "/api/v1/keys/" + creation.at("/id");
+    EXPECT_EQ(service.request("GET " + path).at("/subject"), R"("job|1")");
+    auto const repeat = service.request("POST /api/v1/keys", R"({"name": "other", "kind": "jwt",
+        "issuer": "https://id.example.com", "subject": "job|1"})");
+    EXPECT_EQ(repeat.status, 409u);
+    EXPECT_EQ(repeat.code(), "subject_taken");
+    auto const rotation = service.request("POST " + path + "/rotate", "{}");
+    EXPECT_EQ(rotation.status, 409u);
+    EXPECT_EQ(rotation.code(), "key_not_rotatable");
+    auto const change = service.request("PATCH " + path, R"({"subject": "job|2"})");
+    EXPECT_EQ(change.at("/errors/0/code"), R"("read_only_field")");
+    EXPECT_EQ(service
+                  .request("PATCH " + path, R"({"subject": "job|1", "kind": "jwt",
+        "issuer": "https://id.example.com", "name": "new"})")
+                  .status,
+              200u);
+}
+
+TEST_F(api_test, a_record_for_tokens_names_its_issuer_and_subject) {
+    auto const errors = [&](std::string_view members) {
+        auto const response = service.request("POST /api/v1/keys",
+                                              R"({"name": "job", )" + std::string(members) + "}");
+        EXPECT_EQ(response.status, 422u);
+        return response.at("/errors/0/pointer") + response.at("/errors/0/code");
+    };
+    EXPECT_EQ(errors(R"("kind": "jwt", "issuer": "https://a")"), R"("/subject""required")");
+    EXPECT_EQ(errors(R"("kind": "jwt", "subject": "a")"), R"("/issuer""required")");
+    EXPECT_EQ(errors(R"("kind": "jwt", "issuer": "https://a", "subject": "")"),
+              R"("/subject""invalid_format")");
+    EXPECT_EQ(errors(R"("kind": "jwt", "issuer": "https://a", "subject": "a\nb")"),
+              R"("/subject""invalid_format")");
+    EXPECT_EQ(errors(R"("issuer": "https://a", "subject": "a")"), R"("/issuer""invalid_format")");
+    EXPECT_EQ(errors(R"("kind": "saml")"), R"("/kind""not_in_enum")");
 }
 
 TEST(key_json, states_by_the_clock) {

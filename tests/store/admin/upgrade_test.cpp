@@ -106,7 +106,7 @@ TEST(upgrades, are_done_by_servers_only) {
         auto const store =
             environment::open({.directory = directory.path(), .read_only = read_only});
         ASSERT_FALSE(store);
-        EXPECT_NE(store.error().message.find("has schema version 0, this program knows version 3: "
+        EXPECT_NE(store.error().message.find("has schema version 0, this program knows version 4: "
                                              "latchkey serve brings it up to date"),
                   std::string::npos)
             << store.error().message;
@@ -130,7 +130,7 @@ TEST(upgrades, of_version_1_keep_every_record) {
     EXPECT_EQ(content_before.size(), 87u);
     auto const refusal = environment::open({.directory = directory, .sync = false});
     ASSERT_FALSE(refusal);
-    EXPECT_NE(refusal.error().message.find("has schema version 1, this program knows version 3"),
+    EXPECT_NE(refusal.error().message.find("has schema version 1, this program knows version 4"),
               std::string::npos);
     {
         auto const result = open_as_server(directory);

@@ -63,6 +63,83 @@ TEST_F(keys, that_were_imported_are_counted) {
     EXPECT_TRUE(snapshot_.has_imported_digests());
 }
 
+model::key bearer_record(std::string subject, std::initializer_list<std::string_view> scopes = {}) {
+    model::key record;
+    record.kind = model::key_kind::jwt;
+    record.name = subject;
+    record.issuer = "https://id.example.com";
+    record.subject = std::move(subject);
+    record.digest[0] = static_cast<unsigned char>(record.subject.size());
+    record.digest[31] = 1;
+    for (auto const scope : scopes) record.scopes.add(scope);
+    return record;
+}
+
+TEST_F(keys, of_kind_jwt_have_one_record_for_each_subject) {
+    auto const key = add(bearer_record("anna"));
+    add(key_number(2));
+    EXPECT_EQ(one(*store_, new_key(bearer_record("anna"))).problem, problem::subject_taken);
+    snapshot_.renew();
+    EXPECT_FALSE(snapshot_.has_imported_digests());
+    auto const stored_key = snapshot_.key_with_digest(key.digest);
+    ASSERT_TRUE(stored_key);
+    EXPECT_EQ(stored_key->kind, model::key_kind::jwt);
+    EXPECT_EQ(stored_key->issuer, "https://id.example.com");
+    EXPECT_EQ(stored_key->subject, "anna");
+    // Deactivated ones too.
+    EXPECT_EQ(one(*store_, {.action = deactivate_key{.id = key.id}}).problem, problem::none);
+    EXPECT_EQ(one(*store_, new_key(bearer_record("anna"))).problem, problem::subject_taken);
+    EXPECT_EQ(one(*store_, new_key(bearer_record(""))).problem, problem::internal_error);
+}
+
+TEST_F(keys, of_kind_jwt_cannot_be_rotated) {
+    auto const key = add(bearer_record("anna"));
+    rotate_key const rotation{.id = key.id, .digest = key_number(5).digest};
+    EXPECT_EQ(one(*store_, {.action = rotation}).problem, problem::key_not_rotatable);
+}
+
+// Nobody knows here whether its issuer gives out a token for it.
+TEST_F(keys, of_kind_jwt_are_no_reason_to_let_the_last_administrator_go) {
+    auto const admin = add(key_number(1, {"*"})).id;
+    auto const bearer = add(bearer_record("anna", {"*"})).id;
+    command request{.action = deactivate_key{.id = admin}};
+    request.caller = bearer;
+    EXPECT_EQ(one(*store_, request).problem, problem::last_admin_key);
+    request = {.action = deactivate_key{.id = bearer}};
+    request.caller = admin;
+    EXPECT_EQ(one(*store_, request).problem, problem::none);
+}
+
+// What a token lacks its bearer may neither do nor grant, though the record has it.
+TEST_F(keys, narrowed_by_a_token_do_and_grant_no_more_than_it_has) {
+    auto const bearer = add(bearer_record("anna", {"*"})).id;
+    model::scope_set token;
+    token.add("keys:write");
+    token.add("users:read");
+    auto request = new_user("u", "u@example.org");
+    request.caller = bearer;
+    request.required_scope = model::scope::users_write;
+    EXPECT_EQ(one(*store_, request).problem, problem::none);
+    request = new_user("v", "v@example.org");
+    request.caller = bearer;
+    request.required_scope = model::scope::users_write;
+    request.token_scopes = token;
+    EXPECT_EQ(one(*store_, request).problem, problem::insufficient_scope);
+    auto const create = [&](unsigned number, std::string_view scope, std::string_view project) {
+        auto record = key_number(number, {scope});
+        record.project = project;
+        auto creation = new_key(std::move(record));
+        creation.caller = bearer;
+        creation.required_scope = model::scope::keys_write;
+        creation.token_scopes = token;
+        return one(*store_, creation).problem;
+    };
+    EXPECT_EQ(create(2, "users:read", "default"), problem::none);
+    EXPECT_EQ(create(3, "users:write", "default"), problem::insufficient_scope);
+    EXPECT_EQ(create(4, "*", "default"), problem::insufficient_scope);
+    EXPECT_EQ(create(5, "users:read", "other"), problem::insufficient_scope);
+}
+
 TEST_F(keys, must_still_be_active_when_their_command_is_carried_out) {
     auto const writes = add(key_number(1, {"users:write"})).id;
     auto const reads = add(key_number(2, {"*:read"})).id;

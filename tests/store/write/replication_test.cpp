@@ -228,6 +228,25 @@ TEST_F(replication, rows_of_a_newer_schema_are_not_applied) {
     expect_equal();
 }
 
+// A node of the version before cannot read a record for tokens, so there is none until all can.
+TEST_F(replication, records_for_tokens_wait_for_the_schema_that_has_them) {
+    other_row_schema = schema_of_bearers - 1;
+    create(first(), "ann");
+    other_row_schema = 0;
+    model::key record{.kind = model::key_kind::jwt, .name = "job"};
+    record.issuer = "https://id.example.com";
+    record.subject = "job";
+    auto const refusal = one(*first().store, new_key(record));
+    EXPECT_EQ(refusal.problem, base::problem::behind);
+    EXPECT_NE(refusal.detail.find("latchkey cluster upgrade"), std::string::npos);
+    one(*first().store, new_key(key_number(1)));
+    one(*first().store, {.action = raise_schema{}});
+    auto const key = get_key(one(*first().store, new_key(record)));
+    EXPECT_EQ(key.subject, "job");
+    EXPECT_EQ(one(*second().store, new_key(record)).problem, base::problem::subject_taken);
+    expect_equal();
+}
+
 // An upgrade: nodes of both programs write what the older one reads, until they are told otherwise.
 TEST_F(replication, the_schema_of_rows_is_raised_by_a_command) {
     std::uint32_t const schema = row_schema();

@@ -1,0 +1,246 @@
+#include "auth/token_cache.hpp"
+
+#include <array>
+#include <bit>
+#include <boost/smart_ptr/make_local_shared.hpp>
+#include <cstring>
+#include <vector>
+
+#include "auth/key_form.hpp"
+#include "auth/recent_text.hpp"
+#include "base/check.hpp"
+#include "base/thread_checker.hpp"
+
+namespace latchkey::auth {
+namespace {
+
+using base::problem;
+using grant_ptr = boost::local_shared_ptr<token_grant const>;
+
+// Every JOSE header begins so: `{"` in base64url (RFC 7515 §3).
+constexpr std::string_view header_start = "eyJ";
+// A token that is valid later is verified again after this time.
+constexpr base::wall_ms early_retry_ms = 1000;
+constexpr std::int64_t second_ms = 1000;
+
+// Set-associative with second chance, as auth::table is; digests cannot be chosen by a client.
+class grant_table {
+  public:
+    explicit grant_table(std::size_t entries) : buckets_(entries / ways) {
+        base::check(entries >= ways && std::has_single_bit(entries), "a cache of that size");
+    }
+
+    token_grant const* find(model::digest const& digest, grant_ptr& grant) {
+        auto& set = bucket_of(digest);
+        for (unsigned way = 0; way < ways; ++way) {
+            if (!set.grants[way] || set.digests[way] != digest) continue;
+            set.touched |= 1u << way;
+            grant = set.grants[way];
+            return grant.get();
+        }
+        return nullptr;
+    }
+    void insert(model::digest const& digest, grant_ptr grant) {
+        auto& set = bucket_of(digest);
+        auto const way = place_for(set, digest);
+        set.touched |= 1u << way;
+        set.digests[way] = digest;
+        set.grants[way] = std::move(grant);
+    }
+    void clear() {
+        for (auto& set : buckets_)
+            for (auto& grant : set.grants) grant.reset();
+    }
+
+  private:
+    static constexpr unsigned ways = 4;
+    struct bucket {
+        std::array<model::digest, ways> digests{};
+        std::array<grant_ptr, ways> grants;
+        unsigned touched = 0;
+        unsigned hand = 0;
+    };
+
+    bucket& bucket_of(model::digest const& digest) {
+        std::uint64_t bits;
+        std::memcpy(&bits, digest.data(), sizeof bits);
+        return buckets_[bits & (buckets_.size() - 1)];
+    }
+    static unsigned place_for(bucket& set, model::digest const& digest) {
+        for (unsigned way = 0; way < ways; ++way)
+            if (set.digests[way] == digest) return way;
+        for (unsigned way = 0; way < ways; ++way)
+            if (!set.grants[way]) return way;
+        for (;;) {
+            auto const way = set.hand;
+            set.hand = (set.hand + 1) % ways;
+            if ((set.touched >> way & 1u) == 0) return way;
+            set.touched &= ~(1u << way);
+        }
+    }
+
+    std::vector<bucket> buckets_;
+};
+
+problem problem_of(jwt::refusal_reason reason) {
+    switch (reason) {
+        case jwt::refusal_reason::expired:
+            return problem::token_expired;
+        case jwt::refusal_reason::not_yet_valid:
+            return problem::token_not_yet_valid;
+        case jwt::refusal_reason::invalid:
+            break;
+    }
+    return problem::token_invalid;
+}
+
+// Words that are no scopes here are ignored (api.md §19).
+model::scope_set known_scopes(std::string_view words) {
+    model::scope_set result;
+    while (!words.empty()) {
+        auto const end = words.find(' ');
+        result.add(words.substr(0, end));
+        words.remove_prefix(end == words.npos ? words.size() : end + 1);
+    }
+    return result;
+}
+
+verdict refusal(problem problem, std::string_view detail) {
+    return {.problem = problem, .caller = {}, .detail = detail, .is_token = true};
+}
+
+std::string_view sentence_of(problem problem) {
+    return problem == problem::token_expired ? "The token has expired."
+                                             : "The token is not valid yet.";
+}
+
+}  // namespace
+
+struct token_cache::state {
+    state(cache& records, std::size_t entries, bool keeps_text)
+        : keys(records), grants(entries), recent(keeps_text) {}
+
+    [[no_unique_address]] base::thread_checker thread;
+    cache& keys;
+    std::shared_ptr<token_issuers const> issuers;
+    std::uint64_t generation = 1;
+    grant_table grants;
+    basic_recent_text<jwt::token_bytes_max> recent;
+    counters count;
+
+    jwt::verification verify(std::string_view token, base::wall_ms clock) const;
+    boost::local_shared_ptr<token_grant> make_grant(jwt::verified_token const& token) const;
+    verdict judge(grant_ptr grant, model::address const* client, store::snapshot const& snapshot,
+                  base::instant now);
+};
+
+// With the keys of now, then with those of before the last reload. What the claims say holds for
+// both, so only a wrong signature is tried again.
+jwt::verification token_cache::state::verify(std::string_view token, base::wall_ms clock) const {
+    auto result = jwt::verify(token, issuers->current, clock / second_ms);
+    bool const is_wrong = !result && result.error().reason == jwt::refusal_reason::invalid;
+    if (!is_wrong || issuers->former.empty() || clock >= issuers->former_until) return result;
+    auto other = jwt::verify(token, issuers->former, clock / second_ms);
+    bool const is_better = other || other.error().reason != jwt::refusal_reason::invalid;
+    return is_better ? std::move(other) : std::move(result);
+}
+
+boost::local_shared_ptr<token_grant> token_cache::state::make_grant(
+    jwt::verified_token const& token) const {
+    auto grant = boost::make_local_shared<token_grant>();
+    grant->generation = generation;
+    grant->record = digest_of(model::bearer_identity(token.signer->name, token.subject));
+    if (token.scopes) grant->scopes = known_scopes(*token.scopes);
+    grant->expires_at = token.expires_at * second_ms;
+    grant->refused_from = token.refused_from * second_ms;
+    return grant;
+}
+
+verdict token_cache::state::judge(grant_ptr grant, model::address const* client,
+                                  store::snapshot const& snapshot, base::instant now) {
+    auto result = keys.authenticate(keys.present(grant->record), client, snapshot, now);
+    // An imported digest could be any, also one that belongs to a subject.
+    if (result.caller && result.caller->record().kind != model::key_kind::jwt)
+        return refusal(problem::key_invalid, {});
+    result.is_token = true;
+    if (result.caller) result.caller->token_ = std::move(grant);
+    return result;
+}
+
+verdict token_cache::authenticate(std::string_view token, model::address const* client,
+                                  store::snapshot const& snapshot, base::instant now,
+                                  bool may_verify) {
+    auto& own = *state_;
+    own.thread.check();
+    if (token.size() > jwt::token_bytes_max)
+        return refusal(problem::token_invalid, "The token is longer than 8 KiB.");
+    auto const digest = own.recent.digest(token);
+    grant_ptr grant;
+    if (own.grants.find(digest, grant) != nullptr) {
+        bool const is_over = now.clock >= grant->refused_from;
+        bool const is_early = grant->refusal == problem::token_not_yet_valid;
+        if (!is_over && grant->refusal == problem::none) [[likely]] {
+            ++own.count.hits;
+            return own.judge(std::move(grant), client, snapshot, now);
+        }
+        if (is_over != is_early) {
+            ++own.count.hits;
+            auto const code = is_early ? problem::token_not_yet_valid : problem::token_expired;
+            return refusal(code, sentence_of(code));
+        }
+    }
+    if (!jwt::looks_like_jwt(token)) return own.keys.authenticate(token, client, snapshot, now);
+    if (!may_verify) return refusal(problem::too_many_auth_failures, {});
+    auto const verification = own.verify(token, now.clock);
+    if (!verification) {
+        ++own.count.refusals;
+        auto const code = problem_of(verification.error().reason);
+        // Right but for the time: a client that repeats it is answered without a verification.
+        if (code != problem::token_invalid) {
+            auto const reminder = boost::make_local_shared<token_grant>();
+            reminder->refusal = code;
+            reminder->refused_from =
+                code == problem::token_expired ? 0 : now.clock + early_retry_ms;
+            own.grants.insert(digest, reminder);
+        }
+        return refusal(code, verification.error().detail);
+    }
+    ++own.count.verified;
+    auto fresh_grant = own.make_grant(*verification);
+    auto result = own.judge(fresh_grant, client, snapshot, now);
+    if (result.caller) own.grants.insert(digest, std::move(fresh_grant));
+    return result;
+}
+
+bool token_cache::may_be_token(std::string_view text) const {
+    auto const* const issuers = state_->issuers.get();
+    return issuers != nullptr && text.size() > key_bytes && text.starts_with(header_start);
+}
+
+bool token_cache::is_good(principal const& caller, base::instant now) const {
+    auto const* const token = caller.token();
+    return token == nullptr ||
+           (token->generation == state_->generation && now.clock < token->refused_from);
+}
+
+void token_cache::use(std::shared_ptr<token_issuers const> issuers) {
+    auto& own = *state_;
+    if (issuers == own.issuers) return;
+    own.issuers = std::move(issuers);
+    ++own.generation;
+    own.grants.clear();
+}
+
+void token_cache::forget_text() {
+    state_->recent.wipe();
+}
+
+token_cache::counters const& token_cache::count() const {
+    return state_->count;
+}
+
+token_cache::token_cache(cache& keys, std::size_t entries, bool keeps_text)
+    : state_(std::make_unique<state>(keys, entries, keeps_text)) {}
+token_cache::~token_cache() = default;
+
+}  // namespace latchkey::auth

@@ -1,0 +1,25 @@
+// What a verified JWT says: for which key record it stands, what it narrows the record's scopes to,
+// and until when. Reference-counted without atomics, since it never leaves its worker.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "base/problem.hpp"
+#include "model/key.hpp"
+#include "model/scope.hpp"
+
+namespace latchkey::auth {
+
+struct token_grant {
+    // none; token_expired; or token_not_yet_valid, which is verified again after `refused_from`.
+    base::problem refusal = base::problem::none;
+    model::digest record{};                  // by which the key record is found
+    std::optional<model::scope_set> scopes;  // nullopt: the token narrows nothing
+    base::wall_ms expires_at = 0;            // as the token has it
+    base::wall_ms refused_from = 0;          // with the leeway; by the machine's clock
+    std::uint64_t generation = 0;            // of the issuers that verified it
+};
+
+}  // namespace latchkey::auth

@@ -1,0 +1,49 @@
+// `[[jwt]]` of the configuration: whose JWTs are accepted (docs/api.md §19). Values; the functions
+// that read files are for the main thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "auth/token_issuers.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+
+namespace latchkey::server {
+
+// One table; the members are named as in the file.
+struct jwt_settings {
+    std::string issuer;
+    std::vector<std::string> audience;
+    std::string jwks;  // path of the file with the issuer's keys
+    std::vector<std::string> algorithms = {"RS256", "ES256", "EdDSA"};
+    std::uint64_t leeway_seconds = 5;
+    std::string subject = "sub";   // the claim that names the subject
+    std::string scopes = "scope";  // the claim; empty: tokens narrow no scopes
+    std::string type;              // empty: JWT, at+jwt or none
+    bool operator==(jwt_settings const&) const = default;
+};
+
+// Checks all but the file. The error names the issuer and the member.
+base::result<void> validate(std::vector<jwt_settings> const& tables);
+
+// A basic string, as TOML writes it.
+std::string toml_string(std::string_view text);
+// The tables as TOML.
+std::string to_toml(std::vector<jwt_settings> const& tables);
+
+// Reads the files; null: there are no tables. The error names the file, and each key that is wrong.
+// With `former`, the keys that these issuers had there are accepted for a while; `clock` is the
+// machine's. Returns `former` itself where nothing differs. Logs what was taken and what was
+// left out.
+base::result<std::shared_ptr<auth::token_issuers const>> load_issuers(
+    std::vector<jwt_settings> const& tables,
+    std::shared_ptr<auth::token_issuers const> const& former, base::wall_ms clock);
+
+// Checks that the files can be taken. The error is that of load_issuers.
+base::result<void> check_issuers(std::vector<jwt_settings> const& tables);
+
+}  // namespace latchkey::server
