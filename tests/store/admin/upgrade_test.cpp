@@ -51,6 +51,7 @@ constexpr upgrade_step steps[] = {
     {1, [](environment_state& store, MDB_txn* txn) { return put_note(store, txn, "\xf1"); }},
     {2, [](environment_state& store, MDB_txn* txn) { return put_note(store, txn, "\xf2"); }},
     {3, [](environment_state&, MDB_txn*) { return 0; }},
+    {4, [](environment_state&, MDB_txn*) { return 0; }},
 };
 
 TEST(upgrades, run_every_step_in_one_transaction) {
@@ -58,9 +59,9 @@ TEST(upgrades, run_every_step_in_one_transaction) {
     auto const store = open_store(directory.path());
     {
         write_transaction transaction(*store);
-        ASSERT_TRUE(upgrade(store->native(), transaction.get(), 1, 4, steps));
-        EXPECT_EQ(transaction.value_of(key_bytes{tag::schema}), schema_of(4));
-        EXPECT_EQ(transaction.value_of(key_bytes{tag::counters}).front(), 4);
+        ASSERT_TRUE(upgrade(store->native(), transaction.get(), 1, 5, steps));
+        EXPECT_EQ(transaction.value_of(key_bytes{tag::schema}), schema_of(5));
+        EXPECT_EQ(transaction.value_of(key_bytes{tag::counters}).front(), 5);
         EXPECT_EQ(transaction.value_of("\xf1") + transaction.value_of("\xf2"), "\xf1\xf2");
         transaction.commit();
     }
