@@ -9,6 +9,7 @@
 #include "pages/files.hpp"
 #include "store/engine/environment_state.hpp"
 #include "store/engine/lmdb_value.hpp"
+#include "tests/auth/token_signer.hpp"
 
 namespace latchkey::api {
 

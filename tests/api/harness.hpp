@@ -22,7 +22,12 @@
 #include "http/parser.hpp"
 #include "store/engine/layout.hpp"
 #include "tests/auth/temp_store.hpp"
-#include "tests/auth/token_signer.hpp"
+
+namespace latchkey::auth {
+
+class token_signer;
+
+}
 
 namespace latchkey::api {
 
