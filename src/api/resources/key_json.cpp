@@ -65,13 +65,7 @@ void append_key(std::string& output, model::key const& record, base::wall_ms now
     append_id(output, "replaces", record.replaces);
     append_id(output, "replaced_by", record.replaced_by);
     append_time(output, "rotation_ends_at", record.rotation_ends_at);
-    if (live != nullptr) {
-        append_limits(output, *live);
-    } else {
-        append_name(output, "rate_limits");
-        append_array(output, record.rate_limits,
-                     [&](model::rate_limit const& limit) { append_limit(output, limit); });
-    }
+    live != nullptr ? append_limits(output, *live) : append_limits(output, record);
     append_name(output, "ip_allowlist");
     append_array(output, record.ip_allowlist,
                  [&](model::cidr const& network) { append_string(output, network.text()); });
@@ -83,6 +77,12 @@ void append_scopes(std::string& output, model::scope_set const& scopes) {
     append_name(output, "scopes");
     append_array(output, scopes.names(),
                  [&](std::string const& name) { append_string(output, name); });
+}
+
+void append_limits(std::string& output, model::key const& record) {
+    append_name(output, "rate_limits");
+    append_array(output, record.rate_limits,
+                 [&](model::rate_limit const& limit) { append_limit(output, limit); });
 }
 
 void append_limits(std::string& output, live_limits const& live) {

@@ -26,6 +26,7 @@ void append_key(std::string& output, model::key const& record, base::wall_ms now
 void append_scopes(std::string& output, model::scope_set const& scopes);
 void append_metadata(std::string& output, model::key const& record);
 void append_limits(std::string& output, live_limits const& live);
+void append_limits(std::string& output, model::key const& record);  // without their state
 
 inline constexpr std::size_t key_start_bytes = 8;
 

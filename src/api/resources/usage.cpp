@@ -9,6 +9,7 @@
 #include "api/handlers.hpp"
 #include "api/json/json_writer.hpp"
 #include "api/resources/resource.hpp"
+#include "api/resources/usage_report.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -148,23 +149,21 @@ api_result<key_choice> take_choice(api::query& query) {
 // The usage of the keys that the caller sees: sums by key, and by step.
 class usage_sum {
   public:
-    usage_sum(request_context const& context, store::snapshot const& snapshot)
-        : context_(context), snapshot_(snapshot) {}
+    explicit usage_sum(usage_view const& view) : view_(view) {}
 
     // False: there is more than one request should read.
     bool add_all(time_range const& range) {
         std::size_t count = 0;
         bool is_complete = true;
-        bool const sees_all = context_.principal.may(model::scope::any);
-        snapshot_.usage_of_all(range.step, range.begin, range.end,
-                               [&](wall_ms start, model::id key, model::usage const& usage) {
-                                   is_complete = ++count <= base::limits::usage_records_max;
-                                   if (!is_complete || !(sees_all || is_visible(key)))
-                                       return is_complete;
-                                   total_[start] += usage;
-                                   requests_[key] += usage.requests();
-                                   return true;
-                               });
+        view_.snapshot.usage_of_all(range.step, range.begin, range.end,
+                                    [&](wall_ms start, model::id key, model::usage const& usage) {
+                                        is_complete = ++count <= base::limits::usage_records_max;
+                                        if (!is_complete || !(view_.sees_all || is_visible(key)))
+                                            return is_complete;
+                                        total_[start] += usage;
+                                        requests_[key] += usage.requests();
+                                        return true;
+                                    });
         return is_complete;
     }
     std::vector<model::id> busiest(std::size_t count) const {
@@ -180,16 +179,15 @@ class usage_sum {
     bool is_visible(model::id id) {
         auto const [entry, is_new] = visible_.try_emplace(id, false);
         if (is_new) {
-            auto const key = snapshot_.key(id);
-            entry->second = key && sees_project(context_, key->project);
+            auto const key = view_.snapshot.key(id);
+            entry->second = key && view_.is_visible(*key);
         }
         return entry->second;
     }
     points& total() { return total_; }
 
   private:
-    request_context const& context_;
-    store::snapshot const& snapshot_;
+    usage_view const& view_;
     points total_;
     std::unordered_map<model::id, std::uint64_t> requests_;
     std::unordered_map<model::id, bool> visible_;
@@ -204,15 +202,13 @@ points points_of(store::snapshot const& snapshot, model::id key, time_range cons
 
 }  // namespace
 
-// The sums of what the keys have, and the points of some. A key that the caller does not see is
-// left out, as one that does not exist.
-std::optional<api_error> list_usage(request_context const& context, store::snapshot const& snapshot,
-                                    http::response& response) {
-    auto range = take_range(context.query, context.now.wall);
+std::optional<api_error> append_usage(api::query& query, usage_view const& view,
+                                      std::string& output) {
+    auto range = take_range(query, view.now);
     if (!range) return range.error();
-    auto choice = take_choice(context.query);
+    auto choice = take_choice(query);
     if (!choice) return choice.error();
-    if (auto error = context.query.refuse_rest()) return error;
+    if (auto error = query.refuse_rest()) return error;
     auto const key_count = choice->named.empty() ? choice->top : choice->named.size();
     if (range->count * key_count > base::limits::usage_answer_points_max)
         return bad_parameter(
@@ -220,20 +216,19 @@ std::optional<api_error> list_usage(request_context const& context, store::snaps
             "asks for " + std::to_string(range->count) + " points of " + std::to_string(key_count) +
                 " keys, the limit is 14400 points; ask for fewer keys, less time or "
                 "a coarser granularity");
-    clamp(*range, context.now.wall);
-    usage_sum sum(context, snapshot);
+    clamp(*range, view.now);
+    usage_sum sum(view);
     auto const length = model::length_of(range->step);
     for (auto start = model::start_of(range->step, range->begin); start < range->end;
          start += length)
         sum.total()[start];
     bool const is_for_all = choice->named.empty();
     bool const is_complete = !is_for_all || sum.add_all(*range);
-    auto& output = response.body;
     output.append("{\"data\":[");
     bool is_first = true;
     for (auto const key : is_for_all ? sum.busiest(choice->top) : choice->named) {
         if (!sum.is_visible(key)) continue;
-        auto const own = points_of(snapshot, key, *range);
+        auto const own = points_of(view.snapshot, key, *range);
         if (!is_for_all)
             for (auto const& [start, usage] : own) sum.total()[start] += usage;
         output.append(std::exchange(is_first, false) ? "{\"key_id\":" : ",{\"key_id\":");
@@ -246,28 +241,47 @@ std::optional<api_error> list_usage(request_context const& context, store::snaps
     output.append("],\"total\":");
     append_points(output, sum.total());
     output.append(is_complete ? ",\"complete\":true}" : ",\"complete\":false}");
+    return std::nullopt;
+}
+
+std::optional<api_error> append_usage_of(model::id id, api::query& query, usage_view const& view,
+                                         std::string& output) {
+    auto range = take_range(query, view.now);
+    if (!range) return range.error();
+    if (auto error = query.refuse_rest()) return error;
+    auto const key = view.snapshot.key(id);
+    if (!key || !view.is_visible(*key)) return no_such("key");
+    clamp(*range, view.now);
+    output.append("{\"data\":[");
+    bool first = true;
+    view.snapshot.usage(id, range->step, range->begin, range->end,
+                        [&](wall_ms start, model::usage const& usage) {
+                            if (!std::exchange(first, false)) output.push_back(',');
+                            append_point(output, start, usage);
+                        });
+    output.append("]}");
+    return std::nullopt;
+}
+
+std::optional<api_error> list_usage(request_context const& context, store::snapshot const& snapshot,
+                                    http::response& response) {
+    auto const is_visible = [&](model::key const& key) {
+        return sees_project(context, key.project);
+    };
+    usage_view const view{snapshot, context.now.wall, is_visible,
+                          context.principal.may(model::scope::any)};
+    if (auto error = append_usage(context.query, view, response.body)) return error;
     show_resource(response);
     return std::nullopt;
 }
 
-// A point for every step that is still kept and has begun. Others are left out: a zero would say
-// that the key was not used.
 std::optional<api_error> get_usage(request_context const& context, store::snapshot const& snapshot,
                                    http::response& response) {
-    auto range = take_range(context.query, context.now.wall);
-    if (!range) return range.error();
-    if (auto error = context.query.refuse_rest()) return error;
-    auto const key = snapshot.key(context.id);
-    if (!key || !sees_project(context, key->project)) return no_such("key");
-    clamp(*range, context.now.wall);
-    response.body.append("{\"data\":[");
-    bool first = true;
-    snapshot.usage(context.id, range->step, range->begin, range->end,
-                   [&](wall_ms start, model::usage const& usage) {
-                       if (!std::exchange(first, false)) response.body.push_back(',');
-                       append_point(response.body, start, usage);
-                   });
-    response.body.append("]}");
+    auto const is_visible = [&](model::key const& key) {
+        return sees_project(context, key.project);
+    };
+    usage_view const view{snapshot, context.now.wall, is_visible};
+    if (auto error = append_usage_of(context.id, context.query, view, response.body)) return error;
     show_resource(response);
     return std::nullopt;
 }

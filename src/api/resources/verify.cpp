@@ -7,6 +7,7 @@
 #include "api/resources/key_body.hpp"
 #include "api/resources/key_json.hpp"
 #include "api/resources/resource.hpp"
+#include "api/resources/verification.hpp"
 #include "auth/token_cache.hpp"
 
 namespace latchkey::api {
@@ -68,33 +69,6 @@ bool is_about_time(problem code) {
     return code == problem::token_expired || code == problem::token_not_yet_valid;
 }
 
-struct permission {
-    base::problem problem = base::problem::none;
-    std::string_view missing_scope;
-};
-
-// What the route of a request, and then its scopes, say of it (api.md §3).
-permission permission_of(auth::principal const& key, http::method method, std::string_view target) {
-    auto const path = target.substr(0, target.find('?'));
-    auto const query = path.size() == target.size() ? "" : target.substr(path.size() + 1);
-    auto const matched = find_route(method, path);
-    if (matched.route == nullptr) return {problem::route_not_found, {}};
-    if (matched.is_public || matched.gateway) return {};
-    auto const& route = *matched.route;
-    auto const holds = [&](model::scope scope) {
-        return scope == model::scope::events_write ? key.may_send_events_of(matched.variable)
-                                                   : key.may(scope);
-    };
-    auto const* const reading = std::get_if<read>(&route.run);
-    auto const* const writing = std::get_if<write>(&route.run);
-    auto further = writing != nullptr ? writing->further_scope : std::nullopt;
-    if (reading != nullptr && reading->query_scope != nullptr)
-        further = reading->query_scope(query);
-    for (auto const& scope : {route.scope, further})
-        if (scope && !holds(*scope)) return {problem::insufficient_scope, model::name_of(*scope)};
-    return {};
-}
-
 // When what was shown ends: the record, or its token. 0: never.
 base::wall_ms end_of(auth::principal const& caller) {
     auto const end = caller.record().expires_at;
@@ -118,7 +92,7 @@ auth::verdict authenticate(verify_body const& verification, request_context cons
                                       context.now);
 }
 
-void append_known(std::string& output, auth::principal const& caller, live_limits const& live) {
+void append_known(std::string& output, auth::principal const& caller, live_limits const* live) {
     auto const& key = caller.record();
     output.append(",\"key_id\":");
     append_number(output, key.id);
@@ -130,7 +104,7 @@ void append_known(std::string& output, auth::principal const& caller, live_limit
     output.append(",\"expires_at\":");
     append_timestamp_or_null(output, end_of(caller));
     append_metadata(output, key);
-    append_limits(output, live);
+    live != nullptr ? append_limits(output, *live) : append_limits(output, key);
     output.push_back('}');
 }
 
@@ -152,6 +126,40 @@ void count_use(request_services& services, model::id key, base::wall_ms now, pro
 }
 
 }  // namespace
+
+permission permission_of(auth::principal const& key, http::method method, std::string_view target) {
+    auto const path = target.substr(0, target.find('?'));
+    auto const query = path.size() == target.size() ? "" : target.substr(path.size() + 1);
+    auto const matched = find_route(method, path);
+    if (matched.route == nullptr) return {problem::route_not_found, {}};
+    if (matched.is_public || matched.gateway) return {};
+    auto const& route = *matched.route;
+    auto const holds = [&](model::scope scope) {
+        return scope == model::scope::events_write ? key.may_send_events_of(matched.variable)
+                                                   : key.may(scope);
+    };
+    auto const* const reading = std::get_if<read>(&route.run);
+    auto const* const writing = std::get_if<write>(&route.run);
+    auto further = writing != nullptr ? writing->further_scope : std::nullopt;
+    if (reading != nullptr && reading->query_scope != nullptr)
+        further = reading->query_scope(query);
+    for (auto const& scope : {route.scope, further})
+        if (scope && !holds(*scope)) return {problem::insufficient_scope, model::name_of(*scope)};
+    return {};
+}
+
+void append_verification(std::string& output, verification const& verification) {
+    auto const result = verification.result;
+    output.append(result == problem::none ? "{\"valid\":true" : "{\"valid\":false");
+    output.append(",\"code\":");
+    append_plain_string(output, code_of(result));
+    append_name(output, "check");
+    append_string_or_null(output, check_of(result));
+    append_name(output, "missing_scope");
+    append_string_or_null(output, verification.missing_scope);
+    verification.caller != nullptr ? append_known(output, *verification.caller, verification.live)
+                                   : append_unknown(output);
+}
 
 std::optional<api_error> verify_key(request_context const& context, request_services& services,
                                     http::response& response) {
@@ -202,16 +210,15 @@ std::optional<api_error> verify_key(request_context const& context, request_serv
     } else if (verdict.caller || !is_about_time(result)) {
         result = problem::key_invalid;
     }
-    response.body.append(result == problem::none ? "{\"valid\":true" : "{\"valid\":false");
-    response.body.append(",\"code\":");
-    append_plain_string(response.body, code_of(result));
-    append_name(response.body, "check");
-    append_string_or_null(response.body, check_of(result));
-    append_name(response.body, "missing_scope");
-    append_string_or_null(response.body, missing);
-    is_visible
-        ? append_known(response.body, *verdict.caller, {verdict.caller->limits(), charged.decision})
-        : append_unknown(response.body);
+    api::verification answer{.result = result, .missing_scope = missing};
+    if (is_visible) {
+        live_limits const live{verdict.caller->limits(), charged.decision};
+        answer.caller = &*verdict.caller;
+        answer.live = &live;
+        append_verification(response.body, answer);
+    } else {
+        append_verification(response.body, answer);
+    }
     show_written(response);
     return std::nullopt;
 }
