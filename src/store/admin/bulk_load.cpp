@@ -124,6 +124,15 @@ load_state bulk_load::first_state(transaction& transaction, options const& optio
     return state;
 }
 
+bool bulk_load::was_begun(environment& store, std::uint64_t identity) {
+    bool has_begun = false;
+    std::ignore = commit_in_order(store.native(), [&](transaction& transaction) {
+        has_begun = get_state(transaction, identity).has_value();
+        return false;
+    });
+    return has_begun;
+}
+
 bool bulk_load::is_full(std::size_t records, std::size_t bytes) const {
     // A store with a small map is filled in small steps, since room for a whole step is kept free.
     auto const records_by_map = store_->native().map_bytes / (128 * base::limits::kib);

@@ -19,7 +19,9 @@
 // refused. The id of a record is kept when it was never assigned: it is above all that were
 // assigned when the load began. A user whose id is not free gets another one, and posts of the same
 // load that name the old one follow it. A record that exists already, member for member and with
-// the same id, is left unchanged.
+// the same id, is left unchanged; so is a user without an id, or with another, who has the same
+// name and e-mail address, and posts of the load that name the other id follow. A post without an
+// id is always a new one: two posts may be alike.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +60,8 @@ class bulk_load {
         bool again = false;           // discard an earlier load of these sources
     };
     static base::result<bulk_load> begin(environment& store, options const& options);
+    // Has a load of these sources begun, or ended? False also where that cannot be read.
+    static bool was_begun(environment& store, std::uint64_t identity);
 
     load_progress const& users() const { return state_.users; }
     load_progress const& posts() const { return state_.posts; }

@@ -60,7 +60,7 @@ void post_writer::find_users() {
 model::id post_writer::find_user(model::id source_id) {
     auto const& users = context_.state.users;
     auto id = source_id;
-    if (users.new_ids + users.refusals != 0)
+    if (users.new_ids + users.refusals + users.unchanged != 0)
         if (auto const bytes =
                 transaction_.get(table::index, load_moved_key(context_.identity, source_id)))
             id = read_id(*bytes).value_or(0);

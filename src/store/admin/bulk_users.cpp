@@ -24,21 +24,22 @@ class user_writer {
   private:
     void find_owners();
     void write(std::size_t index);
-    bool is_unchanged(model::user const& user);
+    model::id find_same(std::size_t index) const;
+    bool is_same(model::id id, model::user const& user) const;
     model::id assign_id(std::size_t index, bool& is_new);
     void refuse(std::size_t index, problem problem, base::fault fault);
-    void note_moved(model::id source_id, model::id id);
+    void note_source_id(model::id source_id, model::id id);
 
     load_context const& context_;
     transaction& transaction_;
     users_in_order const& batch_;
     std::vector<model::id> owners_;  // of each e-mail address in this store; 0: none
     std::vector<bool> created_;
-    // For each user the first one of the batch with the same e-mail address, and whether a user of
-    // the batch has that address. Found by sorting: clients choose the addresses, and could choose
-    // them to collide in a hash table.
+    // For each user the first one of the batch with the same e-mail address, and by the first one
+    // the id of the user of the batch that got that address. Found by sorting: clients choose the
+    // addresses, and could choose them to collide in a hash table.
     std::vector<std::uint32_t> first_same_;
-    std::vector<bool> is_address_used_;
+    std::vector<model::id> address_users_;
     model::id last_;  // of the table
 };
 
@@ -47,7 +48,7 @@ void user_writer::run() {
     owners_.resize(count);
     created_.resize(count);
     first_same_.resize(count);
-    is_address_used_.resize(count);
+    address_users_.resize(count);
     find_owners();
     for (std::size_t i = 0; i < count && transaction_.failure() == 0; ++i) write(i);
     for (auto const i : batch_.by_email)
@@ -67,20 +68,25 @@ void user_writer::find_owners() {
 
 void user_writer::write(std::size_t index) {
     auto& user = batch_.users[index];
-    if (is_unchanged(user)) {
+    if (auto const same = find_same(index); same != 0) {
+        if (user.id != 0 && user.id != same) note_source_id(user.id, same);
         ++context_.state.users.unchanged;
         return;
     }
     bool is_new = false;
     auto const id = assign_id(index, is_new);
     if (id == 0) return;
-    if (owners_[index] != 0 || is_address_used_[first_same_[index]])
+    auto& address_user = address_users_[first_same_[index]];
+    if (owners_[index] != 0 || address_user != 0)
         return refuse(index, problem::email_taken,
                       {.location = "/email",
                        .code = field_code::invalid_format,
                        .detail = "another user has this e-mail address"});
-    is_address_used_[first_same_[index]] = true;
-    if (is_new && user.id != 0) note_moved(user.id, id);
+    address_user = id;
+    if (is_new && user.id != 0) {
+        note_source_id(user.id, id);
+        ++context_.state.users.new_ids;
+    }
     user.id = id;
     complete_times(user, transaction_.now());
     insert_user(transaction_, user, id > last_);
@@ -92,10 +98,19 @@ void user_writer::write(std::size_t index) {
     ++context_.state.users.created;
 }
 
-bool user_writer::is_unchanged(model::user const& user) {
-    if (user.id == 0 || user.id > last_) return false;
-    auto const bytes = transaction_.get(table::users, id_key(user.id));
-    auto const record = bytes ? model::decode_user(user.id, *bytes) : std::nullopt;
+// The user who is there already as the line says: with its id, or else with its address. 0: none.
+model::id user_writer::find_same(std::size_t index) const {
+    auto const& user = batch_.users[index];
+    auto const owner = owners_[index] != 0 ? owners_[index] : address_users_[first_same_[index]];
+    for (auto const id : {user.id, owner})
+        if (is_same(id, user)) return id;
+    return 0;
+}
+
+bool user_writer::is_same(model::id id, model::user const& user) const {
+    if (id == 0 || id > last_) return false;
+    auto const bytes = transaction_.get(table::users, id_key(id));
+    auto const record = bytes ? model::decode_user(id, *bytes) : std::nullopt;
     return record && record->name == user.name && record->email == user.email &&
            same_if_present(user.created_at, record->created_at) &&
            same_if_present(user.updated_at, record->updated_at);
@@ -128,11 +143,11 @@ void user_writer::refuse(std::size_t index, problem problem, base::fault fault) 
     ++context_.state.users.refusals;
 }
 
-void user_writer::note_moved(model::id source_id, model::id id) {
+// Posts that name the first id are of the user with the second.
+void user_writer::note_source_id(model::id source_id, model::id id) {
     std::array<char, 8> bytes;
     transaction_.put(table::index, load_moved_key(context_.identity, source_id),
                      id_value(id, bytes));
-    ++context_.state.users.new_ids;
 }
 
 }  // namespace

@@ -139,6 +139,33 @@ TEST(bulk_loads, leave_existing_records_unchanged) {
     expect_sound(*store);
 }
 
+TEST(bulk_loads, leave_users_alone_who_are_there_without_their_ids) {
+    temporary_directory const directory;
+    auto const store = open_store(directory.path());
+    auto load = begin_load(*store, {.identity = 1, .highest_user = 2});
+    add<model::user>(load, {user(1, "a@e.org"), user(2, "b@e.org")}, 2);
+    ASSERT_TRUE(load.finish());
+    EXPECT_FALSE(bulk_load::was_begun(*store, 2));
+    auto again = begin_load(*store, {.identity = 2, .highest_user = 9});
+    EXPECT_TRUE(bulk_load::was_begun(*store, 2));
+    // Without an id, with another, twice in one batch; not with another name.
+    auto const refusals =
+        add<model::user>(again,
+                         {user(0, "a@e.org"), user(9, "b@e.org"), user(0, "c@e.org"),
+                          user(0, "c@e.org"), user(0, "a@e.org", "Eve")},
+                         5);
+    ASSERT_EQ(refusals.size(), 1u);
+    EXPECT_EQ(refusals[0].index, 4u);
+    EXPECT_EQ(refusals[0].problem, base::problem::email_taken);
+    EXPECT_EQ(again.users().unchanged, 3u);
+    EXPECT_EQ(again.users().created, 1u);
+    EXPECT_EQ(again.users().new_ids, 0u);
+    EXPECT_TRUE(add<model::post>(again, {post(1, 9)}, 1).empty());
+    ASSERT_TRUE(again.finish());
+    EXPECT_EQ(posts_of(*store, 2).size(), 1u);  // the post followed to the user who was there
+    expect_sound(*store);
+}
+
 TEST(bulk_loads, resume_where_they_were_and_finish_once) {
     temporary_directory const directory;
     {
