@@ -1,12 +1,14 @@
 // latchkey audit: prints the audit log, and verifies its hash chain.
+#include <algorithm>
 #include <cstdio>
 
 #include "api/resources/audit_json.hpp"
 #include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "base/visible.hpp"
+#include "cli/api_command.hpp"
+#include "cli/json.hpp"
 #include "cli/print.hpp"
-#include "cli/store_command.hpp"
 #include "store/admin/verify_audit.hpp"
 #include "store/snapshot.hpp"
 
@@ -15,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t entries_per_snapshot = 1000;
 
-struct audit_options : store_command {
+struct audit_options : api_command {
     bool verify = false;
 };
 
@@ -31,61 +33,103 @@ int verify_log(store::environment& store, bool json) {
                     report.wrong.empty() ? "true" : "false",
                     static_cast<unsigned long long>(report.entries), hex_of(report.last).c_str());
     else if (report.wrong.empty())
-        std::printf("%llu entries, the hash chain is valid; the last entry has the hash %s\n",
-                    static_cast<unsigned long long>(report.entries), hex_of(report.last).c_str());
+        std::printf("%s, the hash chain is valid; the last entry has the hash %s\n",
+                    counted(report.entries, "entry", "entries").c_str(),
+                    hex_of(report.last).c_str());
     return report.wrong.empty() ? done : failed;
 }
 
-void print_entry(store::audit_entry const& entry) {
-    std::string fields;
-    for (auto const& each : entry.fields) fields += (fields.empty() ? "" : ",") + each;
-    auto const actor =
-        entry.actor == 0 ? std::string("the command line") : "key " + std::to_string(entry.actor);
-    auto const subject = store::is_about_webhook(entry.action) ? "webhook " + entry.source
-                         : !entry.source.empty()
-                             ? "source " + entry.source
-                             : "key " + std::to_string(entry.key) + " in " + entry.project;
-    std::printf("%lld  %s  %-14s  %s  by %s%s%s  %s\n", static_cast<long long>(entry.id),
-                format_time(entry.time, "-").c_str(),
-                std::string(store::name_of(entry.action)).c_str(), base::visible(subject).c_str(),
-                actor.c_str(), entry.address ? " from " : "",
-                entry.address ? entry.address->text().c_str() : "", base::visible(fields).c_str());
+std::string line_of(json_object const& entry) {
+    auto const actor = text_of(entry, "actor_key_id");
+    auto const webhook = text_of(entry, "webhook_id"), source = text_of(entry, "source");
+    auto const subject =
+        !webhook.empty()  ? "webhook " + webhook
+        : !source.empty() ? "source " + source
+                          : "key " + text_of(entry, "key_id") + " in " + text_of(entry, "project");
+    auto action = text_of(entry, "action");
+    action.resize(std::max<std::size_t>(action.size(), 14), ' ');
+    auto fields = words_of(entry, "fields");
+    std::ranges::replace(fields, ' ', ',');
+    auto const address = text_of(entry, "address");
+    return text_of(entry, "id") + "  " + time_of(entry, "created_at") + "  " + action + "  " +
+           base::visible(subject) + "  by " +
+           (actor.empty() ? "the command line" : "key " + actor) +
+           (address.empty() ? "" : " from " + address) + "  " + base::visible(fields);
 }
 
-// Reads in parts, so that a slow reader of the output keeps no snapshot open. With --json the
-// document is that of GET /audit on one page. False: an entry is damaged, and the document is cut
-// off.
+// Prints entries as they come: as lines, or as the document of GET /audit on one page.
+class audit_printer {
+  public:
+    explicit audit_printer(bool json) : json_(json) {
+        if (json_) std::printf("{\"data\":[");
+    }
+    void print(std::string_view entry) {
+        auto const text = json_ ? std::string(count_ == 0 ? "" : ",").append(entry)
+                                : line_of(parse_object(entry).value()) + "\n";
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        ++count_;
+    }
+    void end() const {
+        auto const number = static_cast<unsigned long long>(count_);
+        if (json_)
+            std::printf(
+                "],\"pagination\":{\"page\":1,\"limit\":%llu,\"total\":%llu,\"total_pages\":1,"
+                "\"has_more\":false,\"next_cursor\":null}}\n",
+                number, number);
+    }
+
+  private:
+    bool json_;
+    std::uint64_t count_ = 0;
+};
+
+// Reads in parts, so that a slow reader of the output keeps no snapshot open. False: an entry is
+// damaged, and the document is cut off.
 bool print_all(store::environment& store, bool json) {
     store::snapshot snapshot(store);
-    std::uint64_t count = 0;
-    if (json) std::printf("{\"data\":[");
+    audit_printer printer(json);
     for (model::id last_id = 0;;) {
-        std::vector<store::audit_entry> entries;
+        std::vector<std::string> entries;
         snapshot.renew();
         snapshot.audit(std::nullopt, {.after_id = last_id, .limit = entries_per_snapshot},
-                       [&](store::audit_entry const& entry) { entries.push_back(entry); });
+                       [&](store::audit_entry const& entry) {
+                           api::append_audit_entry(entries.emplace_back(), entry);
+                           last_id = entry.id;
+                       });
         bool const damaged = snapshot.damaged();
         snapshot.reset();
         if (damaged) return false;
         if (entries.empty()) break;
-        last_id = entries.back().id;
-        for (auto const& entry : entries) {
-            std::string text = count++ == 0 ? "" : ",";
-            if (!json) {
-                print_entry(entry);
-                continue;
-            }
-            api::append_audit_entry(text, entry);
-            std::fwrite(text.data(), 1, text.size(), stdout);
-        }
+        for (auto const& entry : entries) printer.print(entry);
     }
-    auto const number = static_cast<unsigned long long>(count);
-    if (json)
-        std::printf(
-            "],\"pagination\":{\"page\":1,\"limit\":%llu,\"total\":%llu,\"total_pages\":1,"
-            "\"has_more\":false,\"next_cursor\":null}}\n",
-            number, number);
+    printer.end();
     return true;
+}
+
+int print_elsewhere(audit_options const& options) {
+    auto const connection = service::connect(options.elsewhere);
+    if (!connection) return report(connection.error());
+    std::vector<std::string> entries;
+    auto const failure = (*connection)->each("/audit", {}, [&](std::string_view entry) {
+        entries.emplace_back(entry);
+    });
+    if (failure) return report(*failure);
+    audit_printer printer(options.json);
+    for (auto const& entry : entries) printer.print(entry);
+    printer.end();
+    return done;
+}
+
+int audit(audit_options const& options) {
+    if (options.is_remote() && options.verify)
+        return report_usage_error(
+            "--verify reads the store itself: run it on the machine of the service");
+    if (options.is_remote()) return print_elsewhere(options);
+    int code = done;
+    auto const store = open_store(options, code, store_access::copies);
+    if (store == nullptr) return code;
+    if (options.verify) return verify_log(*store, options.json);
+    return print_all(*store, options.json) ? done : report_damage();
 }
 
 }  // namespace
@@ -101,14 +145,7 @@ void add_audit(CLI::App& program, int& code) {
         "Prints the oldest entry first; --json prints the document of GET /audit on one page.\n"
         "If --verify fails, the log was changed outside of latchkey: restore a backup.\n"
         "Example: latchkey audit --verify --data /var/lib/latchkey");
-    command->callback([options, &code] {
-        auto const store = open_store(*options, code, store_access::copies);
-        if (store == nullptr) return;
-        if (options->verify)
-            code = verify_log(*store, options->json);
-        else if (!print_all(*store, options->json))
-            code = report_damage();
-    });
+    command->callback([options, &code] { code = audit(*options); });
 }
 
 }  // namespace latchkey::cli

@@ -8,8 +8,10 @@
 #include <cstdio>
 
 #include "api/json/json_writer.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 #include "cli/output_file.hpp"
+#include "cli/progress.hpp"
 #include "cli/store_command.hpp"
 #include "store/admin/check_copy.hpp"
 #include "store/admin/inspect.hpp"
@@ -46,6 +48,12 @@ void print_result(std::string_view member, std::string const& path, std::uint64_
     std::printf("%s}\n", document.c_str());
 }
 
+// "16 KiB", "1,234 MiB"
+std::string size_text(std::uint64_t bytes) {
+    return bytes < base::limits::mib ? with_commas(bytes >> 10) + " KiB"
+                                     : with_commas(bytes >> 20) + " MiB";
+}
+
 int back_up(backup_options const& options) {
     int code = done;
     auto const store = open_store(options, code, store_access::copies);
@@ -72,8 +80,9 @@ int back_up(backup_options const& options) {
     if (options.json)
         print_result("file", path, static_cast<std::uint64_t>(status.st_size));
     else
-        base::log("backed up the store into " + path + ", " + std::to_string(status.st_size >> 20) +
-                  " MiB; master.key is not in it: keep a copy of it in another place");
+        base::log("backed up the store into " + path + ", " +
+                  size_text(static_cast<std::uint64_t>(status.st_size)) +
+                  "; master.key is not in it: keep a copy of it in another place");
     return done;
 }
 

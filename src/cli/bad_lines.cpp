@@ -4,17 +4,20 @@
 
 #include "api/json/json_writer.hpp"
 #include "base/log.hpp"
+#include "cli/print.hpp"
 
 namespace latchkey::cli {
 namespace {
 
-// {"file":…,"line":…,"detail":…,"errors":[…]}, with errors in the API's form.
-std::string document_of(std::string const& file, std::uint64_t line, std::string const& detail,
-                        std::vector<base::fault> const& faults) {
+// {"file":…,"line":…,"code":…,"detail":…,"errors":[…]}, with codes and errors in the API's form.
+std::string document_of(std::string const& file, std::uint64_t line, base::problem code,
+                        std::string const& detail, std::vector<base::fault> const& faults) {
     std::string document = "{\"file\":";
     api::append_string(document, file);
     document.append(",\"line\":");
     api::append_number(document, line);
+    document.append(",\"code\":");
+    api::append_plain_string(document, base::describe(code).name);
     document.append(",\"detail\":");
     api::append_string(document, detail);
     document.append(",\"errors\":[");
@@ -41,9 +44,10 @@ base::result<bad_lines> bad_lines::begin(std::string const& report, bool print, 
     return result;
 }
 
-void bad_lines::add(std::string const& file, std::uint64_t line, std::string const& detail,
-                    std::vector<base::fault> const& faults, progress& bar) {
-    auto const document = document_of(file, line, detail, faults);
+void bad_lines::add(std::string const& file, std::uint64_t line, base::problem code,
+                    std::string const& detail, std::vector<base::fault> const& faults,
+                    progress& bar) {
+    auto const document = document_of(file, line, code, detail, faults);
     if (report_ != nullptr) {
         std::fprintf(report_.get(), "%s\n", document.c_str());
         std::fflush(report_.get());  // later lines may be committed before the next write
@@ -51,7 +55,8 @@ void bad_lines::add(std::string const& file, std::uint64_t line, std::string con
     if (count_++ >= printed_max) return;
     json_.append(json_.empty() ? "" : ",").append(document);
     if (!print_) return;
-    auto message = detail;
+    // What is wrong with the members says it; another code is what programs look for.
+    auto message = faults.empty() ? std::string(base::describe(code).name) + ": " + detail : detail;
     for (auto const& each : faults)
         message += (message.empty() ? "" : "; ") + each.location + " " + each.detail;
     bar.clear_line();
@@ -60,9 +65,9 @@ void bad_lines::add(std::string const& file, std::uint64_t line, std::string con
 
 void bad_lines::end() {
     if (print_ && count_ > printed_max)
-        base::log(base::severity::warning,
-                  with_commas(count_ - printed_max) +
-                      " more lines were refused; --report FILE writes all of them to a file");
+        base::log(base::severity::warning, counted(count_ - printed_max, "more line was refused",
+                                                   "more lines were refused") +
+                                               "; --report FILE writes all of them to a file");
 }
 
 }  // namespace latchkey::cli

@@ -18,9 +18,10 @@ class bad_lines {
     // `report` empty: no file. The file must not exist, unless the import resumes.
     static base::result<bad_lines> begin(std::string const& report, bool print, bool resumes);
 
-    // `detail` is used if there are no faults. Clears the progress bar for the printed line.
-    void add(std::string const& file, std::uint64_t line, std::string const& detail,
-             std::vector<base::fault> const& faults, progress& bar);
+    // `code` is that of the API, such as email_taken; `detail` is used if there are no faults.
+    // Clears the progress bar for the printed line.
+    void add(std::string const& file, std::uint64_t line, base::problem code,
+             std::string const& detail, std::vector<base::fault> const& faults, progress& bar);
     // Prints how many lines were not shown.
     void end();
     std::string const& json() const { return json_; }  // the first 100, separated by commas

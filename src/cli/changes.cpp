@@ -1,18 +1,14 @@
 // latchkey changes: prints what has happened, and follows it.
 #include "api/resources/changes.hpp"
 
-#include <poll.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstdio>
 
 #include "base/limits.hpp"
 #include "base/visible.hpp"
+#include "cli/changes.hpp"
+#include "cli/followed_output.hpp"
 #include "cli/print.hpp"
-#include "cli/store_command.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::cli {
@@ -21,36 +17,6 @@ namespace {
 constexpr std::size_t changes_per_part = 1000;
 constexpr std::size_t bytes_per_part = 1024 * 1024;
 constexpr int look_every_ms = 200;
-constexpr int interrupted = 130;  // as shells say it: 128 + SIGINT
-
-struct changes_options : store_command {
-    std::string start;
-    std::vector<std::string> types;
-    std::uint64_t limit = 0;  // 0: all
-    bool follow = false;
-};
-
-std::sig_atomic_t volatile stop = 0;
-
-// Instead of an end in the middle of a line: SIGINT is noted, and a closed pipe is an error of
-// write().
-void handle_signals() {
-    struct sigaction action{};
-    action.sa_handler = [](int) { stop = 1; };
-    ::sigaction(SIGINT, &action, nullptr);
-    std::signal(SIGPIPE, SIG_IGN);
-}
-
-// False: nobody reads the output any more, or it cannot be written.
-bool write_all(std::string_view text) {
-    while (!text.empty()) {
-        auto const count = ::write(STDOUT_FILENO, text.data(), text.size());
-        if (count < 0 && errno == EINTR && stop == 0) continue;
-        if (count < 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return true;
-}
 
 // "user 7", "source github"
 std::string subject_of(store::change_view const& change) {
@@ -87,8 +53,6 @@ class change_printer {
   private:
     // Reads a part into `text_`; false: there was none, or an error (`code_`).
     bool read();
-    bool wait();  // false: the output was closed
-
     int fail_expired(model::id oldest) {
         return report_failure("changes_expired: changes after " + std::to_string(position_) +
                               " are not kept any more, the oldest is " + std::to_string(oldest) +
@@ -148,23 +112,14 @@ bool change_printer::read() {
     return code_ == done && position_ != begin;
 }
 
-bool change_printer::wait() {
-    pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
-    auto const count = ::poll(&output, 1, look_every_ms);
-    return count <= 0 || (output.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
-}
-
 int change_printer::run() {
     for (;;) {
-        while (stop == 0 && read())
-            if (!write_all(text_)) {
-                if (stop != 0) return interrupted;
-                return errno == EPIPE ? done : report_failure("the output cannot be written");
-            }
+        while (!is_interrupted() && read())
+            if (!write_followed(text_)) return end_of_output();
         if (code_ != done) return code_;
-        if (stop != 0) return interrupted;
+        if (is_interrupted()) return interrupted;
         if (!options_.follow || is_done()) return done;
-        if (!wait()) return done;
+        if (!wait_for_more(look_every_ms)) return done;
     }
 }
 
@@ -183,13 +138,14 @@ int print_changes(changes_options const& options) {
         if (!types.add(each))
             return report_usage_error("there is no type '" + each +
                                       "': use a type such as user.created, user.* or *");
+    note_interrupts();
+    if (options.is_remote()) return print_changes_elsewhere(options);
     int code = done;
     server::config configuration;
     auto const store = open_store(options, code, store_access::reads, &configuration);
     if (store == nullptr) return code;
     if (!configuration.changes_enabled)
         return report_failure("changes are not recorded here: the setting changes is false");
-    handle_signals();
     change_printer printer(*store, options, types);
     if (int const refusal = printer.begin(store->node().has_value()); refusal != -1) return refusal;
     return printer.run();

@@ -5,6 +5,7 @@
 
 #include "api/json/json_writer.hpp"
 #include "base/log.hpp"
+#include "cli/print.hpp"
 #include "cli/store_command.hpp"
 #include "server/process/server_identity.hpp"
 #include "store/admin/inspect.hpp"
@@ -81,10 +82,11 @@ int check(check_options const& options) {
     } else if (!exists) {
         base::log("there is no store in " + settings->data + " yet: latchkey serve creates it");
     } else if (inspection && inspection->wrong.empty()) {
-        base::log("the store is intact: " + std::to_string(inspection->users) + " users, " +
-                  std::to_string(inspection->posts) + " posts, " +
-                  std::to_string(inspection->keys) + " keys, " +
-                  std::to_string(inspection->audit_entries) + " entries of the audit log");
+        base::log("the store is intact: " + counted(inspection->users, "user") + ", " +
+                  counted(inspection->posts, "post") + ", " + counted(inspection->keys, "key") +
+                  ", " +
+                  counted(inspection->audit_entries, "entry of the audit log",
+                          "entries of the audit log"));
     }
     return inspection && !inspection->wrong.empty() ? failed : done;
 }

@@ -6,12 +6,22 @@
 
 namespace latchkey::cli {
 
-enum exit_code : int { done = 0, failed = 1, usage_error = 2, configuration_error = 78 };
+// `unconfirmed`: a question was answered with no, or there was no terminal to ask at.
+enum exit_code : int {
+    done = 0,
+    failed = 1,
+    usage_error = 2,
+    unconfirmed = 3,
+    configuration_error = 78
+};
 
 // Each command sets `code` after it has run.
 void add_serve(CLI::App& program, int& code);
 void add_config(CLI::App& program, int& code);
+void add_completion(CLI::App& program, int& code);
+void add_man(CLI::App& program, int& code);
 void add_keys(CLI::App& program, int& code);
+void add_usage(CLI::App& program, int& code);
 void add_audit(CLI::App& program, int& code);
 void add_events(CLI::App& program, int& code);
 void add_changes(CLI::App& program, int& code);

@@ -1,30 +1,34 @@
 // latchkey events secret: sets, shows and deletes the secrets with which external services sign
 // their events. A supplied secret is read from a file or standard input, because every process can
 // see the arguments of a command.
-#include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
+#include "cli/events.hpp"
 
+#include <cstdio>
+
+#include "api/json/json_writer.hpp"
 #include "api/resources/event_secret_json.hpp"
 #include "auth/signature.hpp"
+#include "base/bytes.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "cli/api_command.hpp"
+#include "cli/body.hpp"
+#include "cli/json.hpp"
 #include "cli/print.hpp"
-#include "cli/store_command.hpp"
+#include "cli/secret_file.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::cli {
 namespace {
 
-struct secret_options : store_command {
+struct secret_options : api_command {
     std::string source;
     std::string format = "standard";
     std::string secret_file;
     std::string overlap = "0s";
 
     void add_to(CLI::App& command) {
-        store_command::add_to(command);
+        api_command::add_to(command);
         command.add_option("SOURCE", source, "The source's name, as in POST /events/SOURCE")
             ->required()
             ->check([](std::string const& text) {
@@ -34,27 +38,6 @@ struct secret_options : store_command {
             });
     }
 };
-
-// The file's content without its line end.
-base::result<base::secret> read_secret(std::string const& path) {
-    std::ifstream file;
-    if (path != "-") file.open(path, std::ios::binary);
-    auto& input = path == "-" ? std::cin : file;
-    std::string text(base::secret::bytes_max + 2,
-                     '\0');  // at once, since growing would leave copies in memory
-    if (input) input.read(text.data(), static_cast<std::streamsize>(text.size()));
-    bool const failed = input.bad() || (path != "-" && !file.is_open());
-    auto size = static_cast<std::size_t>(input.gcount());
-    if (size != 0 && text[size - 1] == '\n') --size;
-    if (size != 0 && text[size - 1] == '\r') --size;
-    base::result<base::secret> result = base::error{"the secret cannot be read from " + path};
-    if (!failed && size > base::secret::bytes_max)
-        result = base::error{"the secret has more than 256 bytes"};
-    else if (!failed)
-        result = base::secret(std::string_view(text).substr(0, size));
-    base::wipe(text.data(), text.size());
-    return result;
-}
 
 // The request that the options describe; the error is a sentence.
 base::result<store::put_event_secret> describe(secret_options const& options) {
@@ -71,7 +54,7 @@ base::result<store::put_event_secret> describe(secret_options const& options) {
         request.secret = auth::make_event_secret(*format);
         return request;
     }
-    auto const supplied = read_secret(options.secret_file);
+    auto const supplied = read_secret(options.secret_file, "the secret");
     if (!supplied) return supplied.error();
     request.secret = *supplied;
     auto const fault = auth::secret_fault(*format, request.secret.text());
@@ -79,62 +62,107 @@ base::result<store::put_event_secret> describe(secret_options const& options) {
     return request;
 }
 
+std::string secret_path(secret_options const& options) {
+    return "/events/" + options.source + "/secret";
+}
+
+answer_of<std::string> set_here(secret_options const& options,
+                                store::put_event_secret const& request) {
+    int code = done;
+    auto const store = open_store(options, code);
+    if (store == nullptr) return refusal{{}, code};
+    auto const outcome = apply_one(*store, request);
+    if (!outcome) return refusal{outcome.error().message, failed};
+    std::string document;
+    api::append_kept_secret(document, std::get<store::secret_result>(outcome->record));
+    return document;
+}
+
+answer_of<std::string> set_elsewhere(secret_options const& options,
+                                     store::put_event_secret const& request) {
+    json_members body;
+    body.text("format", options.format);
+    if (!request.reveal) body.text("secret", request.secret.text());
+    api::append_number(body.name("overlap_seconds"), request.overlap_ms / 1000);
+    return options.ask("PUT", secret_path(options), body.end());
+}
+
 int set(secret_options const& options) {
     auto const request = describe(options);
     if (!request) return report_usage_error(request.error().message);
-    int code = done;
-    auto const store = open_store(options, code);
-    if (store == nullptr) return code;
-    auto const outcome = apply_one(*store, *request);
-    if (!outcome) return report_failure("the secret was not set: " + outcome.error().message);
-    auto const& secret_record = std::get<store::secret_result>(outcome->record);
-    if (options.json) {
-        std::string document;
-        api::append_kept_secret(document, secret_record);
-        std::printf("%s\n", document.c_str());
-        base::wipe(document.data(), document.size());
-        return done;
+    auto document =
+        options.is_remote() ? set_elsewhere(options, *request) : set_here(options, *request);
+    if (!document) {
+        auto failure = document.error();
+        if (!failure.message.empty())
+            failure.message = "the secret was not set: " + failure.message;
+        return report(failure);
     }
-    base::log("the source " + options.source + " must sign its events from now on, in the format " +
-              options.format);
-    if (!request->reveal) return done;
-    base::log("this is the only time its secret is shown:");
-    std::printf("%.*s\n", static_cast<int>(secret_record.secret.text().size()),
-                secret_record.secret.text().data());
+    auto secret = text_of(parse_object(*document).value(), "secret");
+    if (options.json) {
+        std::printf("%s\n", document->c_str());
+    } else {
+        base::log("the source " + options.source +
+                  " must sign its events from now on, in the format " + options.format);
+        if (!secret.empty()) {
+            base::log("this is the only time its secret is shown:");
+            std::printf("%s\n", secret.c_str());
+        }
+    }
+    base::wipe(secret.data(), secret.size());
+    base::wipe(document->data(), document->size());
     return done;
 }
 
-int show(secret_options const& options) {
+answer_of<std::string> show_here(secret_options const& options) {
     int code = done;
     auto const store = open_store(options, code, store_access::reads);
-    if (store == nullptr) return code;
+    if (store == nullptr) return refusal{{}, code};
     store::snapshot snapshot(*store);
     snapshot.renew();
     auto const secrets = snapshot.event_secrets(options.source, snapshot.time());
     if (snapshot.damaged())
-        return report_failure("the secret of the source " + options.source +
-                              " cannot be read (was master.key replaced?): set it again with "
-                              "latchkey events secret set");
-    if (!secrets) return report_failure("the source " + options.source + " has no secret");
+        return refusal{"the secret of the source " + options.source +
+                           " cannot be read (was master.key replaced?): set it again with latchkey "
+                           "events secret set",
+                       failed};
+    if (!secrets) return refusal{"the source " + options.source + " has no secret", failed};
+    std::string document;
+    api::append_event_secrets(document, options.source, *secrets);
+    return document;
+}
+
+int show(secret_options const& options) {
+    auto const document =
+        options.is_remote() ? options.ask("GET", secret_path(options)) : show_here(options);
+    if (!document) return report(document.error());
     if (options.json) {
-        std::string document;
-        api::append_event_secrets(document, options.source, *secrets);
-        std::printf("%s\n", document.c_str());
+        std::printf("%s\n", document->c_str());
         return done;
     }
-    auto const previous_end = secrets->previous ? secrets->previous->ends_at : 0;
+    auto const secret = parse_object(*document).value();
     print_table({{"SOURCE", "FORMAT", "SINCE", "PREVIOUS SECRET VALID UNTIL"},
-                 {options.source, std::string(model::name_of(secrets->current.format)),
-                  format_time(secrets->current.created_at, "-"), format_time(previous_end, "-")}});
+                 {text_of(secret, "source"), text_of(secret, "format"),
+                  time_of(secret, "created_at"), time_of(secret, "rotation_ends_at")}});
     return done;
 }
 
-int remove(secret_options const& options) {
+std::optional<refusal> remove_here(secret_options const& options) {
     int code = done;
     auto const store = open_store(options, code);
-    if (store == nullptr) return code;
+    if (store == nullptr) return refusal{{}, code};
     auto const outcome = apply_one(*store, store::delete_event_secret{options.source});
-    if (!outcome) return report_failure("the secret was not deleted: " + outcome.error().message);
+    if (!outcome) return refusal{"the secret was not deleted: " + outcome.error().message, failed};
+    return std::nullopt;
+}
+
+int remove(secret_options const& options) {
+    if (options.is_remote()) {
+        auto const answer = options.ask("DELETE", secret_path(options));
+        if (!answer) return report(answer.error());
+    } else if (auto const failure = remove_here(options)) {
+        return report(*failure);
+    }
     if (options.json)
         std::printf("{\"source\":\"%s\",\"deleted\":true}\n", options.source.c_str());
     else
@@ -146,8 +174,10 @@ int remove(secret_options const& options) {
 }  // namespace
 
 void add_events(CLI::App& program, int& code) {
-    auto* const events = program.add_subcommand("events", "Manage the sources of external events");
+    auto* const events = program.add_subcommand(
+        "events", "Show external events, and manage the secrets of their sources");
     events->require_subcommand(1);
+    add_events_list(*events, code);
     auto* const secret = events->add_subcommand(
         "secret", "Set, show and delete the secret of a source, beside a running service");
     secret->require_subcommand(1);
@@ -159,6 +189,7 @@ void add_events(CLI::App& program, int& code) {
     set_command
         ->add_option("--format", set_options->format,
                      "standard (Standard Webhooks), github or stripe")
+        ->type_name("{standard,github,stripe}")
         ->capture_default_str();
     set_command
         ->add_option("--secret-file", set_options->secret_file,

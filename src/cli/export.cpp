@@ -10,6 +10,7 @@
 #include "base/function_ref.hpp"
 #include "base/log.hpp"
 #include "cli/output_file.hpp"
+#include "cli/print.hpp"
 #include "cli/progress.hpp"
 #include "cli/store_command.hpp"
 #include "store/snapshot.hpp"
@@ -121,12 +122,12 @@ void report_counts(export_options const& options, export_files const& files) {
     std::string text, document;
     auto const add = [&](export_file const& file, std::string const& noun) {
         if (!file.output) return;
-        text += (text.empty() ? "" : ", ") + with_commas(file.count) + " " + noun;
-        document += (document.empty() ? "{\"" : ",\"") + noun + "\":" + std::to_string(file.count);
+        text += (text.empty() ? "" : ", ") + counted(file.count, noun);
+        document += (document.empty() ? "{\"" : ",\"") + noun + "s\":" + std::to_string(file.count);
     };
-    add(files.users, "users");
-    add(files.posts, "posts");
-    add(files.changes, "changes");
+    add(files.users, "user");
+    add(files.posts, "post");
+    add(files.changes, "change");
     if (options.json)
         std::printf("%s}\n", document.c_str());
     else

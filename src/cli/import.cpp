@@ -1,10 +1,12 @@
 // latchkey import: loads users and posts from files, with the validation of the API.
 #include <cstdio>
 
+#include "api/json/json_writer.hpp"
 #include "api/resources/resource_body.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
 #include "cli/bad_lines.hpp"
+#include "cli/keys_import.hpp"
 #include "cli/line_file.hpp"
 #include "cli/load.hpp"
 #include "cli/print.hpp"
@@ -29,6 +31,7 @@ class importer {
     void set_report(bad_lines report) { report_ = std::move(report); }
     base::result<void> run(store::bulk_load& load);
     void summarise(store::bulk_load const& load);
+    bool is_repeated() const { return finished_before_ != 0; }
 
   private:
     template <class Record, class Read>
@@ -38,7 +41,8 @@ class importer {
     line_file users_;
     std::optional<line_file> posts_;
     bad_lines report_;
-    base::wall_ms now_ = 0;  // store time at the start
+    base::wall_ms now_ = 0;              // store time at the start
+    base::wall_ms finished_before_ = 0;  // by an earlier run; 0: by none
 };
 
 // The load's identity is the content of the files, not their names.
@@ -49,11 +53,13 @@ base::result<store::bulk_load> importer::begin(store::environment& store) {
     auto const posts = posts_ ? posts_->scan() : line_file::scan_result{};
     if (!posts) return posts.error();
     auto const sizes = base::mix(users_.size(), posts_ ? posts_->size() : 0);
-    return store::bulk_load::begin(
+    auto load = store::bulk_load::begin(
         store, {.identity = base::mix(base::mix(users->hash, posts->hash), sizes),
                 .highest_user = users->highest_id,
                 .highest_post = posts->highest_id,
                 .again = options_.again});
+    if (load) finished_before_ = load->finished_at();
+    return load;
 }
 
 std::size_t text_bytes(model::user const& user) {
@@ -80,7 +86,9 @@ bool importer::take_line(line_file& file, batch<Record>& target, Read read, prog
     ++target.step.refusals;
     if (std::same_as<Record, model::user> && error.id != 0)
         target.step.refused_users.push_back(error.id);
-    report_.add(file.path(), number, error.detail, error.faults, bar);
+    auto const code =
+        error.faults.empty() ? base::problem::invalid_json : base::problem::validation_failed;
+    report_.add(file.path(), number, code, error.detail, error.faults, bar);
     return true;
 }
 
@@ -93,7 +101,10 @@ base::result<void> importer::run(store::bulk_load& load) {
         auto const loaded = load_records(
             load, [&](auto& target) { return take_line(file, target, read, bar); },
             [&](std::uint64_t line, store::load_refusal const& refusal) {
-                report_.add(file.path(), line, "", {refusal.fault}, bar);
+                bool const is_fault = refusal.problem == base::problem::validation_failed;
+                report_.add(
+                    file.path(), line, refusal.problem, is_fault ? "" : refusal.fault.detail,
+                    is_fault ? std::vector{refusal.fault} : std::vector<base::fault>(), bar);
             },
             bar);
         if (loaded && file.failure()) return *file.failure();
@@ -108,9 +119,17 @@ base::result<void> importer::run(store::bulk_load& load) {
 
 void importer::summarise(store::bulk_load const& load) {
     report_.end();
+    bool const was_finished = finished_before_ != 0;
+    if (!options_.json && was_finished)
+        return base::log("nothing was made: these files were imported " +
+                         format_time(finished_before_, "") +
+                         "; use --again to import them once more");
     if (!options_.json) return base::log(summary_of(load));
     std::string document = "{";
-    append_counts(document, load);
+    was_finished ? append_counts(document, {}, {})
+                 : append_counts(document, load.users(), load.posts());
+    document.append(",\"imported_before\":");
+    api::append_timestamp_or_null(document, finished_before_);
     document.append(",\"complete\":").append(load.finished_at() != 0 ? "true" : "false");
     document.append(",\"resumed\":").append(load.was_begun_before() ? "true" : "false");
     document.append(",\"bad_lines\":[").append(report_.json()).append("]}\n");
@@ -135,6 +154,8 @@ base::result<void> check_new_store(store::environment& store, store::bulk_load c
 }
 
 int import(import_options const& options) {
+    if (options.users == "-" && options.posts == "-")
+        return report_usage_error("only one of the files can be standard input");
     auto users = line_file::open(options.users);
     if (!users) return report_failure(users.error().message);
     std::optional<line_file> posts;
@@ -155,10 +176,7 @@ int import(import_options const& options) {
         if (!report) return report_failure(report.error().message);
         loader.set_report(std::move(*report));
     }
-    if (load->finished_at() != 0)
-        base::log("these files were imported " + format_time(load->finished_at(), "") +
-                  "; use --again to import them once more");
-    else if (load->was_begun_before())
+    if (resumes)
         base::log("resuming an interrupted import after line " + with_commas(load->users().line) +
                   " of the users and " + with_commas(load->posts().line) + " of the posts");
     handle_stop_signals();
@@ -167,7 +185,9 @@ int import(import_options const& options) {
     if (result) result = check_new_store(*store, *load);
     loader.summarise(*load);
     if (!result) return report_failure(result.error().message);
-    return load->users().refusals + load->posts().refusals == 0 ? done : failed;
+    bool const is_whole =
+        loader.is_repeated() || load->users().refusals + load->posts().refusals == 0;
+    return is_whole ? done : failed;
 }
 
 }  // namespace
@@ -177,11 +197,14 @@ void add_import(CLI::App& program, int& code) {
         "import", "Load users and posts from files, with the validation of the API");
     auto const options = std::make_shared<import_options>();
     options->add_to(*command);
+    auto const keys = std::make_shared<foreign_options>();
+    keys->add_to(*command);
     command
         ->add_option("USERS", options->users,
-                     "File with one user per line, as JSON; /dev/null for none")
+                     "File with one user per line, as JSON; - is standard input, /dev/null none")
         ->required();
-    command->add_option("POSTS", options->posts, "File with one post per line, as JSON");
+    command->add_option("POSTS", options->posts,
+                        "File with one post per line, as JSON; - is standard input");
     command
         ->add_option(
             "--report", options->report,
@@ -195,11 +218,19 @@ void add_import(CLI::App& program, int& code) {
         "  {\"id\": 7, \"name\": \"Ada\", \"email\": \"ada@example.com\"}\n"
         "  {\"user_id\": 7, \"title\": \"Notes\", \"body\": \"…\", \"status\": \"published\"}\n"
         "A record keeps its id if that id was never used; otherwise it gets a new one, and\n"
-        "posts of the same import refer to it. Works beside a running service. After an\n"
-        "interruption run the same command again: it resumes. Invalid lines are reported by\n"
-        "number, the others are imported, and the exit code is 1.\n"
+        "posts of the same import refer to it. A user who is there already, with or without an\n"
+        "id, is left alone, and so is a post with the same id. Works beside a running service.\n"
+        "After an interruption run the same command again: it resumes. Invalid lines are\n"
+        "reported by number, the others are imported, and the exit code is 1.\n"
+        "With --from the file has keys of another system: latchkey keys import --help.\n"
         "Example: latchkey import users.ndjson posts.ndjson --data /var/lib/latchkey");
-    command->callback([options, &code] { code = import(*options); });
+    command->callback([options, keys, &code] {
+        if (keys->system.empty()) {
+            code = import(*options);
+            return;
+        }
+        code = import_keys(*options, options->users, *keys);
+    });
 }
 
 }  // namespace latchkey::cli

@@ -1,77 +1,87 @@
 // keys import: takes over existing keys, of any form, by their SHA-256 digests. One JSON object per
-// line; invalid lines are reported by number, and the others are imported.
+// line; invalid lines are reported by number, and the others are imported. Or, with --from, the
+// keys in an export of another system.
+#include "cli/keys_import.hpp"
+
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 
+#include "api/json/json_writer.hpp"
 #include "api/resources/key_body.hpp"
+#include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "cli/keys.hpp"
-#include "cli/store_command.hpp"
+#include "cli/print.hpp"
+#include "store/snapshot.hpp"
 
 namespace latchkey::cli {
 namespace {
 
-constexpr std::size_t lines_per_transaction = 64;
-constexpr std::size_t line_bytes_max = 64 * 1024;
-
 struct import_options : store_command {
     std::string file;
+    foreign_options foreign;
 };
+
+constexpr std::size_t lines_per_transaction = 64;
+constexpr std::size_t line_bytes_max = 64 * 1024;
+constexpr std::size_t export_bytes_max = 1024 * base::limits::mib;
 
 // Reads and checks lines before a transaction begins, so that no transaction waits for input.
 class importer {
   public:
-    explicit importer(store::environment& target) : store_(target) {}
+    explicit importer(store::environment& target) : store_(target), now_(target.time()) {}
 
-    base::result<void> run(std::istream& input);
-    std::size_t imported() const { return imported_; }
-    std::vector<std::pair<std::size_t, std::string>> const& refused_lines() const {
-        return refused_lines_;
-    }
-
-  private:
-    void take(std::string const& line, base::wall_ms now);
+    // One line, which messages call by `title`.
+    base::result<void> take(std::string const& title, std::string const& line);
     base::result<void> flush();
 
+    std::size_t imported() const { return imported_; }
+    std::size_t existing() const { return existing_; }
+    // Title and reason of each line that was refused.
+    std::vector<std::pair<std::string, std::string>> const& refusals() const { return refusals_; }
+
+  private:
+    bool exists(model::digest const& digest);
+
     store::environment& store_;
+    base::wall_ms now_;
     std::vector<store::command> commands_;
-    std::vector<std::size_t> line_numbers_;  // the line of each
-    std::size_t line_number_ = 0, imported_ = 0;
-    std::vector<std::pair<std::size_t, std::string>> refused_lines_;
+    std::vector<std::string> titles_;  // of each
+    std::size_t imported_ = 0, existing_ = 0;
+    std::vector<std::pair<std::string, std::string>> refusals_;
 };
 
-base::result<void> importer::run(std::istream& input) {
-    auto const now = store_.time();
-    for (std::string line; std::getline(input, line);) {
-        ++line_number_;
-        if (line.find_first_not_of(" \t\r") != line.npos) take(line, now);
-        if (commands_.size() < lines_per_transaction) continue;
-        if (auto const outcome = flush(); !outcome) return outcome;
-    }
-    if (input.bad()) return base::error{"the file cannot be read to its end"};
-    return flush();
-}
-
-void importer::take(std::string const& line, base::wall_ms now) {
+base::result<void> importer::take(std::string const& title, std::string const& line) {
     if (line.size() > line_bytes_max) {
-        refused_lines_.emplace_back(line_number_, "it is too long");
-        return;
+        refusals_.emplace_back(title, "it is too long");
+        return {};
     }
-    api::key_defaults defaults{.now = now};
+    api::key_defaults defaults{.now = now_};
     defaults.scopes.add(model::scope::users_read);
     defaults.scopes.add(model::scope::posts_read);
     auto record = api::read_import(line, defaults);
     if (!record) {
-        refused_lines_.emplace_back(line_number_, record.error().message);
-        return;
+        refusals_.emplace_back(title, record.error().message);
+        return {};
     }
     commands_.push_back({.action = store::create_key{std::move(*record)}});
-    line_numbers_.push_back(line_number_);
+    titles_.push_back(title);
+    return commands_.size() < lines_per_transaction ? base::result<void>() : flush();
+}
+
+bool importer::exists(model::digest const& digest) {
+    store::snapshot snapshot(store_);
+    snapshot.renew();
+    return snapshot.key_with_digest(digest).has_value();
 }
 
 base::result<void> importer::flush() {
     if (commands_.empty()) return {};
+    std::vector<model::digest> digests;
+    for (auto const& each : commands_)
+        digests.push_back(std::get<store::create_key>(each.action).record.digest);
     auto const outcomes = store::apply(store_, std::move(commands_));
     commands_.clear();
     if (!outcomes) return outcomes.error();
@@ -79,55 +89,140 @@ base::result<void> importer::flush() {
         auto const& each = (*outcomes)[i];
         if (each.problem == base::problem::none)
             ++imported_;
+        else if (exists(digests[i]))
+            ++existing_;
         else
-            refused_lines_.emplace_back(line_numbers_[i], each.faults.empty()
-                                                              ? message_of(each)
-                                                              : each.faults.front().detail);
+            refusals_.emplace_back(
+                titles_[i], each.faults.empty() ? message_of(each) : each.faults.front().detail);
     }
-    line_numbers_.clear();
+    titles_.clear();
     return {};
 }
 
-int import(import_options const& options) {
-    std::ifstream file;
-    if (options.file != "-") file.open(options.file);
-    if (options.file != "-" && !file) return report_failure("cannot open " + options.file);
-    int code = done;
-    auto const store = open_store(options, code);
-    if (store == nullptr) return code;
-    importer run(*store);
-    auto const read = run.run(options.file == "-" ? std::cin : file);
-    for (auto const& [number, message] : run.refused_lines())
-        base::log(base::severity::warning, "line " + std::to_string(number) + ": " + message);
-    if (options.json)
-        std::printf("{\"imported\":%zu,\"refused\":%zu}\n", run.imported(),
-                    run.refused_lines().size());
-    else
-        base::log(std::to_string(run.imported()) + " keys imported, " +
-                  std::to_string(run.refused_lines().size()) + " lines refused");
-    if (!read) return report_failure(read.error().message);
-    return run.refused_lines().empty() ? done : failed;
+base::result<void> take_lines(importer& run, std::istream& input) {
+    std::size_t number = 0;
+    for (std::string line; std::getline(input, line);) {
+        ++number;
+        if (line.find_first_not_of(" \t\r") == line.npos) continue;
+        if (auto const outcome = run.take("line " + std::to_string(number), line); !outcome)
+            return outcome;
+    }
+    if (input.bad()) return base::error{"the file cannot be read to its end"};
+    return run.flush();
+}
+
+base::result<foreign_export> read_export(foreign_options const& options, std::istream& input) {
+    auto const system = options.system == "unkey"  ? foreign_system::unkey
+                        : options.system == "kong" ? foreign_system::kong
+                                                   : foreign_system::apisix;
+    // Freed memory is wiped (wipe_freed.cpp), that of a text that grows too.
+    std::string text(std::istreambuf_iterator<char>(input), {});
+    if (input.bad()) return base::error{"the file cannot be read to its end"};
+    if (text.size() > export_bytes_max) return base::error{"the file has more than 1 GiB"};
+    auto result = read_foreign_keys(system, text, options.choice);
+    base::wipe(text.data(), text.size());
+    return result;
+}
+
+base::result<void> take_export(importer& run, foreign_export const& source) {
+    for (auto const& key : source.keys)
+        if (auto const outcome = run.take(key.title, key.line); !outcome) return outcome;
+    return run.flush();
+}
+
+void print_json(importer const& run, foreign_export const& source, bool is_foreign) {
+    std::string document = "{\"imported\":" + std::to_string(run.imported()) +
+                           ",\"existing\":" + std::to_string(run.existing()) + ",\"refused\":" +
+                           std::to_string(run.refusals().size() + source.refusals);
+    if (is_foreign) {
+        auto remarks = source.remarks;
+        for (auto const& [title, reason] : run.refusals()) remarks.push_back(title + ": " + reason);
+        document += ",\"not_taken\":";
+        api::append_array(document, remarks,
+                          [&](std::string const& each) { api::append_string(document, each); });
+    }
+    std::printf("%s}\n", document.c_str());
 }
 
 }  // namespace
 
+int import_keys(store_command const& options, std::string const& path,
+                foreign_options const& foreign) {
+    std::ifstream file;
+    if (path != "-") file.open(path);
+    if (path != "-" && !file) return report_failure("cannot open " + path);
+    auto& input = path == "-" ? std::cin : file;
+    bool const is_foreign = !foreign.system.empty();
+    foreign_export source;
+    if (is_foreign) {
+        auto read = read_export(foreign, input);
+        if (!read) return report_failure(path + ": " + read.error().message);
+        source = std::move(*read);
+    }
+    int code = done;
+    auto const store = open_store(options, code);
+    if (store == nullptr) return code;
+    importer run(*store);
+    auto const outcome = is_foreign ? take_export(run, source) : take_lines(run, input);
+    for (auto const& sentence : source.remarks) base::log(base::severity::warning, sentence);
+    for (auto const& [title, reason] : run.refusals())
+        base::log(base::severity::warning, title + ": " + reason);
+    auto const refusal_count = run.refusals().size() + source.refusals;
+    if (options.json)
+        print_json(run, source, is_foreign);
+    else if (run.imported() == 0 && run.existing() != 0 && refusal_count == 0)
+        base::log("nothing was made: " + counted(run.existing(), "key") +
+                  (run.existing() == 1 ? " was" : " were") + " there already");
+    else
+        base::log(
+            counted(run.imported(), "key") + " imported" +
+            (run.existing() == 0 ? "" : ", " + counted(run.existing(), "key") + " there already") +
+            ", " + counted(refusal_count, is_foreign ? "key" : "line") + " refused");
+    if (!outcome) return report_failure(outcome.error().message);
+    return refusal_count == 0 ? done : failed;
+}
+
+void foreign_options::add_to(CLI::App& command) {
+    command
+        .add_option("--from", system,
+                    "The file is an export of this system: unkey, kong or apisix, in JSON")
+        ->check(CLI::IsMember({"unkey", "kong", "apisix"}));
+    command
+        .add_option("--scope", choice.scopes,
+                    "With --from: a scope of all these keys; repeat for more (default: users:read "
+                    "and posts:read)")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    command.add_option("--project", choice.project, "With --from: project of all these keys");
+    command.add_option("--environment", choice.environment,
+                       "With --from: development, staging or production");
+}
+
 void add_keys_import(CLI::App& keys, int& code) {
-    auto* const command =
-        keys.add_subcommand("import", "Take over existing keys by their SHA-256 digests");
+    auto* const command = keys.add_subcommand(
+        "import",
+        "Take over existing keys by their SHA-256 digests, or from Unkey, Kong or APISIX");
     auto const options = std::make_shared<import_options>();
     options->add_to(*command);
+    options->foreign.add_to(*command);
     command
         ->add_option("FILE", options->file,
-                     "File with one JSON object per line; - is standard input")
+                     "File with one JSON object per line, or an export; - is standard input")
         ->required();
     command->footer(
         "A line: {\"sha256\": \"<64 hexadecimal digits>\", \"name\": \"shop\"}\n"
         "and any other member of a body of POST /keys; of a record for tokens \"kind\": \"jwt\",\n"
         "\"issuer\" and \"subject\" instead of \"sha256\". Invalid lines are reported by number,\n"
         "the others are imported, and the exit code is 1. The keys work with the next\n"
-        "request.\n"
+        "request. A key that is there already is left alone.\n"
+        "With --from, digests and rate limits are outcome over, plain keys are hashed at once,\n"
+        "and what has no counterpart is named:\n"
+        "  unkey   rows of its table keys, or bodies of its migrations (hash in base64)\n"
+        "  kong    deck gateway dump --format json (keyauth_credentials, rate-limiting)\n"
+        "  apisix  GET /apisix/admin/consumers (key-auth, limit-count)\n"
         "Example: latchkey keys import digests.ndjson");
-    command->callback([options, &code] { code = import(*options); });
+    command->callback(
+        [options, &code] { code = import_keys(*options, options->file, options->foreign); });
 }
 
 }  // namespace latchkey::cli

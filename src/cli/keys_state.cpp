@@ -2,129 +2,109 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "api/resources/key_json.hpp"
-#include "auth/key_form.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "cli/confirm.hpp"
 #include "cli/keys.hpp"
+#include "cli/keys_backend.hpp"
+#include "cli/managing_keys.hpp"
 #include "cli/print.hpp"
-#include "cli/store_command.hpp"
-#include "store/snapshot.hpp"
+#include "model/key.hpp"
 
 namespace latchkey::cli {
 namespace {
 
-struct state_options : store_command {
+struct state_options : api_command {
     model::id id = 0;
     std::string overlap = "24h";
     std::string reason = "manual";
     std::string project;
+    bool is_confirmed = false;
 };
-
-constexpr std::size_t keys_per_transaction = 64;
-
-int apply_change(state_options const& options, store::command::any_action change) {
-    int code = done;
-    auto const store = open_store(options, code);
-    if (store == nullptr) return code;
-    auto const outcome = apply_one(*store, std::move(change));
-    if (!outcome) return report_failure(outcome.error().message);
-    print_key(*outcome, {}, options.json);
-    return done;
-}
 
 int rotate(state_options const& options) {
     auto const overlap = base::parse_duration(options.overlap);
     if (!overlap || *overlap < 0 || *overlap > base::limits::overlap_seconds_max)
         return report_usage_error("--overlap must be 0 to 48h, such as 24h or 15m");
     int code = done;
-    server::config configuration;
-    auto const store = open_store(options, code, store_access::writes, &configuration);
-    if (store == nullptr) return code;
-    auth::fresh_key const key(configuration.keys_prefix);
-    auto const text = key.text();
-    auto const outcome = apply_one(
-        *store, store::rotate_key{.id = options.id,
-                                  .digest = auth::digest_of(text),
-                                  .start = std::string(text.substr(0, api::key_start_bytes)),
-                                  .last4 = std::string(text.substr(text.size() - 4)),
-                                  .overlap_ms = *overlap * 1000});
-    if (!outcome) return report_failure(outcome.error().message);
-    print_key(*outcome, text, options.json);
+    auto const keys = open_keys(options, code);
+    if (keys == nullptr) return code;
+    auto const document = keys->rotate(options.id, *overlap);
+    if (!document) return report(document.error());
+    print_key(*document, options.json);
     return done;
 }
 
-std::optional<model::deactivation> reason_of(std::string const& text) {
-    if (text == "manual") return model::deactivation::manual;
-    if (text == "compromised") return model::deactivation::compromised;
-    return std::nullopt;
+// The keys of the project that are not yet deactivated for that reason.
+std::optional<refusal> find_remaining(keys_backend& keys, state_options const& options,
+                                      std::vector<model::id>& ids) {
+    ids.clear();
+    return keys.each(
+        {.project = options.project, .state = {}, .environment = {}}, [&](std::string_view text) {
+            auto const key = parse_object(text).value();
+            auto const end = text_of(key, "deactivation_reason");
+            bool const is_off = options.reason == "manual" ? !end.empty() : end == options.reason;
+            if (!is_off) ids.push_back(number_of(key, "id"));
+        });
 }
 
-// The keys of the project that are not yet deactivated. `damaged`: some records cannot be read, so
-// there may be more.
-std::vector<model::id> remaining_keys(store::environment& store, std::string const& project,
-                                      model::deactivation reason, bool& damaged) {
-    std::vector<model::id> ids;
-    store::snapshot snapshot(store);
-    snapshot.renew();
-    auto const now = snapshot.time();
-    store::range const all{.limit = UINT32_MAX};
-    store::key_filter const filter{.project = project};
-    snapshot.keys(filter, all, [&](model::key const& key, base::wall_ms) {
-        auto const end = key.ending_at(now).reason;
-        bool const is_off = reason == model::deactivation::manual ? end != model::deactivation::none
-                                                                  : end == reason;
-        if (!is_off) ids.push_back(key.id);
-    });
-    damaged = snapshot.damaged();
-    return ids;
-}
-
-base::result<void> deactivate_all(store::environment& store, std::vector<model::id> const& ids,
-                                  model::deactivation reason) {
-    for (std::size_t begin = 0; begin < ids.size(); begin += keys_per_transaction) {
-        std::vector<store::command> commands;
-        for (auto i = begin; i < std::min(ids.size(), begin + keys_per_transaction); ++i)
-            commands.push_back({.action = store::deactivate_key{ids[i], reason}});
-        auto const outcomes = store::apply(store, std::move(commands));
-        if (!outcomes) return outcomes.error();
-        for (auto const& each : *outcomes)
-            if (each.problem != base::problem::none) return base::error{message_of(each)};
-    }
-    return {};
-}
-
-// Repeats until none remains, since one of them may create new keys meanwhile.
-int deactivate_project(state_options const& options, model::deactivation reason) {
+// Asks before the first round, then repeats until none remains, since one of them may create new
+// keys meanwhile.
+int deactivate_project(state_options const& options) {
     if (!model::is_project(options.project))
         return report_usage_error("--project must be 1 to 64 of a-z, 0-9 and -");
     int code = done;
-    auto const store = open_store(options, code);
-    if (store == nullptr) return code;
+    auto const keys = open_keys(options, code);
+    if (keys == nullptr) return code;
+    std::vector<model::id> ids;
+    auto failure = find_remaining(*keys, options, ids);
+    auto const of_project = " of project " + options.project;
+    if (!failure && ids.size() > 1)
+        if (auto const end = confirm("this deactivates " + counted(ids.size(), "key") + of_project,
+                                     options.is_confirmed))
+            return *end;
     std::size_t count = 0;
-    bool damaged = false;
-    for (auto ids = remaining_keys(*store, options.project, reason, damaged); !ids.empty();
-         ids = remaining_keys(*store, options.project, reason, damaged)) {
-        if (auto const all = deactivate_all(*store, ids, reason); !all)
-            return report_failure(all.error().message);
+    while (!failure && !ids.empty()) {
+        if (count == 0) failure = refuse_last_managing(*keys, ids, options.is_confirmed);
+        if (failure) break;
+        failure = keys->deactivate_all(ids, options.reason);
         count += ids.size();
+        if (!failure) failure = find_remaining(*keys, options, ids);
     }
-    if (damaged) return report_damage();
+    if (failure) return report(*failure);
     if (options.json)
         std::printf("{\"project\":\"%s\",\"deactivated\":%zu}\n", options.project.c_str(), count);
     else
-        base::log(std::to_string(count) + " keys of project " + options.project +
-                  " were deactivated");
+        base::log(counted(count, "key") + of_project +
+                  (count == 1 ? " was deactivated" : " were deactivated"));
     return done;
 }
 
 int deactivate(state_options const& options) {
-    auto const reason = reason_of(options.reason);
-    if (!reason) return report_usage_error("--reason must be manual or compromised");
+    if (options.reason != "manual" && options.reason != "compromised")
+        return report_usage_error("--reason must be manual or compromised");
     if (options.project.empty() == (options.id == 0))
         return report_usage_error("give either the ID of a key or --project");
-    if (!options.project.empty()) return deactivate_project(options, *reason);
-    return apply_change(options, store::deactivate_key{options.id, *reason});
+    if (!options.project.empty()) return deactivate_project(options);
+    int code = done;
+    auto const keys = open_keys(options, code);
+    if (keys == nullptr) return code;
+    if (auto const failure = refuse_last_managing(*keys, {options.id}, options.is_confirmed))
+        return report(*failure);
+    auto const document = keys->deactivate(options.id, options.reason);
+    if (!document) return report(document.error());
+    print_key(*document, options.json);
+    return done;
+}
+
+int reactivate(state_options const& options) {
+    int code = done;
+    auto const keys = open_keys(options, code);
+    if (keys == nullptr) return code;
+    auto const document = keys->reactivate(options.id);
+    if (!document) return report(document.error());
+    print_key(*document, options.json);
+    return done;
 }
 
 std::shared_ptr<state_options> begin(CLI::App& command, bool needs_id) {
@@ -151,19 +131,22 @@ void add_keys_state(CLI::App& keys, int& code) {
     rotate_command->callback([rotate_options, &code] { code = rotate(*rotate_options); });
 
     auto* const deactivate_command =
-        keys.add_subcommand("deactivate", "Deactivate a key, or all keys of a project");
+        keys.add_subcommand("deactivate", "Deactivate (revoke) a key, or all keys of a project");
     auto const deactivate_options = begin(*deactivate_command, false);
     deactivate_options->add_to(*deactivate_command);
     deactivate_command
         ->add_option("--reason", deactivate_options->reason,
                      "manual, or compromised (which cannot be undone)")
+        ->type_name("{manual,compromised}")
         ->capture_default_str();
     deactivate_command->add_option("--project", deactivate_options->project,
                                    "All keys of this project, instead of one");
+    add_confirmation(*deactivate_command, deactivate_options->is_confirmed);
     deactivate_command->footer(
         "Every request that begins after this command is refused. To undo it (if not "
         "compromised):\n"
-        "latchkey keys reactivate.\n"
+        "latchkey keys reactivate. Asks first where it turns off several keys, or the last one\n"
+        "that can manage keys; without a terminal and without --yes the exit code is then 3.\n"
         "Example: latchkey keys deactivate 17 --reason compromised");
     deactivate_command->callback(
         [deactivate_options, &code] { code = deactivate(*deactivate_options); });
@@ -175,9 +158,8 @@ void add_keys_state(CLI::App& keys, int& code) {
     reactivate_command->footer(
         "Works for keys that were deactivated with the reason manual.\n"
         "Example: latchkey keys reactivate 17");
-    reactivate_command->callback([reactivate_options, &code] {
-        code = apply_change(*reactivate_options, store::reactivate_key{reactivate_options->id});
-    });
+    reactivate_command->callback(
+        [reactivate_options, &code] { code = reactivate(*reactivate_options); });
 }
 
 }  // namespace latchkey::cli

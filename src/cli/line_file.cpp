@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/hash.hpp"
@@ -19,20 +20,49 @@ namespace {
 constexpr std::size_t buffer_bytes = 4 * base::limits::mib;
 static_assert(buffer_bytes > 2 * line_file::line_bytes_max);
 
+// A copy without a name, since an import reads its input twice, and resumes from the middle of it.
+base::result<base::descriptor> spool(base::descriptor const& input, std::string const& name) {
+    auto const* const variable = std::getenv("TMPDIR");
+    std::string const folder = variable != nullptr && *variable != '\0' ? variable : "/var/tmp";
+    auto copy = base::open_file(folder, O_TMPFILE | O_RDWR);
+    if (!copy.is_open())
+        return base::errno_error(
+            "cannot make a temporary file in " + folder + " (TMPDIR) for " + name, errno);
+    std::vector<char> bytes(buffer_bytes);
+    for (;;) {
+        auto const count = ::read(input.get(), bytes.data(), bytes.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return base::errno_error("cannot read " + name, errno);
+        if (count == 0) return copy;
+        for (ssize_t position = 0; position < count;) {
+            auto const part = ::write(copy.get(), bytes.data() + position,
+                                      static_cast<std::size_t>(count - position));
+            if (part < 0 && errno != EINTR)
+                return base::errno_error("cannot keep " + name + " in " + folder + " (TMPDIR)",
+                                         errno);
+            position += std::max<ssize_t>(part, 0);
+        }
+    }
+}
+
 }  // namespace
 
 base::result<line_file> line_file::open(std::string const& path) {
-    auto input = base::open_file(path, O_RDONLY);
+    bool const is_standard = path == "-";
+    base::descriptor input(is_standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                       : base::open_file(path, O_RDONLY).release());
     if (!input.is_open()) return base::errno_error("cannot open " + path, errno);
-    line_file file(path, std::move(input));
     struct stat status{};
-    if (::fstat(file.file_.get(), &status) != 0)
-        return base::errno_error("cannot read " + path, errno);
-    // /dev/null is accepted as an empty file.
-    if (!S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode))
-        return base::error{path +
-                           " is not a regular file: an import reads it twice, and resumes from "
-                           "the middle of it"};
+    if (::fstat(input.get(), &status) != 0) return base::errno_error("cannot read " + path, errno);
+    // A pipe or a terminal gives its bytes once. /dev/null is accepted as an empty file.
+    if (!S_ISREG(status.st_mode) && (is_standard || !S_ISCHR(status.st_mode))) {
+        auto copy = spool(input, is_standard ? "standard input" : path);
+        if (!copy) return copy.error();
+        input = std::move(*copy);
+        if (::fstat(input.get(), &status) != 0)
+            return base::errno_error("cannot read " + path, errno);
+    }
+    line_file file(is_standard ? "standard input" : path, std::move(input));
     file.size_ = static_cast<std::uint64_t>(status.st_size);
     return file;
 }

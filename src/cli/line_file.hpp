@@ -15,6 +15,8 @@ namespace latchkey::cli {
 
 class line_file {
   public:
+    // `-` is standard input. What gives its bytes once, such as a pipe, is copied first, into a
+    // file without a name in TMPDIR.
     static base::result<line_file> open(std::string const& path);
 
     // Reads the whole file, then seeks to its begin.

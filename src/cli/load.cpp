@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "api/json/json_writer.hpp"
+#include "cli/print.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -65,23 +66,24 @@ void handle_stop_signals() {
     for (int const number : {SIGINT, SIGTERM}) ::sigaction(number, &action, nullptr);
 }
 
-void append_counts(std::string& output, store::bulk_load const& load) {
-    append_count(output, "users", load.users());
+void append_counts(std::string& output, store::load_progress const& users,
+                   store::load_progress const& posts) {
+    append_count(output, "users", users);
     output.append(",");
-    append_count(output, "posts", load.posts());
+    append_count(output, "posts", posts);
 }
 
 std::string summary_of(store::bulk_load const& load) {
     auto const& users = load.users();
     auto const& posts = load.posts();
     auto sentence =
-        with_commas(users.created) + " users and " + with_commas(posts.created) + " posts created";
+        counted(users.created, "user") + " and " + counted(posts.created, "post") + " created";
     if (auto const new_ids = users.new_ids + posts.new_ids; new_ids != 0)
         sentence += ", " + with_commas(new_ids) + " of them with a new id";
     if (auto const same = users.unchanged + posts.unchanged; same != 0)
         sentence += ", " + with_commas(same) + " existed already";
     if (auto const bad = users.refusals + posts.refusals; bad != 0)
-        sentence += ", " + with_commas(bad) + " lines refused";
+        sentence += ", " + counted(bad, "line") + " refused";
     return sentence;
 }
 

@@ -40,7 +40,8 @@ base::result<void> load_posts(store::bulk_load& load, record_source<model::post>
 void handle_stop_signals();
 
 // {"users":{"created":…},"posts":{…}} without the outer braces, for the JSON of both commands.
-void append_counts(std::string& output, store::bulk_load const& load);
+void append_counts(std::string& output, store::load_progress const& users,
+                   store::load_progress const& posts);
 std::string summary_of(store::bulk_load const& load);  // "1,000 users and 5 posts created, …"
 
 }  // namespace latchkey::cli

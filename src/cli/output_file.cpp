@@ -20,17 +20,22 @@ base::result<void> sync_folder_of(std::string const& path) {
     return {};
 }
 
+base::error existing(std::string const& path, existing_file policy) {
+    return {policy == existing_file::kept_without_force
+                ? path + " exists: give another name, or --force to replace it"
+                : path +
+                      " exists already and was left as it is; nothing was written. Give the "
+                      "name of a file that does not exist, or of a directory, in which the "
+                      "new file is named by the time"};
+}
+
 }  // namespace
 
 base::result<output_file> output_file::create(std::string const& path, existing_file policy) {
-    if (path == "-") return output_file(path, false);
+    if (path == "-") return output_file(path, policy);
     bool const replace = policy == existing_file::replaced;
-    if (!replace && ::access(path.c_str(), F_OK) == 0)
-        return base::error{path + (policy == existing_file::kept_without_force
-                                       ? " exists: give another name, or --force to replace it"
-                                       : " exists and is not replaced: give another name, or a "
-                                         "directory for a new file")};
-    output_file file(path, replace);
+    if (!replace && ::access(path.c_str(), F_OK) == 0) return existing(path, policy);
+    output_file file(path, policy);
     file.file_ = base::open_file(file.temporary_path(), O_RDWR | O_CREAT | O_TRUNC);
     if (!file.file_.is_open())
         return base::errno_error("cannot create " + file.temporary_path(), errno);
@@ -61,8 +66,10 @@ base::result<void> output_file::finish() {
     if (::fsync(file_.get()) != 0)
         return base::errno_error("cannot sync " + temporary_path(), errno);
     // Unless replacing is allowed, a file that was created meanwhile is kept.
-    bool const renamed = ::renameat2(AT_FDCWD, temporary_path().c_str(), AT_FDCWD, path_.c_str(),
-                                     replace_ ? 0 : RENAME_NOREPLACE) == 0;
+    bool const renamed =
+        ::renameat2(AT_FDCWD, temporary_path().c_str(), AT_FDCWD, path_.c_str(),
+                    policy_ == existing_file::replaced ? 0 : RENAME_NOREPLACE) == 0;
+    if (!renamed && errno == EEXIST) return existing(path_, policy_);
     if (!renamed) return base::errno_error("cannot create " + path_, errno);
     file_.close();
     return sync_folder_of(path_);

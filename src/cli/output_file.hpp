@@ -29,13 +29,13 @@ class output_file {
     int descriptor() const { return is_standard() ? STDOUT_FILENO : file_.get(); }
 
   private:
-    output_file(std::string path, bool replace) : path_(std::move(path)), replace_(replace) {}
+    output_file(std::string path, existing_file policy) : path_(std::move(path)), policy_(policy) {}
     bool is_standard() const { return path_ == "-"; }
     std::string temporary_path() const { return path_ + ".part"; }
 
     std::string path_;
     base::descriptor file_;  // open until the file is finished
-    bool replace_;
+    existing_file policy_;
 };
 
 }  // namespace latchkey::cli

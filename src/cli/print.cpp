@@ -1,13 +1,83 @@
 #include "cli/print.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
-#include "api/resources/key_json.hpp"
+#include "base/bytes.hpp"
+#include "base/log.hpp"
 #include "base/visible.hpp"
+#include "cli/key_text.hpp"
+#include "cli/progress.hpp"
 #include "model/utf8.hpp"
 
 namespace latchkey::cli {
+namespace {
+
+using table = std::vector<std::vector<std::string>>;
+
+// SGR (ECMA-48 §8.3.117).
+constexpr std::string_view bold = "\x1b[1m", green = "\x1b[32m", yellow = "\x1b[33m",
+                           red = "\x1b[31m", plain = "\x1b[0m";
+
+// Empty: as other text.
+std::string_view colour_of(std::string_view word) {
+    word = word.substr(0, word.find(' '));
+    for (auto const* const each : {"active", "enabled", "delivered", "VALID", "yes"})
+        if (word == each) return green;
+    for (auto const* const each : {"scheduled", "pending", "expired"})
+        if (word == each) return yellow;
+    for (auto const* const each : {"deactivated", "disabled", "failed"})
+        if (word == each) return red;
+    return {};
+}
+
+std::string coloured(std::string text, std::string_view colour) {
+    if (colour.empty()) return text;
+    return std::string(colour).append(text).append(plain);
+}
+
+// Escapes what a terminal would obey, and returns the width of each column.
+std::vector<std::size_t> make_visible(table& rows) {
+    std::vector<std::size_t> widths;
+    for (auto& row : rows)
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            row[i] = base::visible(row[i]);
+            if (widths.size() == i) widths.push_back(0);
+            widths[i] = std::max(widths[i], model::code_point_count(row[i]));
+        }
+    return widths;
+}
+
+// `colour(row, column)` is that of a cell.
+template <class Colour>
+void print_rows(table rows, Colour colour) {
+    auto const widths = make_visible(rows);
+    for (std::size_t number = 0; number < rows.size(); ++number) {
+        std::string line;
+        auto const& row = rows[number];
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            line += coloured(row[i], colour(number, i));
+            if (i + 1 < row.size())
+                line.append(widths[i] - model::code_point_count(row[i]) + 2, ' ');
+        }
+        std::printf("%s\n", line.c_str());
+    }
+}
+
+}  // namespace
+
+bool has_colours() {
+    auto const is_set = [](char const* name) {
+        auto const* const value = std::getenv(name);
+        return value != nullptr && *value != '\0';
+    };
+    auto const* const terminal = std::getenv("TERM");
+    bool const is_dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+    return ::isatty(STDOUT_FILENO) != 0 && !is_set("NO_COLOR") && !is_dumb;
+}
 
 std::string format_time(base::wall_ms time, char const* none) {
     if (time == 0) return none;
@@ -17,24 +87,33 @@ std::string format_time(base::wall_ms time, char const* none) {
     return std::string(text, 19) + "Z";
 }
 
-void print_table(std::vector<std::vector<std::string>> rows) {
-    for (auto& row : rows)
-        for (auto& text : row) text = base::visible(text);
-    std::vector<std::size_t> widths;
-    for (auto const& row : rows)
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            if (widths.size() == i) widths.push_back(0);
-            widths[i] = std::max(widths[i], model::code_point_count(row[i]));
-        }
-    for (auto const& row : rows) {
-        std::string line;
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            line += row[i];
-            if (i + 1 < row.size())
-                line.append(widths[i] - model::code_point_count(row[i]) + 2, ' ');
-        }
-        std::printf("%s\n", line.c_str());
-    }
+std::string counted(std::uint64_t number, std::string_view noun, std::string_view plural) {
+    auto text = with_commas(number) + " ";
+    if (number == 1) return text.append(noun);
+    return plural.empty() ? text.append(noun) + "s" : text.append(plural);
+}
+
+void print_table(table rows) {
+    std::vector<bool> has_state;
+    for (auto const& heading : rows.front())
+        has_state.push_back(heading == "STATE" || heading == "CODE");
+    bool const is_coloured = has_colours();
+    auto const states = rows;
+    print_rows(std::move(rows), [&](std::size_t row, std::size_t column) -> std::string_view {
+        if (!is_coloured) return {};
+        if (row == 0) return bold;
+        return has_state[column] ? colour_of(states[row][column]) : std::string_view();
+    });
+}
+
+void print_record(table rows) {
+    bool const is_coloured = has_colours();
+    auto const states = rows;
+    print_rows(std::move(rows), [&](std::size_t row, std::size_t column) -> std::string_view {
+        if (!is_coloured) return {};
+        if (column == 0) return bold;
+        return states[row][0] == "state" ? colour_of(states[row][column]) : std::string_view();
+    });
 }
 
 void print_page(std::vector<std::string> const& records) {
@@ -47,28 +126,32 @@ void print_page(std::vector<std::string> const& records) {
     std::printf("%s\n", document.c_str());
 }
 
-void print_key(store::outcome const& outcome, std::string_view secret, bool json) {
-    auto const& key = std::get<model::key>(outcome.record);
+void print_key(std::string const& document, bool json, bool with_settings) {
     if (json) {
-        std::string document;
-        auto const optional_secret = secret.empty() ? std::nullopt : std::optional(secret);
-        api::append_key(document, key, outcome.time, optional_secret, outcome.last_used_at);
         std::printf("%s\n", document.c_str());
         return;
     }
-    std::string scopes;
-    for (auto const& name : key.scopes.names()) scopes += (scopes.empty() ? "" : " ") + name;
-    auto const state = model::name_of(key.state_at(outcome.time));
-    std::fprintf(stderr, "Key %lld '%s' in project %s, %.*s, scopes: %s\n",
-                 static_cast<long long>(key.id), base::visible(key.name).c_str(),
-                 key.project.c_str(), static_cast<int>(state.size()), state.data(), scopes.c_str());
-    if (key.kind == model::key_kind::jwt)
+    auto const key = parse_object(document).value();
+    std::fprintf(stderr, "Key %s '%s' in project %s, %s, scopes: %s\n", text_of(key, "id").c_str(),
+                 base::visible(text_of(key, "name")).c_str(), text_of(key, "project").c_str(),
+                 text_of(key, "state").c_str(), words_of(key, "scopes").c_str());
+    if (text_of(key, "kind") == "jwt")
         std::fprintf(stderr, "It has no secret: it is for tokens of %s for %s\n",
-                     base::visible(key.issuer).c_str(), base::visible(key.subject).c_str());
+                     base::visible(text_of(key, "issuer")).c_str(),
+                     base::visible(text_of(key, "subject")).c_str());
+    if (with_settings)
+        for (auto const& sentence : settings_of(key))
+            std::fprintf(stderr, "%s\n", sentence.c_str());
+    auto const effective = time_of(key, "effective_by", "");
+    if (!effective.empty())
+        base::log(base::severity::warning,
+                  "a node does not answer: the key may be accepted until " + effective);
+    auto secret = text_of(key, "key");
     if (secret.empty()) return;
     std::fprintf(stderr,
                  "This is the only time the key is shown; the service stores only its hash:\n");
-    std::printf("%.*s\n", static_cast<int>(secret.size()), secret.data());
+    std::printf("%s\n", secret.c_str());
+    base::wipe(secret.data(), secret.size());
 }
 
 }  // namespace latchkey::cli

@@ -19,22 +19,24 @@ struct reset_options : store_command {
 struct count {
     char const* member;
     char const* name;
+    char const* plural;
     std::uint64_t number;
 };
 
 std::vector<count> counts_of(store::time_reset const& report) {
-    return {{"users", "users", report.users},
-            {"posts", "posts", report.posts},
-            {"keys", "keys", report.keys},
-            {"last_uses", "last uses of keys", report.last_uses},
-            {"events", "events", report.events},
-            {"secrets", "secrets of sources", report.secrets},
-            {"outcomes", "outcomes under Idempotency-Keys", report.outcomes},
-            {"usage", "entries of usage", report.usage},
-            {"imports", "imports", report.loads},
-            {"changes", "changes", report.changes},
-            {"webhooks", "webhooks", report.webhooks},
-            {"deliveries", "deliveries to webhooks", report.deliveries}};
+    return {{"users", "user", "users", report.users},
+            {"posts", "post", "posts", report.posts},
+            {"keys", "key", "keys", report.keys},
+            {"last_uses", "last use of a key", "last uses of keys", report.last_uses},
+            {"events", "event", "events", report.events},
+            {"secrets", "secret of a source", "secrets of sources", report.secrets},
+            {"outcomes", "outcome under an Idempotency-Key", "outcomes under Idempotency-Keys",
+             report.outcomes},
+            {"usage", "entry of usage", "entries of usage", report.usage},
+            {"imports", "import", "imports", report.loads},
+            {"changes", "change", "changes", report.changes},
+            {"webhooks", "webhook", "webhooks", report.webhooks},
+            {"deliveries", "delivery to a webhook", "deliveries to webhooks", report.deliveries}};
 }
 
 // {"dry_run":…,"last_write":…,"now":…,"changed":{"users":…},"audit_entries_ahead":…}
@@ -63,13 +65,14 @@ void print_report(store::time_reset const& report, bool dry_run) {
     std::string changes;
     for (auto const& each : counts_of(report))
         if (each.number != 0)
-            changes += (changes.empty() ? "" : ", ") + with_commas(each.number) + " " + each.name;
+            changes += (changes.empty() ? "" : ", ") + counted(each.number, each.name, each.plural);
     base::log(std::string(dry_run ? "would set" : "set") + " the time of the store from " +
               old_time + " to " + now +
               (changes.empty() ? std::string() : "; changed timestamps: " + changes));
     if (report.audit_entries != 0)
-        base::log("the audit log is unchanged: " + with_commas(report.audit_entries) +
-                  " entries have a later time");
+        base::log("the audit log is unchanged: " + counted(report.audit_entries,
+                                                           "entry has a later time",
+                                                           "entries have a later time"));
     base::log(
         "keys whose expires_at was changed while the clock was wrong keep it: check them with "
         "latchkey keys list");

@@ -3,17 +3,19 @@
 
 #include "base/hash.hpp"
 #include "base/log.hpp"
+#include "cli/confirm.hpp"
 #include "cli/load.hpp"
 #include "cli/print.hpp"
 #include "cli/sample_data.hpp"
 #include "cli/store_command.hpp"
+#include "store/snapshot.hpp"
 
 namespace latchkey::cli {
 namespace {
 
 struct seed_options : store_command {
     std::uint64_t users = 1000, posts = 1000, seed = 1;
-    bool quiet = false;
+    bool quiet = false, is_confirmed = false;
 };
 
 base::result<void> run(seed_options const& options, store::bulk_load& load) {
@@ -45,6 +47,24 @@ base::result<void> run(seed_options const& options, store::bulk_load& load) {
     return load.finish();
 }
 
+// Sample records among those of others are hard to find again. What an earlier run of the same
+// command made is no reason to ask.
+std::optional<int> confirm_records(store::environment& store, seed_options const& options,
+                                   std::uint64_t identity) {
+    if (options.is_confirmed || store::bulk_load::was_begun(store, identity)) return std::nullopt;
+    store::snapshot snapshot(store);
+    snapshot.renew();
+    store::range const none{.limit = 0};
+    auto const users = snapshot.users(none, [](auto const&) {}).total;
+    auto const posts = snapshot.posts({}, none, [](auto const&) {}).total;
+    snapshot.reset();
+    if (users + posts == 0) return std::nullopt;
+    return confirm("this adds " + counted(options.users, "user") + " and " +
+                       counted(options.posts, "post") + " to a store that has " +
+                       counted(users, "user") + " and " + counted(posts, "post"),
+                   false);
+}
+
 int seed(seed_options const& options) {
     if (options.posts != 0 && options.users == 0)
         return report_usage_error("--posts needs --users: every post belongs to a user");
@@ -53,6 +73,7 @@ int seed(seed_options const& options) {
     if (store == nullptr) return code;
     auto const identity = base::mix(base::mix(options.users, options.posts),
                                     base::mix(options.seed, base::hash("latchkey seed")));
+    if (auto const end = confirm_records(*store, options, identity)) return *end;
     auto load = store::bulk_load::begin(
         *store, {.identity = identity, .new_users = options.users, .new_posts = options.posts});
     if (!load) return report_failure(load.error().message);
@@ -63,7 +84,7 @@ int seed(seed_options const& options) {
     auto const result = load->finished_at() != 0 ? base::result<void>() : run(options, *load);
     if (options.json) {
         std::string document = "{";
-        append_counts(document, *load);
+        append_counts(document, load->users(), load->posts());
         std::printf("%s}\n", document.c_str());
     } else {
         base::log(summary_of(*load));
@@ -84,9 +105,11 @@ void add_seed(CLI::App& program, int& code) {
     command->add_option("--random-seed", options->seed, "The same number gives the same records")
         ->capture_default_str();
     command->add_flag("--quiet", options->quiet, "Show no progress");
+    add_confirmation(*command, options->is_confirmed);
     command->footer(
         "Addresses end in example.com, .net and .org. Works beside a running service. After an\n"
-        "interruption run the same command again: it resumes.\n"
+        "interruption run the same command again: it resumes. Asks first where the store has\n"
+        "other records; without a terminal and without --yes the exit code is then 3.\n"
         "Example: latchkey seed --users 1000000 --posts 1000000 --data /var/lib/latchkey");
     command->callback([options, &code] { code = seed(*options); });
 }

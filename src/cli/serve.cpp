@@ -1,6 +1,12 @@
+#include <toml++/toml.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <sstream>
+#include <utility>
 
+#include "api/json/json_writer.hpp"
 #include "base/log.hpp"
 #include "cli/command.hpp"
 #include "cli/settings.hpp"
@@ -15,22 +21,82 @@ int report(base::error const& failure, int code) {
     return code;
 }
 
-int show(server::config const& configuration) {
-    std::string section;
-    for (auto const& setting : server::setting_table()) {
-        auto const dot = setting.name.find('.');
-        auto const table =
-            dot == setting.name.npos ? std::string() : std::string(setting.name.substr(0, dot));
-        if (table != section) std::printf("\n[%s]\n", table.c_str());
-        section = table;
-        auto const name = dot == setting.name.npos ? setting.name : setting.name.substr(dot + 1);
-        std::printf("# %.*s%s\n%.*s = %s\n", static_cast<int>(setting.help.size()),
-                    setting.help.data(), setting.restart ? " (a change needs a restart)" : "",
-                    static_cast<int>(name.size()), name.data(),
-                    server::to_toml(configuration, setting).c_str());
+std::string_view table_of(server::setting const& setting) {
+    auto const dot = setting.name.find('.');
+    return dot == setting.name.npos ? std::string_view() : setting.name.substr(0, dot);
+}
+
+// The tables of the file, each once, in the order of their first settings. The first has no name.
+std::vector<std::string_view> tables() {
+    std::vector<std::string_view> names;
+    for (auto const& setting : server::setting_table())
+        if (std::ranges::find(names, table_of(setting)) == names.end())
+            names.push_back(table_of(setting));
+    return names;
+}
+
+void print_toml(server::config const& configuration) {
+    for (auto const table : tables()) {
+        if (!table.empty()) std::printf("\n[%.*s]\n", static_cast<int>(table.size()), table.data());
+        for (auto const& setting : server::setting_table()) {
+            if (table_of(setting) != table) continue;
+            auto const name = setting.name.substr(table.empty() ? 0 : table.size() + 1);
+            std::printf("# %.*s%s\n%.*s = %s\n", static_cast<int>(setting.help.size()),
+                        setting.help.data(), setting.restart ? " (a change needs a restart)" : "",
+                        static_cast<int>(name.size()), name.data(),
+                        server::to_toml(configuration, setting).c_str());
+        }
     }
     std::printf("%s", server::to_toml(configuration.jwt).c_str());
-    return done;
+}
+
+void append_value(std::string& output, server::config const& configuration,
+                  server::setting const& setting) {
+    using server::config;
+    if (auto const* const text = std::get_if<std::string config::*>(&setting.member))
+        api::append_string(output, configuration.**text);
+    else if (auto const* const flag = std::get_if<bool config::*>(&setting.member))
+        output.append(configuration.**flag ? "true" : "false");
+    else if (auto const* const number = std::get_if<std::uint64_t config::*>(&setting.member))
+        api::append_number(output, configuration.**number);
+    else if (auto const* const numbers =
+                 std::get_if<std::vector<std::uint64_t> config::*>(&setting.member))
+        api::append_array(output, configuration.**numbers,
+                          [&](std::uint64_t each) { api::append_number(output, each); });
+    else
+        api::append_array(
+            output, configuration.*std::get<std::vector<std::string> config::*>(setting.member),
+            [&](std::string const& each) { api::append_string(output, each); });
+}
+
+// The tables [[jwt]], of which the file may have many: `,"jwt":[…]`, or nothing.
+std::string issuers_of(server::config const& configuration) {
+    auto const table = toml::parse(server::to_toml(configuration.jwt));
+    if (table.empty()) return {};
+    std::ostringstream text;
+    text << toml::json_formatter(table);
+    auto const document = text.str();
+    auto const begin = document.find('{') + 1;
+    return "," + document.substr(begin, document.rfind('}') - begin);
+}
+
+// An object for each table of the file.
+void print_json(server::config const& configuration) {
+    std::string document = "{";
+    for (auto const table : tables()) {
+        if (document.size() > 1) document.push_back(',');
+        if (!table.empty()) document.append("\"").append(table).append("\":{");
+        for (bool is_first = true; auto const& setting : server::setting_table()) {
+            if (table_of(setting) != table) continue;
+            if (!std::exchange(is_first, false)) document.push_back(',');
+            auto const name = setting.name.substr(table.empty() ? 0 : table.size() + 1);
+            document.append("\"").append(name).append("\":");
+            append_value(document, configuration, setting);
+        }
+        if (!table.empty()) document.push_back('}');
+    }
+    document.append(issuers_of(configuration));
+    std::printf("%s}\n", document.c_str());
 }
 
 }  // namespace
@@ -76,12 +142,17 @@ void add_config(CLI::App& program, int& code) {
         command->add_subcommand("show", "Print every setting with its value, as a TOML file");
     auto const flags = std::make_shared<setting_flags>();
     flags->add_to(*show_command);
+    auto const is_json = std::make_shared<bool>(false);
+    show_command->add_flag("--json", *is_json, "Print one JSON document instead of a TOML file");
     show_command->footer(
-        "Use the output as a file for --config.\n"
+        "Use the output without --json as a file for --config.\n"
         "Example: latchkey config show --workers 2 > latchkey.toml");
-    show_command->callback([flags, &code] {
+    show_command->callback([flags, is_json, &code] {
         auto const settings = flags->resolve(code);
-        settings ? show(*settings) : report(settings.error(), code);
+        if (!settings)
+            report(settings.error(), code);
+        else
+            *is_json ? print_json(*settings) : print_toml(*settings);
     });
 }
 

@@ -217,6 +217,12 @@ void setting_flags::add_to(CLI::App& command, std::vector<std::string> const& on
     }
 }
 
+bool setting_flags::is_given(std::string_view name) const {
+    return std::ranges::any_of(flags_, [&](auto const& flag) {
+        return flag->setting->name == name && flag->option->count() != 0;
+    });
+}
+
 base::result<config> setting_flags::resolve(int& code) const {
     code = configuration_error;
     auto result = load_config(file_);

@@ -26,6 +26,8 @@ class setting_flags {
     // The validated configuration of file and flags. On an error `code` is usage_error for a flag,
     // otherwise configuration_error.
     base::result<server::config> resolve(int& code) const;
+    // Was the flag of that setting given?
+    bool is_given(std::string_view name) const;
 
   private:
     struct flag {

@@ -2,11 +2,11 @@
 
 #include <cstdio>
 
-#include "api/json/json_writer.hpp"
 #include "api/resources/webhook_json.hpp"
-#include "auth/webhook_signature.hpp"
+#include "base/bytes.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "cli/json.hpp"
 
 namespace latchkey::cli {
 
@@ -16,60 +16,40 @@ void webhook_command::add_id(CLI::App& command) {
         ->check(CLI::Range(model::id{1}, base::limits::id_max));
 }
 
-void print_webhook(store::outcome const& outcome, bool json) {
+std::string webhook_document(store::outcome const& outcome) {
     auto const& result = std::get<store::webhook_outcome>(outcome.record);
-    auto const& webhook = result.entry.webhook;
-    bool const has_secret = !result.secret.empty();
+    std::string document;
+    api::append_webhook(document, result.entry, outcome.time,
+                        result.secret.empty() ? nullptr : &result.secret);
+    return document;
+}
+
+std::string webhook_path(model::id id, std::string_view action) {
+    return ("/webhooks/" + std::to_string(id)).append(action);
+}
+
+void print_webhook(std::string document, bool json) {
+    auto const webhook = parse_object(document).value();
     if (json) {
-        std::string document;
-        api::append_webhook(document, result.entry, outcome.time,
-                            has_secret ? &result.secret : nullptr);
         std::printf("%s\n", document.c_str());
         base::wipe(document.data(), document.size());
         return;
     }
-    std::string types;
-    for (auto const& each : webhook.types) types += (types.empty() ? "" : " ") + each;
-    base::log("webhook " + std::to_string(webhook.id) + (webhook.is_enabled() ? "" : ", disabled") +
-              ": " + types + " to " + webhook.url);
-    if (!has_secret) return;
-    if (webhook.signs_v1a)
-        base::log("its public key is " + auth::public_key_text(webhook.public_key));
+    base::wipe(document.data(), document.size());
+    base::log("webhook " + text_of(webhook, "id") +
+              (is_true(webhook, "enabled") ? "" : ", disabled") + ": " +
+              words_of(webhook, "types") + " to " + text_of(webhook, "url"));
+    auto secret = text_of(webhook, "secret");
+    if (secret.empty()) return;
+    if (auto const key = text_of(webhook, "public_key"); !key.empty())
+        base::log("its public key is " + key);
     base::log("this is the only time its secret is shown:");
-    auto const secret = auth::secret_text(result.secret);
-    std::printf("%.*s\n", static_cast<int>(secret.text().size()), secret.text().data());
+    std::printf("%s\n", secret.c_str());
+    base::wipe(secret.data(), secret.size());
 }
 
 int report_faults(std::vector<base::fault> const& faults) {
-    std::string message;
-    for (auto const& each : faults)
-        message += (message.empty() ? "" : "; ") + each.location.substr(1) + " " + each.detail;
-    return report_usage_error(message);
-}
-
-json_members::~json_members() {
-    base::wipe(text_.data(), text_.size());
-}
-
-std::string& json_members::name(std::string_view name) {
-    if (text_.size() > 1) text_.push_back(',');
-    text_.append(1, '"').append(name).append("\":");
-    return text_;
-}
-
-void json_members::text(std::string_view member, std::string_view value) {
-    api::append_string(name(member), value);
-}
-
-void json_members::texts(std::string_view member, std::vector<std::string> const& values) {
-    auto& output = name(member);
-    api::append_array(output, values,
-                      [&](std::string const& each) { api::append_string(output, each); });
-}
-
-std::string_view json_members::end() {
-    text_.push_back('}');
-    return text_;
+    return report_usage_error(fault_text(faults));
 }
 
 void add_webhooks(CLI::App& program, int& code) {

@@ -3,8 +3,8 @@
 
 #include "api/handlers.hpp"
 #include "api/resources/webhook_json.hpp"
-#include "auth/webhook_signature.hpp"
 #include "base/limits.hpp"
+#include "cli/json.hpp"
 #include "cli/print.hpp"
 #include "cli/webhooks.hpp"
 #include "store/snapshot.hpp"
@@ -18,153 +18,174 @@ struct deliveries_options : webhook_command {
     std::uint32_t limit = base::limits::page_limit_default;
 };
 
-std::string joined(std::vector<std::string> const& words) {
-    std::string text;
-    for (auto const& each : words) text += (text.empty() ? "" : " ") + each;
-    return text;
-}
-
-std::string state_of(model::webhook const& webhook) {
-    if (webhook.is_enabled()) return "enabled";
-    return "disabled (" + std::string(model::name_of(webhook.end)) + ")";
-}
-
 std::string missing(model::id webhook) {
     return "there is no webhook " + std::to_string(webhook) + ": latchkey webhooks list shows all";
 }
 
-std::vector<std::string> row_of(store::webhook_entry const& entry) {
-    auto const& webhook = entry.webhook;
-    return {std::to_string(webhook.id),
-            webhook.url,
-            joined(webhook.types),
-            state_of(webhook),
-            std::to_string(entry.progress.position),
-            format_time(entry.progress.failing_since, "-"),
-            webhook.project.empty() ? "(all)" : webhook.project};
+std::string state_of(json_object const& webhook) {
+    if (is_true(webhook, "enabled")) return "enabled";
+    return "disabled (" + text_of(webhook, "disabled_reason") + ")";
 }
 
-int list(store_command const& options) {
+std::vector<std::string> row_of(json_object const& webhook) {
+    return {text_of(webhook, "id"),
+            text_of(webhook, "url"),
+            words_of(webhook, "types"),
+            state_of(webhook),
+            text_of(webhook, "position"),
+            time_of(webhook, "failing_since"),
+            text_of(webhook, "project", "(all)")};
+}
+
+// Printed after the snapshot is released: a slow terminal must not keep old pages in use.
+std::optional<refusal> list_here(store_command const& options, std::vector<std::string>& records) {
     int code = done;
     auto const store = open_store(options, code, store_access::reads);
-    if (store == nullptr) return code;
+    if (store == nullptr) return refusal{{}, code};
+    store::snapshot snapshot(*store);
+    snapshot.renew();
+    auto const now = snapshot.time();
+    snapshot.webhooks(std::nullopt, {.limit = UINT32_MAX}, [&](store::webhook_entry const& entry) {
+        api::append_webhook(records.emplace_back(), entry, now);
+    });
+    if (snapshot.damaged()) return refusal{{}, report_damage()};
+    return std::nullopt;
+}
+
+int list(api_command const& options) {
     std::vector<std::string> records;
+    std::optional<refusal> failure;
+    if (options.is_remote())
+        failure = each_elsewhere(options, "/webhooks", {},
+                                 [&](std::string_view record) { records.emplace_back(record); });
+    else
+        failure = list_here(options, records);
+    if (failure) return report(*failure);
+    if (options.json) {
+        print_page(records);
+        return done;
+    }
     std::vector<std::vector<std::string>> rows{
         {"ID", "URL", "TYPES", "STATE", "POSITION", "FAILING SINCE", "PROJECT"}};
-    {
-        store::snapshot snapshot(*store);
-        snapshot.renew();
-        auto const now = snapshot.time();
-        snapshot.webhooks(std::nullopt, {.limit = UINT32_MAX},
-                          [&](store::webhook_entry const& entry) {
-                              if (!options.json) return rows.push_back(row_of(entry));
-                              api::append_webhook(records.emplace_back(), entry, now);
-                          });
-        if (snapshot.damaged()) return report_damage();
-    }
-    // Printed after the snapshot is released: a slow terminal must not keep old pages in use.
-    options.json ? print_page(records) : print_table(rows);
+    for (auto const& each : records) rows.push_back(row_of(parse_object(each).value()));
+    print_table(rows);
     return done;
 }
 
-void print_record(store::webhook_entry const& entry, base::wall_ms now) {
-    auto const& webhook = entry.webhook;
+void print_webhook_rows(json_object const& webhook) {
     std::vector<std::vector<std::string>> rows;
-    auto const row = row_of(entry);
+    auto const row = row_of(webhook);
     for (std::size_t i = 0; auto const* const name :
                             {"id", "url", "types", "state", "position", "failing since", "project"})
         rows.push_back({name, row[i++]});
-    rows.push_back({"description", webhook.description.empty() ? "-" : webhook.description});
-    rows.push_back({"ordered", webhook.ordered ? "yes" : "no"});
-    auto const rate = webhook.max_per_second;
-    rows.push_back({"max per second", rate == 0 ? "-" : std::to_string(rate)});
-    for (auto const& header : webhook.headers) rows.push_back({"header " + header.first, "***"});
-    rows.push_back({"signatures", std::string(webhook.signs_v1 ? "v1" : "") +
-                                      (webhook.signs_v1 && webhook.signs_v1a ? " " : "") +
-                                      (webhook.signs_v1a ? "v1a" : "")});
-    if (webhook.signs_v1a)
-        rows.push_back({"public key", auth::public_key_text(webhook.public_key)});
-    bool const rotates = webhook.rotation_ends_at > now;
-    rows.push_back({"rotation ends", format_time(rotates ? webhook.rotation_ends_at : 0, "-")});
-    rows.push_back({"disabled", format_time(webhook.disabled_at, "-")});
-    rows.push_back({"created", format_time(webhook.created_at, "-")});
-    rows.push_back({"created by", webhook.created_by == 0
-                                      ? "the command line"
-                                      : "key " + std::to_string(webhook.created_by)});
-    rows.push_back({"changed", format_time(webhook.updated_at, "-")});
-    print_table(rows);
+    rows.push_back({"description", text_of(webhook, "description", "-")});
+    rows.push_back({"ordered", is_true(webhook, "ordered") ? "yes" : "no"});
+    rows.push_back({"max per second", text_of(webhook, "max_per_second", "-")});
+    for (auto const& [name, value] : object_of(webhook, "headers"))
+        rows.push_back({"header " + std::string(name), "***"});
+    rows.push_back({"signatures", words_of(webhook, "signatures")});
+    if (auto const key = text_of(webhook, "public_key"); !key.empty())
+        rows.push_back({"public key", key});
+    rows.push_back({"rotation ends", time_of(webhook, "secret_rotation_ends_at")});
+    rows.push_back({"disabled", time_of(webhook, "disabled_at")});
+    rows.push_back({"created", time_of(webhook, "created_at")});
+    auto const creator = text_of(webhook, "created_by");
+    rows.push_back({"created by", creator.empty() ? "the command line" : "key " + creator});
+    rows.push_back({"changed", time_of(webhook, "updated_at")});
+    print_record(rows);
 }
 
-int show(webhook_command const& options) {
+answer_of<std::string> show_here(webhook_command const& options) {
     int code = done;
     auto const store = open_store(options, code, store_access::reads);
-    if (store == nullptr) return code;
+    if (store == nullptr) return refusal{{}, code};
     store::snapshot snapshot(*store);
     snapshot.renew();
     auto const entry = snapshot.webhook(options.id);
-    if (snapshot.damaged()) return report_damage();
-    if (!entry) return report_failure(missing(options.id));
-    auto const now = snapshot.time();
-    snapshot.reset();
-    if (!options.json) {
-        print_record(*entry, now);
-        return done;
-    }
+    if (snapshot.damaged()) return refusal{{}, report_damage()};
+    if (!entry) return refusal{missing(options.id), failed};
     std::string document;
-    api::append_webhook(document, *entry, now);
-    std::printf("%s\n", document.c_str());
+    api::append_webhook(document, *entry, snapshot.time());
+    return document;
+}
+
+int show(webhook_command const& options) {
+    auto const document =
+        options.is_remote() ? options.ask("GET", webhook_path(options.id)) : show_here(options);
+    if (!document) return report(document.error());
+    if (options.json)
+        std::printf("%s\n", document->c_str());
+    else
+        print_webhook_rows(parse_object(*document).value());
     return done;
 }
 
-std::vector<std::string> row_of(model::delivery const& delivery) {
-    bool const is_pending = delivery.state == model::delivery_state::pending;
-    std::string last = "-";
-    if (!delivery.attempts.empty()) {
-        auto const& attempt = delivery.attempts.back();
-        last = attempt.status == 0 ? attempt.error : std::to_string(attempt.status);
+std::vector<std::string> delivery_row(json_object const& delivery) {
+    auto const& attempts = list_of(delivery, "attempts");
+    std::string time = "-", answer = "-";
+    if (!attempts.empty()) {
+        auto const& attempt = attempts.back().as_object();
+        time = time_of(attempt, "at");
+        answer = text_of(attempt, "status", text_of(attempt, "error"));
     }
-    return {std::to_string(delivery.sequence),
-            std::string(model::name_of(delivery.type)),
-            std::string(model::name_of(delivery.state)),
-            std::to_string(delivery.attempts.size()),
-            format_time(delivery.attempts.empty() ? 0 : delivery.attempts.back().time, "-"),
-            last,
-            format_time(is_pending ? delivery.next_attempt_at : 0, "-")};
+    return {text_of(delivery, "sequence"),
+            text_of(delivery, "type"),
+            text_of(delivery, "state"),
+            std::to_string(attempts.size()),
+            time,
+            answer,
+            time_of(delivery, "next_attempt_at")};
 }
 
-void print_deliveries(std::vector<std::string> const& records, store::delivery_page const& page) {
+std::string page_of(std::vector<std::string> const& records, store::delivery_page const& page) {
     std::string document = "{\"data\":[";
     for (auto const& each : records)
         document.append(&each == records.data() ? "" : ",").append(each);
     auto const next = page.has_more ? std::to_string(page.next_before) : "null";
-    document += "],\"pagination\":{\"next_before\":" + next +
-                ",\"has_more\":" + (page.has_more ? "true}}" : "false}}");
-    std::printf("%s\n", document.c_str());
+    return document + "],\"pagination\":{\"next_before\":" + next +
+           ",\"has_more\":" + (page.has_more ? "true}}" : "false}}");
 }
 
-int deliveries(deliveries_options const& options) {
-    store::delivery_range range{.bound = options.bound, .limit = options.limit};
-    if (!options.state.empty() && !(range.state = model::find_delivery_state(options.state)))
-        return report_usage_error("--state must be pending, delivered or failed");
+answer_of<std::string> deliveries_here(deliveries_options const& options) {
+    store::delivery_range const range{.bound = options.bound,
+                                      .state = model::find_delivery_state(options.state),
+                                      .limit = options.limit};
     int code = done;
     auto const store = open_store(options, code, store_access::reads);
-    if (store == nullptr) return code;
+    if (store == nullptr) return refusal{{}, code};
     std::vector<std::string> records;
-    std::vector<std::vector<std::string>> rows{
-        {"SEQUENCE", "TYPE", "STATE", "ATTEMPTS", "LAST ATTEMPT", "ANSWER", "NEXT ATTEMPT"}};
     store::snapshot snapshot(*store);
     snapshot.renew();
     if (!snapshot.webhook(options.id) && !snapshot.damaged())
-        return report_failure(missing(options.id));
-    auto const each = [&](model::delivery const& delivery) {
-        if (!options.json) return rows.push_back(row_of(delivery));
+        return refusal{missing(options.id), failed};
+    auto const page = snapshot.deliveries(options.id, range, [&](model::delivery const& delivery) {
         api::append_delivery(records.emplace_back(), delivery,
                              api::message_id_of(snapshot, delivery.sequence));
-    };
-    auto const page = snapshot.deliveries(options.id, range, each);
-    if (snapshot.damaged()) return report_damage();
-    snapshot.reset();
-    options.json ? print_deliveries(records, page) : print_table(rows);
+    });
+    if (snapshot.damaged()) return refusal{{}, report_damage()};
+    return page_of(records, page);
+}
+
+int deliveries(deliveries_options const& options) {
+    if (!options.state.empty() && !model::find_delivery_state(options.state))
+        return report_usage_error("--state must be pending, delivered or failed");
+    query_text query;
+    query.add("limit", std::to_string(options.limit)).add("state", options.state);
+    if (options.bound != 0) query.add("before", std::to_string(options.bound));
+    auto const document =
+        options.is_remote()
+            ? options.ask("GET", webhook_path(options.id, "/deliveries") + query.text())
+            : deliveries_here(options);
+    if (!document) return report(document.error());
+    if (options.json) {
+        std::printf("%s\n", document->c_str());
+        return done;
+    }
+    std::vector<std::vector<std::string>> rows{
+        {"SEQUENCE", "TYPE", "STATE", "ATTEMPTS", "LAST ATTEMPT", "ANSWER", "NEXT ATTEMPT"}};
+    auto const page = parse_object(*document).value();
+    for (auto const& each : list_of(page, "data")) rows.push_back(delivery_row(each.as_object()));
+    print_table(rows);
     return done;
 }
 
@@ -174,7 +195,8 @@ void add_deliveries(CLI::App& webhooks, int& code) {
     auto const options = std::make_shared<deliveries_options>();
     options->add_id(*command);
     options->add_to(*command);
-    command->add_option("--state", options->state, "Only pending, delivered or failed ones");
+    command->add_option("--state", options->state, "Only pending, delivered or failed ones")
+        ->type_name("{pending,delivered,failed}");
     command->add_option("--before", options->bound, "Only changes below this sequence")
         ->check(CLI::Range(model::id{1}, base::limits::id_max));
     command->add_option("--limit", options->limit, "The most deliveries, 1 to 100")
@@ -192,7 +214,7 @@ void add_deliveries(CLI::App& webhooks, int& code) {
 void add_webhooks_list(CLI::App& webhooks, int& code) {
     auto* const list_command =
         webhooks.add_subcommand("list", "Show all webhooks, without their secrets");
-    auto const list_options = std::make_shared<store_command>();
+    auto const list_options = std::make_shared<api_command>();
     list_options->add_to(*list_command);
     list_command->footer("Example: latchkey webhooks list --json | jq '.data[].url'");
     list_command->callback([list_options, &code] { code = list(*list_options); });

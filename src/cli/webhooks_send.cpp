@@ -5,6 +5,7 @@
 #include "api/resources/webhook_body.hpp"
 #include "api/resources/webhook_json.hpp"
 #include "base/log.hpp"
+#include "cli/json.hpp"
 #include "cli/webhooks.hpp"
 
 namespace latchkey::cli {
@@ -16,30 +17,35 @@ struct replay_options : webhook_command {
     std::string begin, end;
 };
 
-int test(webhook_command const& options) {
+answer_of<std::string> test_here(webhook_command const& options) {
     int code = done;
     auto const store = open_store(options, code);
-    if (store == nullptr) return code;
+    if (store == nullptr) return refusal{{}, code};
     auto const outcome = apply_one(*store, store::test_webhook{options.id});
-    if (!outcome) return report_failure(outcome.error().message);
-    auto const& result = std::get<store::webhook_outcome>(outcome->record);
-    if (!options.json) {
-        base::log("the change " + std::to_string(result.sequence) + " is sent to webhook " +
-                  std::to_string(options.id) +
-                  " while a service runs: latchkey webhooks "
-                  "deliveries " +
-                  std::to_string(options.id) + " shows what became of it");
-        return done;
-    }
+    if (!outcome) return refusal{outcome.error().message, failed};
     std::string document;
-    api::append_test(document, result, outcome->time);
-    std::printf("%s\n", document.c_str());
+    api::append_test(document, std::get<store::webhook_outcome>(outcome->record), outcome->time);
+    return document;
+}
+
+int test(webhook_command const& options) {
+    auto const document = options.is_remote()
+                              ? options.ask("POST", webhook_path(options.id, "/test"))
+                              : test_here(options);
+    if (!document) return report(document.error());
+    auto const id = std::to_string(options.id);
+    if (options.json)
+        std::printf("%s\n", document->c_str());
+    else
+        base::log("the change " + text_of(parse_object(*document).value(), "sequence") +
+                  " is sent to webhook " + id +
+                  " while a service runs: latchkey webhooks deliveries " + id +
+                  " shows what became of it");
     return done;
 }
 
-// The body that the options stand for, read as that of a request.
-int describe(replay_options const& options, store::replay_webhook& action) {
-    json_members body;
+// The body that the options stand for.
+void describe(replay_options const& options, json_members& body) {
     if (!options.sequences.empty()) {
         auto& output = body.name("sequences");
         api::append_array(output, options.sequences,
@@ -50,32 +56,41 @@ int describe(replay_options const& options, store::replay_webhook& action) {
     if (options.to_sequence != 0) api::append_number(body.name("to_sequence"), options.to_sequence);
     if (!options.begin.empty()) body.text("from", options.begin);
     if (!options.end.empty()) body.text("to", options.end);
+}
+
+answer_of<std::string> replay_here(replay_options const& options, std::string_view body) {
     http::request request;
-    request.body = body.end();
+    request.body = body;
     std::vector<base::fault> faults;
     auto replay = api::read_replay(request, faults);
-    if (!replay) return report_usage_error(replay.error().detail);
-    if (!faults.empty()) return report_faults(faults);
-    action = std::move(*replay);
-    action.id = options.id;
-    return done;
+    if (!replay) return refusal{replay.error().detail, usage_error};
+    if (!faults.empty()) return refusal{fault_text(faults), usage_error};
+    replay->id = options.id;
+    int code = done;
+    auto const store = open_store(options, code);
+    if (store == nullptr) return refusal{{}, code};
+    auto const outcome = apply_one(*store, std::move(*replay));
+    if (!outcome) return refusal{outcome.error().message, failed};
+    auto const& result = std::get<store::webhook_outcome>(outcome->record);
+    return "{\"from_sequence\":" + std::to_string(result.first) +
+           ",\"to_sequence\":" + std::to_string(result.last) + "}";
 }
 
 int replay(replay_options const& options) {
-    store::replay_webhook action;
-    if (int const code = describe(options, action); code != done) return code;
-    int code = done;
-    auto const store = open_store(options, code);
-    if (store == nullptr) return code;
-    auto const outcome = apply_one(*store, std::move(action));
-    if (!outcome) return report_failure(outcome.error().message);
-    auto const& result = std::get<store::webhook_outcome>(outcome->record);
-    if (options.json)
-        std::printf("{\"from_sequence\":%lld,\"to_sequence\":%lld}\n",
-                    static_cast<long long>(result.first), static_cast<long long>(result.last));
-    else
-        base::log("the changes from " + std::to_string(result.first) + " to " +
-                  std::to_string(result.last) + " that it has types for are sent again");
+    json_members body;
+    describe(options, body);
+    auto const text = body.end();
+    auto const document = options.is_remote()
+                              ? options.ask("POST", webhook_path(options.id, "/replay"), text)
+                              : replay_here(options, text);
+    if (!document) return report(document.error());
+    if (options.json) {
+        std::printf("%s\n", document->c_str());
+        return done;
+    }
+    auto const range = parse_object(*document).value();
+    base::log("the changes from " + text_of(range, "from_sequence") + " to " +
+              text_of(range, "to_sequence") + " that it has types for are sent again");
     return done;
 }
 

@@ -89,44 +89,56 @@ base::result<void> describe(settings_options const& options, json_members& body)
 
 // Reads the body by `read`, as a request's, and applies what it says after `complete`.
 template <class Read, class Complete>
-int run(settings_options const& options, Read read, Complete complete) {
+answer_of<std::string> apply_here(settings_options const& options, std::string_view body, Read read,
+                                  Complete complete) {
     int code = done;
     auto const configuration = options.settings.resolve(code);
-    if (!configuration) {
-        report_failure(configuration.error().message);
-        return code;
-    }
-    json_members body;
-    if (auto const described = describe(options, body); !described)
-        return report_usage_error(described.error().message);
+    if (!configuration) return refusal{configuration.error().message, code};
     std::vector<model::cidr> allowed;
     for (auto const& text : configuration->webhooks_allow_private)
         allowed.push_back(*model::cidr::parse(text));
     http::request request;
-    request.body = body.end();
+    request.body = body;
     std::vector<base::fault> faults;
     auto action = read(request, allowed, faults);
-    if (!action) return report_usage_error(action.error().detail);
-    if (!faults.empty()) return report_faults(faults);
+    if (!action) return refusal{action.error().detail, usage_error};
+    if (!faults.empty()) return refusal{fault_text(faults), usage_error};
     complete(*action);
     auto const store = open_store(options, code);
-    if (store == nullptr) return code;
+    if (store == nullptr) return refusal{{}, code};
     auto const outcome = apply_one(*store, std::move(*action));
-    if (!outcome) return report_failure(outcome.error().message);
-    print_webhook(*outcome, options.json);
+    if (!outcome) return refusal{outcome.error().message, failed};
+    return webhook_document(*outcome);
+}
+
+// `apply` takes the body.
+template <class Apply>
+int run(settings_options const& options, Apply apply) {
+    json_members body;
+    if (auto const described = describe(options, body); !described)
+        return report_usage_error(described.error().message);
+    auto const document = apply(body.end());
+    if (!document) return report(document.error());
+    print_webhook(*document, options.json);
     return done;
 }
 
 int create(settings_options const& options) {
-    return run(options, api::read_new_webhook, [](store::create_webhook& action) {
-        action.secret = auth::make_webhook_secret();
-        action.record.public_key = auth::public_key_of(action.secret);
+    return run(options, [&](std::string_view body) {
+        if (options.is_remote()) return options.ask("POST", "/webhooks", body);
+        return apply_here(options, body, api::read_new_webhook, [](store::create_webhook& action) {
+            action.secret = auth::make_webhook_secret();
+            action.record.public_key = auth::public_key_of(action.secret);
+        });
     });
 }
 
 int update(settings_options const& options) {
-    return run(options, api::read_webhook_change,
-               [&](store::change_webhook& action) { action.id = options.id; });
+    return run(options, [&](std::string_view body) {
+        if (options.is_remote()) return options.ask("PATCH", webhook_path(options.id), body);
+        return apply_here(options, body, api::read_webhook_change,
+                          [&](store::change_webhook& action) { action.id = options.id; });
+    });
 }
 
 void add_options(CLI::App& command, settings_options& options) {
@@ -181,7 +193,7 @@ void add_webhooks_settings(CLI::App& webhooks, int& code) {
     auto const update_options = std::make_shared<settings_options>();
     update_options->add_id(*update_command);
     update_options->url_option =
-        update_command->add_option("--url", update_options->url, "The https URL to post to");
+        update_command->add_option("--new-url", update_options->url, "The https URL to post to");
     add_options(*update_command, *update_options);
     update_command->footer(
         "Only what is given changes. In the file with header fields a name without a value "

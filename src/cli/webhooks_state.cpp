@@ -19,11 +19,22 @@ int apply_change(state_options const& options, store::command::any_action change
     if (store == nullptr) return code;
     auto const outcome = apply_one(*store, std::move(change));
     if (!outcome) return report_failure(outcome.error().message);
-    print_webhook(*outcome, options.json);
+    print_webhook(webhook_document(*outcome), options.json);
+    return done;
+}
+
+int ask(state_options const& options, std::string_view method, std::string_view action,
+        std::string_view body = {}) {
+    auto document = options.api_command::ask(method, webhook_path(options.id, action), body);
+    if (!document) return report(document.error());
+    print_webhook(std::move(*document), options.json);
     return done;
 }
 
 int enable(state_options const& options, bool enabled) {
+    if (options.is_remote())
+        return enabled ? ask(options, "POST", "/enable")
+                       : ask(options, "PATCH", {}, R"({"enabled":false})");
     return apply_change(
         options,
         store::change_webhook{.id = options.id, .headers = {}, .enabled = enabled, .expected = {}});
@@ -33,18 +44,30 @@ int rotate(state_options const& options) {
     auto const overlap = base::parse_duration(options.overlap);
     if (!overlap || *overlap < 0 || *overlap > base::limits::overlap_seconds_max)
         return report_usage_error("--overlap must be 0 to 48h, such as 24h or 15m");
+    if (options.is_remote())
+        return ask(options, "POST", "/rotate-secret",
+                   R"({"overlap_seconds":)" + std::to_string(*overlap) + "}");
     store::rotate_webhook_secret rotation{
         .id = options.id, .secret = auth::make_webhook_secret(), .overlap_ms = *overlap * 1000};
     rotation.public_key = auth::public_key_of(rotation.secret);
     return apply_change(options, std::move(rotation));
 }
 
-int remove(state_options const& options) {
+int remove_here(state_options const& options) {
     int code = done;
     auto const store = open_store(options, code);
     if (store == nullptr) return code;
     auto const outcome = apply_one(*store, store::delete_webhook{options.id});
-    if (!outcome) return report_failure(outcome.error().message);
+    return outcome ? done : report_failure(outcome.error().message);
+}
+
+int remove(state_options const& options) {
+    if (options.is_remote()) {
+        auto const answer = options.api_command::ask("DELETE", webhook_path(options.id));
+        if (!answer) return report(answer.error());
+    } else if (int const code = remove_here(options); code != done) {
+        return code;
+    }
     auto const id = std::to_string(options.id);
     if (options.json)
         std::printf("{\"id\":%s,\"deleted\":true}\n", id.c_str());

@@ -102,11 +102,11 @@ TEST_F(webhooks_commands, refuse_wrong_values_before_a_store_is_made) {
 TEST_F(webhooks_commands, take_the_networks_of_the_configuration) {
     auto const config = file("latchkey.toml", "[webhooks]\nallow_private = [\"127.0.0.0/8\"]\n");
     EXPECT_EQ(webhooks({"create", "http://127.0.0.1:9000/", "--config", config}).code, done);
-    EXPECT_EQ(webhooks({"update", "1", "--url", "http://127.0.0.2/", "--webhooks-allow-private",
+    EXPECT_EQ(webhooks({"update", "1", "--new-url", "http://127.0.0.2/", "--webhooks-allow-private",
                         "127.0.0.0/8"})
                   .code,
               done);
-    EXPECT_EQ(webhooks({"update", "1", "--url", "http://10.0.0.1/", "--config", config}).code,
+    EXPECT_EQ(webhooks({"update", "1", "--new-url", "http://10.0.0.1/", "--config", config}).code,
               usage_error);
     EXPECT_EQ(stored(1).webhook.url, "http://127.0.0.2/");
 }

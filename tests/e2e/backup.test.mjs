@@ -29,7 +29,7 @@ describe('backup and restore', () => {
     const again = await command('backup', file, '--data', source);
     assert.equal(again.code, 1, 'no file is replaced');
     assert.deepEqual(fs.readdirSync(path.dirname(file)), ['backup.mdb'], 'and nothing half done is left');
-    assert.match(again.stderr, /exists and is not replaced: give another name, or a directory/);
+    assert.match(again.stderr, /exists already and was left as it is; nothing was written/);
     const { stdout: help } = await command('backup', '--help');
     for (const [option] of again.stderr.matchAll(/--[a-z-]+/g)) assert.ok(help.includes(option), `backup has ${option}`);
 
@@ -152,7 +152,7 @@ describe('check', () => {
     assert.deepEqual(store, { valid: true, users: 100, posts: 100, keys: 1, audit_entries: 1, wrong: [] });
     await server.stop();
     const plain = await command('check', '--data', directory);
-    assert.match(plain.stderr, /the store is intact: 100 users, 100 posts, 1 keys/);
+    assert.match(plain.stderr, /the store is intact: 100 users, 100 posts, 1 key, 1 entry/);
     const none = await command('check', '--data', data());
     assert.equal(none.code, 0);
     assert.match(none.stderr, /no store/);
@@ -178,10 +178,10 @@ describe('check', () => {
 });
 
 describe('help', () => {
-  const words = ['serve', 'config show', 'audit', 'import', 'export', 'seed', 'backup', 'restore', 'check', 'reset-time',
+  const words = ['serve', 'config show', 'usage', 'completion', 'events list', 'audit', 'import', 'export', 'seed', 'backup', 'restore', 'check', 'reset-time',
     'changes', ...['create', 'update', 'list', 'show', 'delete', 'enable', 'disable', 'rotate-secret', 'test', 'deliveries', 'replay']
       .map((w) => `webhooks ${w}`),
-    ...['create', 'list', 'show', 'rotate', 'deactivate', 'reactivate', 'import'].map((w) => `keys ${w}`)];
+    ...['create', 'list', 'show', 'update', 'usage', 'verify', 'rotate', 'deactivate', 'reactivate', 'import'].map((w) => `keys ${w}`)];
 
   test('of every command shows an example', async () => {
     for (const each of words) {

@@ -99,8 +99,8 @@ describe('three nodes with leases of 3 s', () => {
   test('take what the command line of one of them loads, under writes on all', async (t) => {
     const load = await underLoad(cluster, async () => {
       await Promise.all([
-        one.done('seed', '--users', '3000', '--posts', '3000', '--random-seed', '1'),
-        two.done('seed', '--users', '1000', '--posts', '1000', '--random-seed', '2'),
+        one.done('seed', '--yes', '--users', '3000', '--posts', '3000', '--random-seed', '1'),
+        two.done('seed', '--yes', '--users', '1000', '--posts', '1000', '--random-seed', '2'),
       ]);
     });
     t.diagnostic(load.summary());

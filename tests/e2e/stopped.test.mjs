@@ -54,7 +54,7 @@ function manyUsers() {
 }
 
 describe('a command that is stopped while it writes', () => {
-  for (const words of [['import', manyUsers()], ['seed', '--users', '300000', '--posts', '0']]) {
+  for (const words of [['import', manyUsers()], ['seed', '--yes', '--users', '300000', '--posts', '0']]) {
     test(`(${words[0]}) costs writes a 503 and nothing else, and then nothing`, async (t) => {
       const server = await startServer({ management: '127.0.0.1:0' });
       const { key } = await server.makeKey();
@@ -111,7 +111,7 @@ describe('a command that is stopped while it writes', () => {
     const { key } = await server.makeKey();
     const api = server.client(key);
     const user = await api.create('/users', newUser());
-    const command = await stoppedWriter(server.data, 'seed', '--users', '300000', '--posts', '0');
+    const command = await stoppedWriter(server.data, 'seed', '--yes', '--users', '300000', '--posts', '0');
     const waiting = server.client(key);
     const lost = waiting.post('/users', newUser()).then((answer) => answer.status, () => 'ended');
     await sleep(200);

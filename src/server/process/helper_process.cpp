@@ -33,16 +33,6 @@ std::string own_folder() {
     return std::string(name.substr(0, name.rfind('/') + 1));
 }
 
-// Empty: it is nowhere. The second and third places are those of a build folder.
-std::string find_program(std::string const& name) {
-    auto const folder = own_folder();
-    for (auto const& path :
-         {folder + name, folder + "replicate/" + name, folder + "deliver/" + name,
-          folder + "../lib/latchkey/" + name, "/usr/lib/latchkey/" + name})
-        if (::access(path.c_str(), X_OK) == 0) return path;
-    return {};
-}
-
 // Ends with `parent`, even if that has ended already.
 void end_with(pid_t parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -88,8 +78,18 @@ void pause_for(base::mono_ns time) {
 
 }  // namespace
 
+std::string find_helper(std::string const& name) {
+    auto const folder = own_folder();
+    // A build folder has each below its layer: "deliver/latchkey-deliver".
+    auto const layer = name.substr(name.find('-') + 1) + "/";
+    for (auto const& path : {folder + name, folder + layer + name,
+                             folder + "../lib/latchkey/" + name, "/usr/lib/latchkey/" + name})
+        if (::access(path.c_str(), X_OK) == 0) return path;
+    return {};
+}
+
 base::result<base::descriptor> start_helper(std::string const& program) {
-    auto const path = find_program(program);
+    auto const path = find_helper(program);
     if (path.empty())
         return base::error{"there is no program " + program +
                            ": install the package that has it (latchkey, latchkey-cluster)"};

@@ -13,6 +13,9 @@
 
 namespace latchkey::server {
 
+// The path of a helper, beside this program or in /usr/lib/latchkey; empty: it is nowhere.
+std::string find_helper(std::string const& name);
+
 // The program is looked for beside this one, and in /usr/lib/latchkey. It gets the option
 // `--descriptor 3`, the environment, and no other descriptor than the standard ones. The result is
 // this process's end of a SOCK_SEQPACKET pair (replication/channel.hpp). The error says what to

@@ -1,0 +1,21 @@
+// latchkey changes, of the store of this machine or of a service elsewhere.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/api_command.hpp"
+
+namespace latchkey::cli {
+
+struct changes_options : api_command {
+    std::string start;
+    std::vector<std::string> types;
+    std::uint64_t limit = 0;  // 0: all
+    bool follow = false;
+};
+
+// The exit code. The types are valid, and interrupts are noted.
+int print_changes_elsewhere(changes_options const& options);
+
+}  // namespace latchkey::cli

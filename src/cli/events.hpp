@@ -1,0 +1,10 @@
+// The subcommands of `latchkey events`.
+#pragma once
+
+#include "cli/command.hpp"
+
+namespace latchkey::cli {
+
+void add_events_list(CLI::App& events, int& code);
+
+}  // namespace latchkey::cli

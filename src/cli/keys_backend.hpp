@@ -1,0 +1,48 @@
+// What the commands about keys ask, of the store of this machine or of a service elsewhere: bodies
+// and documents are those of the API (api.md §4) on both sides. One thread; blocks.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/api_command.hpp"
+#include "model/id.hpp"
+
+namespace latchkey::cli {
+
+// Empty texts: any.
+struct key_selection {
+    std::string project, state, environment;
+};
+
+class keys_backend {
+  public:
+    virtual ~keys_backend() = default;
+
+    virtual bool is_remote() const = 0;
+
+    virtual answer_of<std::string> show(model::id id) = 0;
+    using sink = base::function_ref<void(std::string_view key)>;
+    virtual std::optional<refusal> each(key_selection const& selection, sink sink) = 0;
+    virtual answer_of<std::string> create(std::string_view body) = 0;
+    virtual answer_of<std::string> change(model::id id, std::string_view body) = 0;
+    virtual answer_of<std::string> rotate(model::id id, std::int64_t overlap_seconds) = 0;
+    virtual answer_of<std::string> deactivate(model::id id, std::string_view reason) = 0;
+    // Of these keys that are no longer to be found none is missed.
+    virtual std::optional<refusal> deactivate_all(std::vector<model::id> const& ids,
+                                                  std::string_view reason) = 0;
+    virtual answer_of<std::string> reactivate(model::id id) = 0;
+    virtual answer_of<std::string> verify(std::string_view body) = 0;
+    // `id` 0: of many keys.
+    virtual answer_of<std::string> usage(model::id id, query_text const& query) = 0;
+};
+
+// On failure prints the error, sets `code` and returns none.
+std::unique_ptr<keys_backend> open_keys(api_command const& command, int& code,
+                                        store_access access = store_access::writes);
+std::unique_ptr<keys_backend> open_local_keys(api_command const& command, int& code,
+                                              store_access access);
+
+}  // namespace latchkey::cli

@@ -1,0 +1,24 @@
+// Takes over keys: lines with digests, or the export of another system.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/foreign_keys.hpp"
+#include "cli/store_command.hpp"
+
+namespace latchkey::cli {
+
+// --from, and what is chosen for all keys of another system.
+struct foreign_options {
+    std::string system;  // empty: none, the file has lines of `keys import`
+    foreign_choice choice;
+
+    void add_to(CLI::App& command);
+};
+
+// `-` is standard input. The exit code.
+int import_keys(store_command const& options, std::string const& path,
+                foreign_options const& foreign);
+
+}  // namespace latchkey::cli

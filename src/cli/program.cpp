@@ -1,0 +1,50 @@
+#include "cli/program.hpp"
+
+#include "base/log.hpp"
+#include "base/visible.hpp"
+#include "cli/suggest.hpp"
+
+namespace latchkey::cli {
+
+void add_commands(CLI::App& program, int& code) {
+    program.set_version_flag("--version", "latchkey " LATCHKEY_VERSION);
+    program.require_subcommand(1);
+    program.footer(
+        "First steps:\n"
+        "  latchkey keys create --name first --scope '*'     create a key; it is shown once\n"
+        "  latchkey serve                                    serve https://127.0.0.1:8443\n"
+        "Words of the field: keys verify (is a key valid?), keys deactivate (revoke a key),\n"
+        "keys create --limit (a rate limit), keys usage, webhooks (send changes to a URL).\n"
+        "All commands but serve, restore and reset-time work beside a running service.\n"
+        "COMMAND --help explains a command, with an example.\n"
+        "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a question was not confirmed,\n"
+        "78 wrong configuration.");
+    add_serve(program, code);
+    add_keys(program, code);
+    add_usage(program, code);
+    add_audit(program, code);
+    add_events(program, code);
+    add_changes(program, code);
+    add_webhooks(program, code);
+    add_import(program, code);
+    add_export(program, code);
+    add_seed(program, code);
+    add_backup(program, code);
+    add_restore(program, code);
+    add_check(program, code);
+    add_cluster(program, code);
+    add_reset_time(program, code);
+    add_config(program, code);
+    add_completion(program, code);
+    add_man(program, code);
+}
+
+int report_parse_error(CLI::App& program, CLI::ParseError const& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);
+    auto const sentence = explain_unknown(program);
+    base::log(base::severity::failure, sentence.empty() ? base::visible(error.what()) : sentence);
+    base::log(full_name(deepest(program)) + " --help explains it");
+    return usage_error;
+}
+
+}  // namespace latchkey::cli

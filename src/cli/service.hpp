@@ -1,0 +1,90 @@
+// The public API (docs/api.md) of a service elsewhere, for `latchkey COMMAND --url`. The requests
+// go through the helper latchkey-remote, which alone links an HTTP client; the key reaches it over
+// a socket, never as an argument. One thread; blocks.
+//
+//     auto elsewhere = service::connect(options);
+//     auto const key = elsewhere->call("GET", "/keys/7");
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/descriptor.hpp"
+#include "base/function_ref.hpp"
+#include "base/netstring.hpp"
+#include "base/result.hpp"
+#include "cli/command.hpp"
+
+namespace latchkey::cli {
+
+// Why there is no answer, as a sentence, with its exit code. No text converts to it.
+struct refusal {
+    refusal() = default;
+    refusal(std::string sentence, int exit_code) : message(std::move(sentence)), code(exit_code) {}
+    std::string message;
+    int code = failed;
+};
+template <class T>
+using answer_of = boost::system::result<T, refusal>;
+[[noreturn]] void throw_exception_from_error(refusal const& refusal, boost::source_location const&);
+
+// --url, --key-file and --ca-file, or LATCHKEY_URL, LATCHKEY_KEY_FILE and LATCHKEY_CA_FILE.
+struct service_options {
+    std::string url, key_file, ca_file;
+
+    void add_to(CLI::App& command);
+    // The URL of the option, else of the environment; empty: the store of this machine is meant.
+    std::string chosen_url() const;
+};
+
+// A query: "?limit=100&type=user.%2A". Empty values are left out.
+class query_text {
+  public:
+    query_text& add(std::string_view name, std::string_view value);
+    std::string const& text() const { return text_; }
+
+  private:
+    std::string text_;
+};
+
+class service {
+  public:
+    static answer_of<std::unique_ptr<service>> connect(service_options const& options);
+    ~service();
+    service(service const&) = delete;
+    service& operator=(service const&) = delete;
+
+    // The body of an answer of 2xx. `target` is below /api/v1. A GET that is limited or meets an
+    // overload is sent again after its Retry-After, up to a minute in all.
+    answer_of<std::string> call(std::string_view method, std::string_view target,
+                                std::string_view body = {});
+
+    // Every element of a list (api.md §7), in its order, page by page.
+    using element_sink = base::function_ref<void(std::string_view element)>;
+    std::optional<refusal> each(std::string_view path, query_text const& filters,
+                                element_sink sink);
+
+  private:
+    service(base::descriptor socket, pid_t helper);
+
+    struct answer {
+        unsigned status = 0;
+        std::string request_id, body;
+        unsigned retry_after_seconds = 0;
+    };
+    answer exchange(std::string_view method, std::string_view target, std::string_view body);
+
+    base::descriptor socket_;
+    base::netstring_reader input_;
+    pid_t helper_;
+};
+
+// A sentence about a problem document (api.md §11): title, detail, members and request id.
+std::string problem_text(std::string_view document, unsigned status, std::string_view request_id);
+
+}  // namespace latchkey::cli

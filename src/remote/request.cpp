@@ -1,0 +1,122 @@
+#include "remote/request.hpp"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "base/check.hpp"
+
+namespace latchkey::remote {
+namespace {
+
+constexpr std::size_t answer_bytes_max = 64u << 20;
+constexpr long connect_seconds_max = 15, answer_seconds_max = 60;
+
+template <class Value>
+void set(CURL* easy, CURLoption option, Value value) {
+    base::check(::curl_easy_setopt(easy, option, value) == CURLE_OK,
+                "libcurl lacks an option that is needed");
+}
+
+std::size_t take_content(char* bytes, std::size_t size, std::size_t count, void* self) {
+    auto& body = static_cast<answer*>(self)->body;
+    if (body.size() + size * count > answer_bytes_max) return CURL_WRITEFUNC_ERROR;
+    body.append(bytes, size * count);
+    return size * count;
+}
+
+std::size_t take_head(char* bytes, std::size_t size, std::size_t count, void* self) {
+    static constexpr std::string_view name = "x-request-id:";
+    std::string_view line(bytes, size * count);
+    if (line.size() > name.size() && ::strncasecmp(line.data(), name.data(), name.size()) == 0) {
+        line.remove_prefix(line.find_first_not_of(" \t", name.size()));
+        static_cast<answer*>(self)->request_id = line.substr(0, line.find_last_not_of("\r\n") + 1);
+    }
+    return size * count;
+}
+
+}  // namespace
+
+connection::connection(service_address address)
+    : address_(std::move(address)), easy_(::curl_easy_init()) {
+    base::check(easy_ != nullptr, "out of memory");
+}
+
+connection::~connection() {
+    base::wipe(address_.key.data(), address_.key.size());
+}
+
+void connection::set_protocol() {
+    auto* const easy = easy_.get();
+    set(easy, CURLOPT_PROTOCOLS_STR, "https,http");
+    set(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+    set(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    set(easy, CURLOPT_NETRC, CURL_NETRC_IGNORED);
+    set(easy, CURLOPT_NOSIGNAL, 1L);
+    set(easy, CURLOPT_PATH_AS_IS, 1L);
+    set(easy, CURLOPT_CONNECTTIMEOUT, connect_seconds_max);
+    set(easy, CURLOPT_TIMEOUT, answer_seconds_max);
+    set(easy, CURLOPT_USERAGENT, "latchkey/" LATCHKEY_VERSION);
+    // Without TLS the key goes to this machine alone, never through a proxy.
+    if (address_.url.starts_with("http://")) set(easy, CURLOPT_PROXY, "");
+    if (address_.ca_file.empty()) return;
+    set(easy, CURLOPT_CAINFO, address_.ca_file.c_str());
+    set(easy, CURLOPT_CAPATH, static_cast<char const*>(nullptr));  // beside the file it would count
+}
+
+answer connection::send(request const& request) {
+    auto* const easy = easy_.get();
+    ::curl_easy_reset(easy);  // connections are kept
+    set_protocol();
+    answer result;
+    char error[CURL_ERROR_SIZE] = "";
+    auto const url = address_.url + request.target;
+    auto credential = "Authorization: Bearer " + address_.key;
+    std::unique_ptr<curl_slist, list_closer> fields(
+        ::curl_slist_append(nullptr, credential.c_str()));
+    base::wipe(credential.data(), credential.size());
+    for (auto const* const line : {"Accept: application/json", "Content-Type: application/json"})
+        if (line[0] == 'A' || !request.body.empty())
+            std::ignore = ::curl_slist_append(fields.get(), line);
+    set(easy, CURLOPT_HTTPHEADER, fields.get());
+    set(easy, CURLOPT_URL, url.c_str());
+    set(easy, CURLOPT_ERRORBUFFER, error);
+    if (!request.body.empty()) {
+        set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+        set(easy, CURLOPT_POSTFIELDS, request.body.data());
+    }
+    set(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    set(easy, CURLOPT_WRITEDATA, static_cast<void*>(&result));
+    set(easy, CURLOPT_WRITEFUNCTION, &take_content);
+    set(easy, CURLOPT_HEADERDATA, static_cast<void*>(&result));
+    set(easy, CURLOPT_HEADERFUNCTION, &take_head);
+    auto const code = ::curl_easy_perform(easy);
+    for (auto* field = fields.get(); field != nullptr; field = field->next)
+        base::wipe(field->data, std::string_view(field->data).size());
+    if (code != CURLE_OK) return {.body = explain(code, error)};
+    ::curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &result.status);
+    curl_off_t seconds = 0;
+    ::curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
+    result.retry_after_seconds =
+        static_cast<std::uint32_t>(std::clamp<curl_off_t>(seconds, 0, UINT32_MAX));
+    return result;
+}
+
+std::string connection::explain(CURLcode code, char const* detail) const {
+    auto const reason = *detail != '\0' ? std::string(detail) : ::curl_easy_strerror(code);
+    switch (code) {
+        case CURLE_PEER_FAILED_VERIFICATION:
+            return address_.url + " has a certificate that is not trusted (" + reason +
+                   "): name its authority with --ca-file";
+        case CURLE_SSL_CACERT_BADFILE:
+            return "the certificates of --ca-file cannot be read (" + reason + ")";
+        case CURLE_OPERATION_TIMEDOUT:
+            return address_.url + " does not answer in time (" + reason + ")";
+        default:
+            return address_.url + " cannot be asked: " + reason;
+    }
+}
+
+}  // namespace latchkey::remote

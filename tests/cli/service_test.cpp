@@ -1,0 +1,56 @@
+// What is sent to a service elsewhere and how its answers are read; tests/e2e has the rest.
+#include "cli/service.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cli/json.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+TEST(queries, are_percent_encoded) {
+    query_text query;
+    query.add("type", "user.*").add("absent", "").add("name", "ä b&c");
+    EXPECT_EQ(query.text(), "?type=user.%2A&name=%C3%A4%20b%26c");
+}
+
+TEST(elements, are_the_texts_of_the_document) {
+    auto const text = R"({ "x":[1], "data": [ {"a":"]}\"","b":[{}]} ,{"c":1}], "z":{"data":[2]}})";
+    EXPECT_EQ(elements_of(text, "data"),
+              (std::vector<std::string_view>{R"({"a":"]}\"","b":[{}]})", R"({"c":1})"}));
+    EXPECT_TRUE(elements_of(R"({"data":[]})", "data").empty());
+    EXPECT_TRUE(elements_of(R"({})", "data").empty());
+}
+
+TEST(problems, have_detail_members_and_request) {
+    EXPECT_EQ(
+        problem_text(R"({"title":"Invalid","detail":"name: too long","code":"validation_failed",
+        "request_id":"req_1","errors":[{"pointer":"/name","code":"too_long","detail":"must be short"}]})",
+                     422, "req_2"),
+        "Invalid: name: too long; /name must be short [validation_failed] (request req_1)");
+    EXPECT_EQ(problem_text("<html>", 502, "req_2"), "the service answered 502 (request req_2)");
+    EXPECT_EQ(problem_text("\x1b[2J", 502, ""), "the service answered 502");
+}
+
+TEST(services, need_an_address_and_a_key) {
+    auto const refusal_of = [](std::string url, std::string key_file) {
+        service_options options;
+        options.url = std::move(url);
+        options.key_file = std::move(key_file);
+        auto const elsewhere = service::connect(options);
+        return elsewhere ? std::string() : elsewhere.error().message;
+    };
+    for (auto const* const url :
+         {"api.example.com", "ftp://a", "https://", "https://a@b", "https://a/?b"})
+        EXPECT_NE(refusal_of(url, "/dev/null").find("must be the address"), std::string::npos)
+            << url;
+    EXPECT_NE(refusal_of("http://api.example.com", "/dev/null").find("must begin with https://"),
+              std::string::npos);
+    EXPECT_NE(refusal_of("http://127.0.0.1.example.com", "").find("https://"), std::string::npos);
+    EXPECT_NE(refusal_of("https://a", "").find("--key-file"), std::string::npos);
+    EXPECT_NE(refusal_of("https://a", "/dev/null").find("no key in"), std::string::npos);
+    EXPECT_NE(refusal_of("https://a", "/nowhere").find("cannot be read"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace latchkey::cli
