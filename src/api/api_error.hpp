@@ -45,7 +45,7 @@ inline api_error missing_scope(std::string_view scope) {
 inline api_error bad_parameter(std::string_view name, base::field_code code,
                                std::string_view reason) {
     return make_error(
-        base::problem::invalid_parameter, std::string(name) + ": " + std::string(reason),
+        base::problem::invalid_parameter, {},
         {base::fault::location_kind::parameter, std::string(name), code, std::string(reason)});
 }
 

@@ -1,9 +1,11 @@
 // The life of a request and its checks, in the order of api.md §3.
 #include "api/exchange.hpp"
 
+#include "api/checks/credential_form.hpp"
 #include "api/checks/negotiate.hpp"
 #include "api/exchange_state.hpp"
 #include "api/handlers.hpp"
+#include "api/refusal_detail.hpp"
 #include "auth/key_form.hpp"
 #include "auth/token_cache.hpp"
 
@@ -126,10 +128,11 @@ next_step exchange::begin(request_services& services, http::request const& reque
             cookie && credential.problem == problem::none && services.sessions != nullptr &&
             !state.matched.gateway)
             return enter_session(services, request, *cookie, now, response);
+        auto const form = unread_credential(request, allow_query);
         wipe_credentials(request);  // two of one way, or a way that is switched off
         if (credential.problem != problem::none) return refuse(credential.problem, response);
-        if (state.matched.gateway) return refuse(problem::key_missing, response);
-        return find_key_in_body(framing, response);
+        if (state.matched.gateway) return refuse(make_error(problem::key_missing, form), response);
+        return find_key_in_body(framing, form, response);
     }
     state.source = credential.source;
     auto const verdict = authenticate(services, credential, now);
@@ -137,7 +140,7 @@ next_step exchange::begin(request_services& services, http::request const& reque
     wipe(state.decoded_credential);
     if (credential.source == key_source::query) state.note_exposed(verdict);
     if (credential.source == key_source::query && !may_come_by_query(services.settings, verdict))
-        return refuse(make_error(problem::key_missing, "keys are not accepted in the query"),
+        return refuse(make_error(problem::key_missing, unread_credential(request, false)),
                       response);
     return enter(services, request, verdict, now, response);
 }
@@ -182,7 +185,10 @@ next_step exchange::finish(request_services& services, http::request const& requ
         auto const credential = find_credential(request.body, text);
         if (credential.problem != problem::none) {
             wipe(request.body);
-            return refuse(credential.problem, response);
+            auto const form = credential.problem == problem::key_missing
+                                  ? unread_credential(request, services.settings.allow_query)
+                                  : std::string_view();
+            return refuse(make_error(credential.problem, form), response);
         }
         state.source = key_source::body;
         auto const verdict = services.keys.authenticate(
@@ -213,14 +219,15 @@ bool exchange::is_secure(http::request const& request, peer const& peer) {
 }
 
 // No credential by the ways that need no body: a POST may carry it in its body (api.md §2, way 4).
-next_step exchange::find_key_in_body(http::framing const& framing, http::response& response) {
+next_step exchange::find_key_in_body(http::framing const& framing, std::string_view form,
+                                     http::response& response) {
     auto& state = *state_;
     if (!state.settings->allow_body || state.is_external() || state.method != http::method::post ||
         !state.has_body)
-        return refuse(problem::key_missing, response);
+        return refuse(make_error(problem::key_missing, form), response);
     state.credential_in_body = true;
     if (framing.body == body_kind::sized && framing.content_length > body_bytes_max())
-        return refuse(problem::body_too_large, response);
+        return refuse(excess(problem::body_too_large), response);
     return next_step::read_body;
 }
 

@@ -107,7 +107,9 @@ class exchange {
 
   private:
     bool is_secure(http::request const& request, peer const& peer);
-    next_step find_key_in_body(http::framing const& framing, http::response& response);
+    // `form`: what was sent in place of a key (credential_form.hpp).
+    next_step find_key_in_body(http::framing const& framing, std::string_view form,
+                               http::response& response);
     next_step enter_session(request_services& services, http::request const& request,
                             std::string_view cookie, base::instant now, http::response& response);
     next_step enter(request_services& services, http::request const& request,
@@ -125,6 +127,7 @@ class exchange {
     bool check_head(http::request const& request, http::response& response);
     bool takes_body() const;
     bool takes_form() const;
+    api_error excess(base::problem problem) const;
 
     next_step run(request_services& services, http::request const& request, base::instant now,
                   http::response& response);

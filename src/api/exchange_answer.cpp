@@ -4,6 +4,7 @@
 #include "api/exchange.hpp"
 #include "api/exchange_state.hpp"
 #include "api/problem.hpp"
+#include "api/refusal_detail.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -138,8 +139,19 @@ next_step exchange::add_common_headers(http::response& response) {
 }
 
 void exchange::refuse_and_close(base::problem problem, http::response& response) {
-    refuse(problem, response);
+    refuse(excess(problem), response);
     response.close = true;
+}
+
+// A refusal that names the limit of this request. Its head was accepted, so a header section that
+// is too large is that of the trailers.
+api_error exchange::excess(base::problem problem) const {
+    if (problem != problem::headers_too_large)
+        return make_error(problem, limit_detail(problem, *state_->settings, body_bytes_max()));
+    return make_error(
+        problem, "The trailers have more than " + std::to_string(base::limits::trailer_bytes_max) +
+                     " bytes or more than " + std::to_string(base::limits::trailer_fields_max) +
+                     " fields, the limits of all requests. Leave them out.");
 }
 
 void refuse_unparsed(request_services& services, peer const& peer, base::problem problem,
@@ -147,10 +159,12 @@ void refuse_unparsed(request_services& services, peer const& peer, base::problem
     request_id fresh;
     fresh.take(std::nullopt, services.random);
     id.assign(fresh.text());
-    render_problem(make_error(problem, detail), services.settings, id, {}, response);
+    auto const& settings = services.settings;
+    auto const limit = limit_detail(problem, settings, settings.body_bytes_max);
+    render_problem(make_error(problem, limit.empty() ? detail : limit), settings, id, {}, response);
     response.add("X-Request-Id", id);
     response.add("X-Content-Type-Options", "nosniff");
-    if (peer.tls && services.settings.strict_transport_security)
+    if (peer.tls && settings.strict_transport_security)
         response.add("Strict-Transport-Security", transport_security);
     if (problem == problem::overloaded) response.add("Retry-After", overload_retry_seconds);
     // RFC 9110 §10.2.1: of CONNECT to another server, for which no method is allowed.

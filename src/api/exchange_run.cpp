@@ -141,7 +141,7 @@ next_step exchange::handle(request_services& services, http::request const& requ
     auto const& route = *state.matched.route;
     if (!state.path_id && route.pattern.find("{id}") != route.pattern.npos)
         return refuse_plan(make_error(problem::not_found), response);
-    if (auto error = state.query.parse(request.query)) return refuse(std::move(*error), response);
+    state.query.parse(request.query);
     request_context const context(services, request, *state.principal, state.quota, now,
                                   state.query,
                                   {state.source, state.session, state.path_id.value_or(0),
@@ -263,7 +263,7 @@ next_step exchange::serve_gateway(request_services& services, http::request cons
     // Below the folder the query is that of the gateway's client.
     auto const query =
         request.path.starts_with(gateway_folder) ? std::string_view() : request.query;
-    if (auto error = state.query.parse(query)) return refuse(std::move(*error), response);
+    state.query.parse(query);
     request_context const context(
         services, request, *state.principal, state.quota, now, state.query,
         {state.source, state.session, 0, {}, state.fresh_key, state.tokens});
@@ -277,7 +277,7 @@ next_step exchange::serve_public(http::request const& request, http::response& r
     if (state.matched.route == nullptr) return refuse(problem::method_not_allowed, response);
     auto const& page = std::get<public_route>(state.matched.route->run);
     if (page.json && !accepts_json(request)) return refuse(problem::not_acceptable, response);
-    if (auto error = state.query.parse(request.query)) return refuse(std::move(*error), response);
+    state.query.parse(request.query);
     if (auto error = state.query.refuse_rest()) return refuse(std::move(*error), response);
     auto error = page.run({state.matched.variable, request, *state.settings}, response);
     if (!error && !response.find("ETag").empty()) error = check_conditions(request, response);

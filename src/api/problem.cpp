@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "api/json/json_writer.hpp"
+#include "api/refusal_detail.hpp"
 #include "base/limits.hpp"
 
 namespace latchkey::api {
@@ -35,6 +36,21 @@ void append_faults(std::string& output, std::vector<base::fault> const& faults) 
         append_string(output, fault.detail);
         output.push_back('}');
     });
+}
+
+// The sentence for people: the error's own, else what its faults say, else the advice of its code.
+std::string detail_of(api_error const& error) {
+    if (!error.detail.empty()) return error.detail;
+    auto const summary = summary_of(error.faults);
+    return summary.empty() ? std::string(advice_for(error.problem)) : summary;
+}
+
+// A conflict of one member points to it.
+std::vector<base::fault> faults_of(api_error const& error) {
+    if (error.problem != problem::email_taken || !error.faults.empty()) return error.faults;
+    return {{.location = "/email",
+             .code = base::field_code::not_unique,
+             .detail = "belongs to another user"}};
 }
 
 void append_names(std::string& output, std::span<std::string_view const> names) {
@@ -216,13 +232,12 @@ void render_problem(api_error const& error, settings const& settings, std::strin
     output.append(",\"status\":");
     append_number(output, entry.status);
     output.append(",\"detail\":");
-    append_string(
-        output, error.detail.empty() ? advice_for(error.problem) : std::string_view(error.detail));
+    append_string(output, detail_of(error));
     output.append(",\"instance\":\"urn:request:").append(request_id).append("\",\"code\":");
     append_plain_string(output, entry.name);
     output.append(",\"request_id\":");
     append_plain_string(output, request_id);
-    if (!error.faults.empty()) append_faults(output, error.faults);
+    if (auto const faults = faults_of(error); !faults.empty()) append_faults(output, faults);
     if (!violated.empty()) append_names(output, violated);
     if (error.problem == base::problem::changes_expired) {
         append_name(output, "oldest");

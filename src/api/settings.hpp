@@ -40,6 +40,9 @@ struct settings {
     bool console = true;            // /console is shown, and keys are exchanged for cookies there
     std::size_t streams_max = base::limits::streams_max;  // open at once (api.md §16)
     std::size_t body_bytes_max = base::limits::body_bytes_max;
+    // Those of http::size_limits, for the refusals that name them.
+    std::size_t request_line_bytes_max = base::limits::request_line_bytes_max;
+    std::size_t header_bytes_max = base::limits::header_bytes_max;
     // The description of the interface, made of the members above by `make_documents`
     // (docs/documents.hpp).
     std::shared_ptr<api::documents const> documents;

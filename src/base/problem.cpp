@@ -73,9 +73,9 @@ std::array<problem_entry, static_cast<std::size_t>(problem::count_)> const probl
 
 std::string_view name_of(field_code code) {
     static constexpr std::string_view names[] = {
-        "required",        "invalid_type",     "too_short",          "too_long",
-        "invalid_format",  "out_of_range",     "not_in_enum",        "unknown_field",
-        "read_only_field", "null_not_allowed", "reference_not_found"};
+        "required",        "invalid_type",     "too_short",           "too_long",
+        "invalid_format",  "out_of_range",     "not_in_enum",         "unknown_field",
+        "read_only_field", "null_not_allowed", "reference_not_found", "not_unique"};
     return names[static_cast<std::size_t>(code)];
 }
 

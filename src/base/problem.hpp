@@ -97,6 +97,7 @@ enum class field_code : std::uint8_t {
     read_only_field,
     null_not_allowed,
     reference_not_found,
+    not_unique,
 };
 std::string_view name_of(field_code code);
 

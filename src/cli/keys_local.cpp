@@ -222,13 +222,12 @@ answer_of<std::string> local_keys::usage(model::id id, query_text const& query) 
     snapshot.renew();
     api::query parameters;
     auto const& text = query.text();
-    auto error = parameters.parse(std::string_view(text).substr(text.empty() ? 0 : 1));
+    parameters.parse(std::string_view(text).substr(text.empty() ? 0 : 1));
     auto const is_visible = [](model::key const&) { return true; };
     api::usage_view const view{snapshot, snapshot.time(), is_visible, true};
     std::string document;
-    if (!error)
-        error = id == 0 ? api::append_usage(parameters, view, document)
-                        : api::append_usage_of(id, parameters, view, document);
+    auto const error = id == 0 ? api::append_usage(parameters, view, document)
+                               : api::append_usage_of(id, parameters, view, document);
     if (snapshot.damaged()) return damage();
     if (!error) return document;
     if (error->problem == base::problem::not_found) return missing(id);

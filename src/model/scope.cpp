@@ -60,6 +60,12 @@ std::optional<scope> find_scope(std::string_view name) {
     return std::nullopt;
 }
 
+std::string unknown_scope_detail() {
+    std::string text = "is not a scope; scopes are ";
+    for (auto const& each : table) text.append(each.name).append(", ");
+    return text.append(source_prefix).append("SOURCE");
+}
+
 std::uint32_t bits_covering(scope element) {
     return table[static_cast<std::size_t>(element)].wildcards | bit(element) | bit(any);
 }

@@ -51,6 +51,8 @@ std::string_view name_of(scope element);  // "users:read", "*:read" …
 // nullopt for unknown names and for events:write:{source}, which is not in the enumeration.
 std::optional<scope> find_scope(std::string_view name);
 std::uint32_t bits_covering(scope element);  // bits of every scope that covers it, including itself
+// "is not a scope; scopes are users:read, …": of a name that `scope_set::add` does not take.
+std::string unknown_scope_detail();
 bool is_event_source(std::string_view name);  // [a-z][a-z0-9-]{0,31}
 
 class scope_set {

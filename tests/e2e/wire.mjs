@@ -44,7 +44,8 @@ const codes = {
 };
 
 const fieldCodes = ['required', 'invalid_type', 'too_short', 'too_long', 'invalid_format', 'out_of_range',
-  'not_in_enum', 'unknown_field', 'read_only_field', 'null_not_allowed', 'reference_not_found'];
+  'not_in_enum', 'unknown_field', 'read_only_field', 'null_not_allowed', 'reference_not_found',
+  'not_unique'];
 
 // Fields that may occur several times in a response; all others may occur once.
 const repeatable = new Set(['vary', 'link', 'allow', 'www-authenticate', 'cache-control', 'connection',

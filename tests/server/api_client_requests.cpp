@@ -281,8 +281,8 @@ api_client::planned_request api_client::too_large() {
     request.cut_short = true;
     expect(request,
            unparsed_response("413 Content Too Large", "body_too_large", "The body is too large",
-                             "The body is larger than the service takes. Send less at "
-                             "once, in several requests."));
+                             "The body has more than 1048576 bytes, the limit of this request. "
+                             "Send less at once, in several requests."));
     return request;
 }
 

@@ -1,32 +1,40 @@
 #include "api/checks/query.hpp"
 
+#include <algorithm>
+#include <span>
+
 #include "http/target.hpp"
 
 namespace latchkey::api {
 
 using base::field_code;
 
-std::optional<api_error> query::parse(std::string_view raw) {
+void query::parse(std::string_view raw) {
     count_ = 0;
     text_.clear();
-    if (raw.empty()) return std::nullopt;
+    faults_.clear();
+    if (raw.empty()) return;
     text_.reserve(raw.size());  // decoding never grows a text, so views of it stay valid
     http::query_cursor cursor(raw);
     while (auto const next = cursor.next()) {
         bool valid = true;
         auto const name = decoded(next->name, valid), value = decoded(next->value, valid);
-        if (!valid)
-            return bad_parameter(name.empty() ? "query" : name, field_code::invalid_format,
-                                 "is not percent-encoded text");
+        if (!valid) {
+            refuse(name.empty() ? "query" : name, field_code::invalid_format,
+                   "is not percent-encoded text");
+            continue;
+        }
         if (name == credential_parameter) continue;
-        for (std::size_t i = 0; i < count_; ++i)
-            if (parameters_[i].name == name)
-                return bad_parameter(name, field_code::invalid_format, "is repeated");
+        auto const earlier_parameters = std::span(parameters_).first(count_);
+        if (std::ranges::find(earlier_parameters, name, &parameter::name) !=
+            earlier_parameters.end()) {
+            refuse(name, field_code::invalid_format, "is repeated");
+            continue;
+        }
         if (count_ == base::limits::query_parameters_max)
-            return bad_parameter(name, field_code::unknown_field, "is one parameter too many");
+            return refuse(name, field_code::unknown_field, "is one parameter too many");
         parameters_[count_++] = {name, value, false};
     }
-    return std::nullopt;
 }
 
 std::string_view query::decoded(std::string_view raw, bool& valid) {
@@ -50,12 +58,23 @@ std::optional<std::string_view> query::take(std::string_view name) {
     return std::nullopt;
 }
 
+void query::refuse(std::string_view name, field_code code, std::string_view reason) {
+    bool const is_noted = std::ranges::find(faults_, name, &base::fault::location) != faults_.end();
+    if (is_noted || faults_.size() == base::limits::faults_max) return;
+    faults_.push_back(
+        {base::fault::location_kind::parameter, std::string(name), code, std::string(reason)});
+}
+
 std::optional<api_error> query::refuse_rest() const {
-    for (std::size_t i = 0; i < count_; ++i)
-        if (!parameters_[i].is_taken)
-            return bad_parameter(parameters_[i].name, field_code::unknown_field,
-                                 "is not a parameter of this path");
-    return std::nullopt;
+    auto faults = faults_;
+    for (std::size_t i = 0; i < count_ && faults.size() < base::limits::faults_max; ++i)
+        if (!parameters_[i].is_taken &&
+            std::ranges::find(faults, parameters_[i].name, &base::fault::location) == faults.end())
+            faults.push_back({base::fault::location_kind::parameter,
+                              std::string(parameters_[i].name), field_code::unknown_field,
+                              "is not a parameter of this path"});
+    if (faults.empty()) return std::nullopt;
+    return api_error{.problem = base::problem::invalid_parameter, .faults = std::move(faults)};
 }
 
 }  // namespace latchkey::api

@@ -1,8 +1,10 @@
 // The query of a request as its handler reads it: decoded, each parameter once, without the
-// credential. A handler takes the parameters that it knows; others are refused (api.md §1). Reused.
+// credential. A handler takes the parameters that it knows, notes which are wrong, and then has all
+// that is wrong refused at once, unknown and repeated ones too (api.md §1). Reused.
 //
-//     if (auto error = query.parse(request.query)) return error;
-//     auto const email = query.take("email");
+//     query.parse(request.query);
+//     auto const sort = query.take("sort");
+//     if (sort && *sort != "id") query.refuse("sort", field_code::not_in_enum, "must be id");
 //     if (auto error = query.refuse_rest()) return error;
 #pragma once
 
@@ -10,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/api_error.hpp"
 #include "base/limits.hpp"
@@ -21,9 +24,11 @@ inline constexpr std::string_view credential_parameter = "api_key";
 class query {
   public:
     // Replaces the parameters. They are views of `raw` or of this object until the next `parse`.
-    std::optional<api_error> parse(std::string_view raw);
+    void parse(std::string_view raw);
     // The value, once; nullopt when the parameter is absent.
     std::optional<std::string_view> take(std::string_view name);
+    void refuse(std::string_view name, base::field_code code, std::string_view reason);
+    // An error with all that was noted, and with what is repeated or was not taken; nullopt: none.
     std::optional<api_error> refuse_rest() const;
 
   private:
@@ -37,6 +42,7 @@ class query {
     std::array<parameter, base::limits::query_parameters_max> parameters_;
     std::size_t count_ = 0;
     std::string text_;  // decoded names and values
+    std::vector<base::fault> faults_;
 };
 
 }  // namespace latchkey::api

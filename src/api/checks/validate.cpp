@@ -169,7 +169,8 @@ std::optional<model::id> members::sent_back_id(std::string_view name) {
     if (value == nullptr) return std::nullopt;
     auto const* const number = value->if_int64();
     if (number != nullptr) return *number;
-    fault(name, field_code::read_only_field, "cannot be changed");
+    fault(name, field_code::read_only_field,
+          "cannot be changed: leave it out, or send it back unchanged");
     return std::nullopt;
 }
 
@@ -181,14 +182,15 @@ std::optional<std::optional<base::wall_ms>> members::sent_back_time(std::string_
     auto const* const text = value->if_string();
     auto const time = text != nullptr ? base::parse_timestamp(*text) : std::nullopt;
     if (time) return time;
-    fault(name, field_code::read_only_field, "cannot be changed");
+    fault(name, field_code::read_only_field,
+          "cannot be changed: leave it out, or send it back unchanged");
     return std::nullopt;
 }
 
 void members::refuse_read_only(std::string_view name) {
     names_.push_back(name);
     if (object_.if_contains(name) != nullptr)
-        fault(name, field_code::read_only_field, "is assigned by the service");
+        fault(name, field_code::read_only_field, "is assigned by the service: leave it out");
 }
 
 void members::refuse_rest() {

@@ -21,16 +21,26 @@ using std::string_view;
 
 constexpr string_view example_id = "req_0000000000000000000001";
 
+// One error of a document: where it is, and the sentence that the detail repeats.
+void add_error(object& document, string_view kind, string_view place, base::field_code code,
+               string_view detail) {
+    document["errors"] =
+        json::array{object{{kind, place}, {"code", base::name_of(code)}, {"detail", detail}}};
+}
+
 // What differs in the documents of some codes.
 void add_members(problem code, object& document) {
-    if (code == problem::validation_failed)
-        document["errors"] = json::array{object{{"pointer", "/email"},
-                                                {"code", "invalid_format"},
-                                                {"detail", "must be an email address"}}};
-    if (code == problem::invalid_parameter)
-        document["errors"] = json::array{object{{"parameter", "limit"},
-                                                {"code", "out_of_range"},
-                                                {"detail", "must be a positive integer"}}};
+    using enum base::field_code;
+    if (code == problem::validation_failed) {
+        add_error(document, "pointer", "/email", invalid_format, "must be an email address");
+        document["detail"] = "email must be an email address.";
+    }
+    if (code == problem::email_taken)
+        add_error(document, "pointer", "/email", not_unique, "belongs to another user");
+    if (code == problem::invalid_parameter) {
+        add_error(document, "parameter", "limit", invalid_format, "must be a whole number from 1");
+        document["detail"] = "limit must be a whole number from 1.";
+    }
     if (code == problem::rate_limited) document["violated_policies"] = json::array{"minute"};
     if (code == problem::changes_expired) document["oldest"] = 40211;
 }

@@ -144,7 +144,7 @@ object pagination_schema() {
 
 object field_error_schema() {
     json::array codes;
-    for (auto i = 0u; i <= static_cast<unsigned>(base::field_code::reference_not_found); ++i)
+    for (auto i = 0u; i <= static_cast<unsigned>(base::field_code::not_unique); ++i)
         codes.push_back(json::value(base::name_of(static_cast<base::field_code>(i))));
     return response_object(
         {{"pointer?", with_description(object{{"type", "string"}},

@@ -52,7 +52,7 @@ std::optional<api_error> list_audit(request_context const& context, store::snaps
     if (auto error = list.take()) return error;
     auto project = context.query.take("project");
     if (project && !model::is_project(*project))
-        return bad_parameter("project", base::field_code::invalid_format,
+        context.query.refuse("project", base::field_code::invalid_format,
                              "must be 1 to 64 of a-z, 0-9 and -");
     if (project) list.show("project", *project);
     auto const& caller = context.principal;

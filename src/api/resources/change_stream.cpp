@@ -68,7 +68,6 @@ api_result<std::unique_ptr<event_stream>> open_change_stream(request_context con
     if (!last_id) return last_id.error();
     auto const part = take_change_range(context, services.snapshot, *last_id);
     if (!part) return part.error();
-    if (auto error = context.query.refuse_rest()) return *error;
     if (services.streams == nullptr) return make_error(base::problem::overloaded);
     auto place = services.streams->enter(services.settings.streams_max);
     if (!place) return make_error(base::problem::overloaded);

@@ -31,28 +31,26 @@ std::optional<model::id> parse_after(std::string_view text, model::id last) {
     return parse_id(text);
 }
 
-api_result<model::change_types> take_types(query& query) {
+model::change_types take_types(query& query) {
     auto const text = query.take("type");
     if (!text) return model::change_types::all();
     model::change_types types;
     for (auto rest = *text;;) {
         auto const end = std::min(rest.find(','), rest.size());
         if (!types.add(rest.substr(0, end)))
-            return bad_parameter("type", field_code::not_in_enum,
-                                 "must be types such as user.created, user.* or *, "
-                                 "separated by commas");
+            query.refuse("type", field_code::not_in_enum,
+                         "must be types such as user.created, user.* or *, separated by commas");
         if (end == rest.size()) return types;
         rest.remove_prefix(end + 1);
     }
 }
 
-api_result<std::uint32_t> take_limit(query& query) {
+std::uint32_t take_limit(query& query) {
     auto const text = query.take("limit");
     if (!text) return changes_page_default;
     auto const limit = parse_id(*text);
-    if (!limit)
-        return bad_parameter("limit", field_code::out_of_range, "must be an integer from 1");
-    return static_cast<std::uint32_t>(std::min<model::id>(*limit, changes_page_max));
+    if (!limit) query.refuse("limit", field_code::out_of_range, "must be a whole number from 1");
+    return static_cast<std::uint32_t>(std::min<model::id>(limit.value_or(1), changes_page_max));
 }
 
 // Appends the changes that are shown. The sequence up to which was looked.
@@ -92,32 +90,30 @@ api_result<change_range> take_change_range(request_context const& context,
     if (auto const text = context.query.take("after")) {
         auto const position = parse_after(*text, bounds.last);
         if (!position)
-            return bad_parameter("after", field_code::invalid_format,
+            context.query.refuse("after", field_code::invalid_format,
                                  "must be a sequence or latest");
-        range.position = *position;
+        range.position = position.value_or(range.position);
     }
     if (last_event_id) range.position = *last_event_id;
-    auto const types = take_types(context.query);
-    if (!types) return types.error();
-    range.types = *types;
+    range.types = take_types(context.query);
     // Another node may have more of a cluster's changes than this one.
     if (range.position > bounds.last && !context.settings.in_cluster)
-        return bad_parameter("after", field_code::out_of_range, "there is no such change yet");
+        context.query.refuse("after", field_code::out_of_range,
+                             "names no change that is there yet");
+    if (auto error = context.query.refuse_rest()) return *error;
     if (range.position + 1 < bounds.oldest) return expired(bounds.oldest);
     return range;
 }
 
 std::optional<api_error> list_changes(request_context const& context,
                                       store::snapshot const& snapshot, http::response& response) {
+    auto const limit = take_limit(context.query);
     auto const range = take_change_range(context, snapshot, std::nullopt);
     if (!range) return range.error();
-    auto const limit = take_limit(context.query);
-    if (!limit) return limit.error();
-    if (auto error = context.query.refuse_rest()) return error;
     auto const bounds = snapshot.changes();
     auto& body = response.body;
     body.append("{\"data\":[");
-    auto const next = append_page(body, snapshot, context.principal, *range, *limit);
+    auto const next = append_page(body, snapshot, context.principal, *range, limit);
     body.append("],\"pagination\":{\"next_after\":");
     append_number(body, next);
     body.append(next < bounds.last ? ",\"has_more\":true" : ",\"has_more\":false");

@@ -34,12 +34,12 @@ std::optional<api_error> list_event_sources(request_context const& context,
                                             store::snapshot const& snapshot,
                                             http::response& response) {
     auto const position = context.query.take("after"), limit = context.query.take("limit");
-    if (auto error = context.query.refuse_rest()) return error;
     if (position && !model::is_event_source(*position))
-        return bad_parameter("after", field_code::invalid_format, "must be a source of events");
+        context.query.refuse("after", field_code::invalid_format, "must be a source of events");
     auto const count = limit ? parse_id(*limit) : base::limits::page_limit_max;
     if (!count)
-        return bad_parameter("limit", field_code::out_of_range, "must be an integer from 1");
+        context.query.refuse("limit", field_code::out_of_range, "must be a whole number from 1");
+    if (auto error = context.query.refuse_rest()) return error;
     auto const count_max = std::min<model::id>(*count, base::limits::page_limit_max);
     auto& output = response.body;
     output.append("{\"data\":[");

@@ -53,7 +53,7 @@ std::optional<api_error> list_events(request_context const& context,
     if (auto error = list.take()) return error;
     auto const source = context.query.take("source");
     if (source && !model::is_event_source(*source))
-        return bad_parameter("source", base::field_code::invalid_format,
+        context.query.refuse("source", base::field_code::invalid_format,
                              "must be 1 to 32 of a-z, 0-9 and -, the first a letter");
     if (source) list.select("source", *source);
     if (auto error = list.open()) return error;

@@ -24,12 +24,12 @@ std::optional<api_error> answer_gateway(request_context const& context, http::re
     auto const& key = context.principal.record();
     auto const scope = asked_scope(context);
     auto const status = context.query.take("limit_status");
-    if (auto error = context.query.refuse_rest()) return error;
     if (status && *status != "403" && *status != "429")
-        return bad_parameter("limit_status", base::field_code::not_in_enum, "must be 403 or 429");
+        context.query.refuse("limit_status", base::field_code::not_in_enum, "must be 403 or 429");
     model::scope_set required;
     if (scope && !required.add(*scope))
-        return bad_parameter("scope", base::field_code::not_in_enum, "is not a scope");
+        context.query.refuse("scope", base::field_code::not_in_enum, model::unknown_scope_detail());
+    if (auto error = context.query.refuse_rest()) return error;
     if (!context.principal.covers(required)) return missing_scope(*scope);
     std::string scopes;
     for (auto const& name : context.principal.scopes().names())

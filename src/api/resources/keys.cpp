@@ -24,9 +24,9 @@ std::optional<Value> find_by_name(std::string_view name, std::initializer_list<V
 
 // Takes the query's filters into `filter` and the list. The caller binds the project, which also
 // depends on the projects that it sees.
-std::optional<api_error> take_filters(request_context const& context, store::key_filter& filter,
-                                      listing& list) {
+void take_filters(request_context const& context, store::key_filter& filter, listing& list) {
     using model::key_state;
+    auto& query = context.query;
     auto const take = [&](std::string_view name) {
         auto const value = context.query.take(name);
         if (value) list.show(name, *value);
@@ -34,37 +34,35 @@ std::optional<api_error> take_filters(request_context const& context, store::key
     };
     filter.project = take("project");
     if (filter.project && !model::is_project(*filter.project))
-        return bad_parameter("project", field_code::invalid_format,
-                             "must be 1 to 64 of a-z, 0-9 and -");
+        query.refuse("project", field_code::invalid_format, "must be 1 to 64 of a-z, 0-9 and -");
     if (auto const name = take("state")) {
         filter.state = find_by_name(*name, {key_state::scheduled, key_state::active,
                                             key_state::expired, key_state::deactivated});
         if (!filter.state)
-            return bad_parameter("state", field_code::not_in_enum,
-                                 "must be scheduled, active, expired or deactivated");
+            query.refuse("state", field_code::not_in_enum,
+                         "must be scheduled, active, expired or deactivated");
     }
     if (auto const name = take("environment")) {
         filter.environment = model::find_environment(*name);
         if (!filter.environment)
-            return bad_parameter("environment", field_code::not_in_enum,
-                                 "must be development, staging or production");
+            query.refuse("environment", field_code::not_in_enum,
+                         "must be development, staging or production");
     }
     filter.start = take("start");
     if (filter.start && filter.start->size() != key_start_bytes)
-        return bad_parameter("start", field_code::invalid_format,
-                             "must be the first 8 characters of a key");
+        query.refuse("start", field_code::invalid_format,
+                     "must be the first 8 characters of a key");
     if (auto const text = take("unused_since")) {
         filter.unused_since = base::parse_timestamp(*text);
         if (!filter.unused_since)
-            return bad_parameter("unused_since", field_code::invalid_format,
-                                 "must be an RFC 3339 time such as 2026-01-02T03:04:05Z");
-        list.bind("unused_since", *filter.unused_since);
+            query.refuse("unused_since", field_code::invalid_format,
+                         "must be an RFC 3339 time such as 2026-01-02T03:04:05Z");
+        list.bind("unused_since", filter.unused_since.value_or(0));
     }
     if (filter.state) list.bind("state", model::name_of(*filter.state));
     if (filter.environment) list.bind("environment", model::name_of(*filter.environment));
     if (filter.start) list.bind("start", *filter.start);
     filter.now = context.now.wall;
-    return std::nullopt;
 }
 
 base::wall_ms last_use(request_context const& context, store::snapshot const& snapshot,
@@ -84,7 +82,7 @@ std::optional<api_error> list_keys(request_context const& context, store::snapsh
     listing list(context, keys_path);
     if (auto error = list.take()) return error;
     store::key_filter filter;
-    if (auto error = take_filters(context, filter, list)) return error;
+    take_filters(context, filter, list);
     // A caller without `*` gets the keys of its own project, and none of another.
     auto const& caller = context.principal.record();
     bool const visible = !filter.project || sees_project(context, *filter.project);

@@ -27,8 +27,11 @@ std::uint64_t page_count(std::uint64_t total, std::uint64_t limit) {
     return (total + limit - 1) / limit;
 }
 
-api_error not_a_number(std::string_view name) {
-    return bad_parameter(name, field_code::invalid_format, "must be a whole number from 1");
+// Of `text`; without a valid one 1, and the query notes it.
+std::uint64_t take_positive(query& query, std::string_view name, std::string_view text) {
+    auto const value = positive(text);
+    if (!value) query.refuse(name, field_code::invalid_format, "must be a whole number from 1");
+    return value.value_or(1);
 }
 
 }  // namespace
@@ -45,22 +48,18 @@ std::optional<api_error> listing::take() {
         return make_error(base::problem::conflicting_parameters,
                           "page and cursor exclude each other");
     if (auto const text = query.take("limit")) {
-        auto const value = positive(*text);
-        if (!value) return not_a_number("limit");
-        limit_ = static_cast<std::uint32_t>(std::min(*value, limits::page_limit_max));
+        auto const value = take_positive(query, "limit", *text);
+        limit_ = static_cast<std::uint32_t>(std::min(value, limits::page_limit_max));
     }
     if (page) {
-        auto const value = positive(*page);
-        if (!value) return not_a_number("page");
-        if (*value > limits::page_reach_max / limit_)
-            return bad_parameter(
-                "page", field_code::out_of_range,
-                "page times limit must be at most 100000; use cursor to go further");
-        number_ = *value;
+        number_ = take_positive(query, "page", *page);
+        if (number_ > limits::page_reach_max / limit_)
+            query.refuse("page", field_code::out_of_range,
+                         "times limit must be at most 100000; use cursor to go further");
     }
     if (auto const text = query.take("sort")) {
         if (*text != "id" && *text != "-id")
-            return bad_parameter("sort", field_code::not_in_enum, "must be id or -id");
+            query.refuse("sort", field_code::not_in_enum, "must be id or -id");
         descending_ = *text == "-id";
     }
     if (cursor) {

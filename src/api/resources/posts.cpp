@@ -45,7 +45,10 @@ api_result<author> take_author(api::query& query) {
         auto const text = query.take(name);
         if (!text) continue;
         auto const id = parse_id(*text);
-        if (!id) return bad_parameter(name, field_code::invalid_format, "must be the id of a user");
+        if (!id) {
+            query.refuse(name, field_code::invalid_format, "must be the id of a user");
+            continue;
+        }
         if (result.id && *result.id != *id)
             return make_error(base::problem::conflicting_parameters,
                               "author and user_id name different users");
@@ -70,7 +73,7 @@ std::optional<api_error> list_posts(request_context const& context, store::snaps
     if (auto const name = context.query.take("status")) {
         filter.status = model::find_post_status(*name);
         if (!filter.status)
-            return bad_parameter("status", field_code::not_in_enum,
+            context.query.refuse("status", field_code::not_in_enum,
                                  "must be draft, published or archived");
         list.select("status", *name);
     }

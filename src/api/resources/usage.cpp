@@ -25,13 +25,13 @@ struct time_range {
     std::size_t count = 0;
 };
 
-api_result<std::optional<wall_ms>> take_time(api::query& query, std::string_view name) {
+std::optional<wall_ms> take_time(api::query& query, std::string_view name) {
     auto const text = query.take(name);
-    if (!text) return std::optional<wall_ms>();
+    if (!text) return std::nullopt;
     auto const time = base::parse_timestamp(*text);
     if (!time)
-        return bad_parameter(name, field_code::invalid_format,
-                             "must be an RFC 3339 time such as 2026-01-02T03:04:05Z");
+        query.refuse(name, field_code::invalid_format,
+                     "must be an RFC 3339 time such as 2026-01-02T03:04:05Z");
     return time;
 }
 
@@ -42,33 +42,32 @@ wall_ms default_from(granularity step, wall_ms end) {
                            end - model::length_of(granularity::day) + model::length_of(step) - 1);
 }
 
-api_result<time_range> take_range(api::query& query, wall_ms now) {
+// What is wrong is noted in the query; then the range is not to be used.
+time_range take_range(api::query& query, wall_ms now) {
     time_range range;
     if (auto const name = query.take("granularity")) {
         auto const step = model::find_granularity(*name);
         if (!step)
-            return bad_parameter("granularity", field_code::not_in_enum,
-                                 "must be minute, hour or day");
-        range.step = *step;
+            query.refuse("granularity", field_code::not_in_enum, "must be minute, hour or day");
+        range.step = step.value_or(range.step);
     }
     auto const begin = take_time(query, "from"), end = take_time(query, "to");
-    if (!begin) return begin.error();
-    if (!end) return end.error();
-    range.end = end->value_or(now + 1);
-    range.begin = begin->value_or(default_from(range.step, range.end));
-    if (range.begin >= range.end)
-        return bad_parameter("from", field_code::out_of_range,
-                             *end ? "must be before to" : "must not be in the future");
+    range.end = end.value_or(now + 1);
+    range.begin = begin.value_or(default_from(range.step, range.end));
+    if (range.begin >= range.end) {
+        query.refuse("from", field_code::out_of_range,
+                     end ? "must be before to" : "must not be in the future");
+        return range;
+    }
     // Applied before points are left out, so that a query is valid or not at any time.
     auto const length = model::length_of(range.step);
     auto const count = (range.end - model::start_of(range.step, range.begin) + length - 1) / length;
     if (count > base::limits::usage_points_max)
-        return bad_parameter(
-            "from", field_code::out_of_range,
-            "asks for " + std::to_string(count) + " points of one " +
-                std::string(name_of(range.step)) +
-                ", the limit is 1440; reduce the time between from and to or use a "
-                "coarser granularity");
+        query.refuse("from", field_code::out_of_range,
+                     "asks for " + std::to_string(count) + " points of one " +
+                         std::string(name_of(range.step)) +
+                         ", the limit is 1440; reduce the time between from and to or use a "
+                         "coarser granularity");
     range.count = static_cast<std::size_t>(count);
     return range;
 }
@@ -131,14 +130,16 @@ api_result<key_choice> take_choice(api::query& query) {
         auto const read = std::from_chars(top->data(), end, choice.top);
         if (read.ec != std::errc() || read.ptr != end || choice.top == 0 ||
             choice.top > base::limits::usage_keys_max)
-            return bad_parameter("top", field_code::out_of_range, "must be 1 to 100");
+            query.refuse("top", field_code::out_of_range, "must be 1 to 100");
     }
     for (auto rest = ids.value_or(std::string_view()); ids;) {
         auto const comma = std::min(rest.find(','), rest.size());
         auto const id = parse_id(rest.substr(0, comma));
-        if (!id || choice.named.size() == base::limits::usage_keys_max)
-            return bad_parameter("key_id", field_code::invalid_format,
-                                 "must be 1 to 100 ids of keys with commas between them");
+        if (!id || choice.named.size() == base::limits::usage_keys_max) {
+            query.refuse("key_id", field_code::invalid_format,
+                         "must be 1 to 100 ids of keys with commas between them");
+            break;
+        }
         if (std::ranges::find(choice.named, *id) == choice.named.end()) choice.named.push_back(*id);
         if (comma == rest.size()) break;
         rest.remove_prefix(comma + 1);
@@ -205,30 +206,28 @@ points points_of(store::snapshot const& snapshot, model::id key, time_range cons
 std::optional<api_error> append_usage(api::query& query, usage_view const& view,
                                       std::string& output) {
     auto range = take_range(query, view.now);
-    if (!range) return range.error();
     auto choice = take_choice(query);
     if (!choice) return choice.error();
     if (auto error = query.refuse_rest()) return error;
     auto const key_count = choice->named.empty() ? choice->top : choice->named.size();
-    if (range->count * key_count > base::limits::usage_answer_points_max)
+    if (range.count * key_count > base::limits::usage_answer_points_max)
         return bad_parameter(
             "from", field_code::out_of_range,
-            "asks for " + std::to_string(range->count) + " points of " + std::to_string(key_count) +
+            "asks for " + std::to_string(range.count) + " points of " + std::to_string(key_count) +
                 " keys, the limit is 14400 points; ask for fewer keys, less time or "
                 "a coarser granularity");
-    clamp(*range, view.now);
+    clamp(range, view.now);
     usage_sum sum(view);
-    auto const length = model::length_of(range->step);
-    for (auto start = model::start_of(range->step, range->begin); start < range->end;
-         start += length)
+    auto const length = model::length_of(range.step);
+    for (auto start = model::start_of(range.step, range.begin); start < range.end; start += length)
         sum.total()[start];
     bool const is_for_all = choice->named.empty();
-    bool const is_complete = !is_for_all || sum.add_all(*range);
+    bool const is_complete = !is_for_all || sum.add_all(range);
     output.append("{\"data\":[");
     bool is_first = true;
     for (auto const key : is_for_all ? sum.busiest(choice->top) : choice->named) {
         if (!sum.is_visible(key)) continue;
-        auto const own = points_of(view.snapshot, key, *range);
+        auto const own = points_of(view.snapshot, key, range);
         if (!is_for_all)
             for (auto const& [start, usage] : own) sum.total()[start] += usage;
         output.append(std::exchange(is_first, false) ? "{\"key_id\":" : ",{\"key_id\":");
@@ -247,14 +246,13 @@ std::optional<api_error> append_usage(api::query& query, usage_view const& view,
 std::optional<api_error> append_usage_of(model::id id, api::query& query, usage_view const& view,
                                          std::string& output) {
     auto range = take_range(query, view.now);
-    if (!range) return range.error();
     if (auto error = query.refuse_rest()) return error;
     auto const key = view.snapshot.key(id);
     if (!key || !view.is_visible(*key)) return no_such("key");
-    clamp(*range, view.now);
+    clamp(range, view.now);
     output.append("{\"data\":[");
     bool first = true;
-    view.snapshot.usage(id, range->step, range->begin, range->end,
+    view.snapshot.usage(id, range.step, range.begin, range.end,
                         [&](wall_ms start, model::usage const& usage) {
                             if (!std::exchange(first, false)) output.push_back(',');
                             append_point(output, start, usage);

@@ -74,9 +74,9 @@ std::optional<model::scope> scope_of_include(std::string_view raw_query) {
 std::optional<api_error> get_user(request_context const& context, store::snapshot const& snapshot,
                                   http::response& response) {
     auto const include = context.query.take("include");
-    if (auto error = context.query.refuse_rest()) return error;
     if (include && *include != "posts")
-        return bad_parameter("include", field_code::not_in_enum, "must be posts");
+        context.query.refuse("include", field_code::not_in_enum, "must be posts");
+    if (auto error = context.query.refuse_rest()) return error;
     auto const user = snapshot.user(context.id);
     if (!user) return no_such("user");
     append_user(response.body, *user);

@@ -18,22 +18,20 @@ api_result<store::delivery_range> take_range(query& query) {
     store::delivery_range range;
     if (auto const text = query.take("before")) {
         auto const sequence = parse_id(*text);
-        if (!sequence)
-            return bad_parameter("before", field_code::invalid_format, "must be a sequence");
-        range.bound = *sequence;
+        if (!sequence) query.refuse("before", field_code::invalid_format, "must be a sequence");
+        range.bound = sequence.value_or(range.bound);
     }
     if (auto const text = query.take("limit")) {
         auto const limit = parse_id(*text);
         if (!limit)
-            return bad_parameter("limit", field_code::invalid_format, "must be a number from 1");
-        range.limit =
-            static_cast<std::uint32_t>(std::min<model::id>(*limit, base::limits::page_limit_max));
+            query.refuse("limit", field_code::invalid_format, "must be a whole number from 1");
+        range.limit = static_cast<std::uint32_t>(
+            std::min<model::id>(limit.value_or(1), base::limits::page_limit_max));
     }
     if (auto const name = query.take("state")) {
         range.state = model::find_delivery_state(*name);
         if (!range.state)
-            return bad_parameter("state", field_code::not_in_enum,
-                                 "must be pending, delivered or failed");
+            query.refuse("state", field_code::not_in_enum, "must be pending, delivered or failed");
     }
     if (auto error = query.refuse_rest()) return *error;
     return range;

@@ -28,7 +28,7 @@ std::optional<base::problem> find_problem(std::string_view name) {
     return std::nullopt;
 }
 std::optional<base::field_code> find_field_code(std::string_view name) {
-    for (unsigned i = 0; i <= static_cast<unsigned>(base::field_code::reference_not_found); ++i)
+    for (unsigned i = 0; i <= static_cast<unsigned>(base::field_code::not_unique); ++i)
         if (auto const each = static_cast<base::field_code>(i); base::name_of(each) == name)
             return each;
     return std::nullopt;

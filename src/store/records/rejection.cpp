@@ -5,11 +5,13 @@
 namespace latchkey::store {
 namespace {
 
-void add_read_only(std::vector<base::fault>& faults, std::string_view pointer) {
+void add_read_only(std::vector<base::fault>& faults, std::string_view pointer,
+                   std::string_view detail =
+                       "is assigned by the service: leave it out, or send it "
+                       "back unchanged") {
     faults.push_back({.location = std::string(pointer),
                       .code = base::field_code::read_only_field,
-                      .detail = "This member is assigned by the service; it can only be sent back "
-                                "unchanged."});
+                      .detail = std::string(detail)});
 }
 
 // Null is stored as a time of zero.
@@ -67,7 +69,9 @@ void compare(expected_members const& expected, read_only_members const& record,
              std::vector<base::fault>& faults) {
     if (expected.id && *expected.id != record.id) add_read_only(faults, "/id");
     if (expected.user_id && record.user_id && *expected.user_id != *record.user_id)
-        add_read_only(faults, "/user_id");
+        add_read_only(faults, "/user_id",
+                      "cannot change, a post stays with its user: leave it out, or send it back "
+                      "unchanged");
     if (differs(expected.created_at, record.created_at)) add_read_only(faults, "/created_at");
     if (differs(expected.updated_at, record.updated_at)) add_read_only(faults, "/updated_at");
     if (record.published_at && differs(expected.published_at, *record.published_at))

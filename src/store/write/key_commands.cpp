@@ -164,7 +164,7 @@ outcome run(transaction& txn, create_key const& action, command const& command) 
     if (is_taken)
         return reject_invalid({{.location = "/digest",
                                 .code = field_code::invalid_format,
-                                .detail = "There is a key with this digest already."}});
+                                .detail = "is the digest of a key that is there already"}});
     if (!is_storable(action.record)) return reject(problem::internal_error);
     if (auto rejection = check_key_ids(txn)) return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);

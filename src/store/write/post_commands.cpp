@@ -56,10 +56,10 @@ base::fault user_id_fault(base::field_code code, std::string detail) {
 outcome run(transaction& txn, create_post const& action, command const& command) {
     auto faults = command.faults;
     if (action.user_id && !txn.has(table::users, id_key(*action.user_id)))
-        faults.push_back(
-            user_id_fault(base::field_code::reference_not_found, "There is no user with this id."));
+        faults.push_back(user_id_fault(base::field_code::reference_not_found, "names no user"));
     if (!action.user_id && faults.empty())
-        faults.push_back(user_id_fault(base::field_code::required, "A post belongs to a user."));
+        faults.push_back(
+            user_id_fault(base::field_code::required, "is required, a post belongs to a user"));
     if (!faults.empty()) return reject_invalid(std::move(faults));
     if (!is_storable(action.title)) return reject(problem::internal_error);
     if (auto rejection = check_conditions(command)) return std::move(*rejection);

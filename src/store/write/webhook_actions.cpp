@@ -36,7 +36,7 @@ std::vector<base::fault> missing_sequences(std::vector<model::id> const& sequenc
         if (sequences[i] < bounds.first || sequences[i] > bounds.last)
             faults.push_back({.location = "/sequences/" + std::to_string(i),
                               .code = field_code::reference_not_found,
-                              .detail = "There is no such change, or it is not kept any more."});
+                              .detail = "names no change that is kept"});
     return faults;
 }
 
@@ -68,7 +68,7 @@ model::id first_since(transaction& txn, sequence_range const& bounds, base::wall
 std::optional<outcome> reject_range(std::string_view member) {
     return reject_invalid({{.location = "/" + std::string(member),
                             .code = field_code::out_of_range,
-                            .detail = "There is no change there."}});
+                            .detail = "names no change that is there yet"}});
 }
 
 // The ranges to be sent again, or the rejection.

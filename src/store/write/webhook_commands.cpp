@@ -67,7 +67,7 @@ void apply_headers(change_webhook const& action, model::webhook& webhook, faults
         if (each.keeps && !exists)
             list.push_back({.location = header_pointer(each.name),
                             .code = field_code::invalid_format,
-                            .detail = "The mask stands for a value that is not there."});
+                            .detail = "has the mask of a value that is not there"});
         if (each.keeps) continue;
         if (!each.value)
             exists ? void(headers.erase(position)) : void();
@@ -98,8 +98,8 @@ model::webhook apply_change(model::webhook const& old_webhook, change_webhook co
         if (value_of(old_webhook, each.name, now) != each.value)
             list.push_back({.location = "/" + each.name,
                             .code = field_code::read_only_field,
-                            .detail = "This member is assigned by the service; it can only be "
-                                      "sent back unchanged."});
+                            .detail = "is assigned by the service: leave it out, or send it "
+                                      "back unchanged"});
     if (action.url) webhook.url = *action.url;
     if (action.types) webhook.types = *action.types;
     if (action.description) webhook.description = *action.description;

@@ -130,7 +130,9 @@ TEST_F(api_test, a_key_with_source_scopes_only_may_always_come_by_query) {
         auto const wide = service.add_key(scopes);
         auto const response = service.request_anonymous(line(wide, "shop"), "{}");
         EXPECT_EQ(response.code(), "key_missing");
-        EXPECT_EQ(response.at("/detail"), "\"keys are not accepted in the query\"");
+        EXPECT_EQ(response.at("/detail"),
+                  "\"Keys in the query are not read here. Send the key as Authorization: Bearer "
+                  "KEY.\"");
         EXPECT_EQ(service.request_anonymous(post_shop, "{}", {bearer(wide)}).status, 202);
     }
     EXPECT_EQ(service.request_anonymous(line(auth::unknown_key(), "shop"), "{}").code(),
