@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import http2 from 'node:http2';
 import https from 'node:https';
 import net from 'node:net';
 import path from 'node:path';
@@ -254,10 +255,49 @@ describe('input that is not TLS', () => {
     socket.on('close', () => resolve({ all }));
   });
 
-  test('plain HTTP on the TLS port is ended and answered no resource', async () => {
-    const { all, error } = await raw(message('GET', '/api/v1/users', { key }));
-    assert.ok(!error || error.code === 'ECONNRESET', String(error));
-    assert.doesNotMatch(all.toString('latin1'), /^HTTP\/1\.1 2/);
+  test('plain HTTP on the TLS port is answered 400 and a sentence, in plain HTTP', async () => {
+    for (const bytes of [message('GET', '/api/v1/users', { key }), message('PATCH', '/api/v1/users/1', { key, body: '{}' }),
+      message('POST', '/api/v1/users', { key, body: JSON.stringify({ name: 'x'.repeat(300_000) }) })]) {
+      const { all, error } = await raw(bytes);
+      assert.equal(error, undefined, String(error));
+      const [head, body] = all.toString('latin1').split('\r\n\r\n');
+      assert.match(head, /^HTTP\/1\.1 400 Bad Request\r\nDate: .* GMT\r\nContent-Type: text\/plain/);
+      assert.match(head, /Connection: close$/);
+      assert.equal(body.length, Number(/Content-Length: (\d+)/.exec(head)[1]));
+      assert.match(body, /Use https:\/\//);
+      assert.ok(!body.includes(key), 'the key does not come back');
+    }
+  });
+
+  test('a request in plain HTTP may arrive byte by byte', async () => {
+    const { host, port } = server.at('https');
+    const text = await new Promise((resolve, reject) => {
+      let received = '';
+      const socket = net.connect(port, host, async () => {
+        socket.setNoDelay(true);
+        for (const byte of 'HEAD / HTTP/1.1\r\n') {
+          socket.write(byte);
+          await new Promise((wake) => { setTimeout(wake, 2); });
+          if (socket.destroyed || received) break;
+        }
+      });
+      socket.on('data', (chunk) => { received += chunk; }).on('error', reject).on('close', () => resolve(received));
+    });
+    assert.match(text, /^HTTP\/1\.1 400 /);
+    assert.ok(text.endsWith('\r\n\r\n'), 'HEAD: no content');
+  });
+
+  test('HTTP/2 with prior knowledge on the TLS port is told so by GOAWAY', async () => {
+    const error = await new Promise((resolve) => {
+      const { host, port } = server.at('https');
+      const client = http2.connect(`http://${host}:${port}`);
+      let debug;
+      client.on('goaway', (code, last, data) => { debug = { code, text: String(data) }; });
+      client.on('error', () => {}).on('close', () => resolve(debug));
+      client.request({ ':path': '/api/v1/users', authorization: `Bearer ${key}` }).on('error', () => {}).end();
+    });
+    assert.equal(error.code, http2.constants.NGHTTP2_INADEQUATE_SECURITY);
+    assert.match(error.text, /Use https:\/\//);
   });
 
   test('noise does no harm', async () => {

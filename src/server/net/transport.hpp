@@ -181,6 +181,7 @@ class transport {
     bool take_proxy_header(std::string_view& bytes);
     void begin_handshake();
     void queue_handshake();
+    void refuse_plain();
     void acknowledge_now() const;
     void handshake_failed();
     void seal();
@@ -223,6 +224,7 @@ class transport {
     bool proxy_header_due_ = false;
     bool handshaking_ = false;
     bool handshake_started_ = false;  // bytes of it have arrived
+    bool may_be_plain_ = true;        // they do not yet tell TLS from plain HTTP
     bool wait_interrupted_ = false;
     bool handshake_queued_ = false;
     bool starved_ = false;

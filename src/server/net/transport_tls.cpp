@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
+#include "server/net/plain_http.hpp"
 #include "server/net/transport.hpp"
 
 namespace latchkey::server {
@@ -47,7 +48,27 @@ void transport::receive_sealed(std::string_view bytes) {
         arm_deadline();
     }
     sealed_input_.append(bytes);
+    if (may_be_plain_) {
+        auto const first = tell_first_bytes(sealed_input_);
+        if (first == first_bytes::undecided) return;
+        may_be_plain_ = false;
+        if (first != first_bytes::tls) return refuse_plain();
+    }
     if (!signing_) queue_handshake();
+}
+
+// A client that speaks plain HTTP could not read an alert. Its input does not end here: what it
+// still sends is read and dropped, so that it can read the answer (RFC 9112 §9.6).
+void transport::refuse_plain() {
+    handshaking_ = false;
+    peer_.tls = false;  // so that what was received is wiped: it may have a key
+    context_.metrics.handshakes_failed.add();
+    sealed_output_.append(refuse_plain_http(sealed_input_, context_.now.clock));
+    base::wipe(sealed_input_.data(), sealed_input_.size());
+    sealed_input_.clear();
+    sealed_end_sent_ = true;  // no close_notify
+    finish();
+    if (awaits_client()) resume(wake_reason::end);
 }
 
 void transport::handshake_step() {
