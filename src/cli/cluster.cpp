@@ -58,6 +58,7 @@ base::result<void> send_state(store::environment& store, cluster::node& node,
 // The store of a service that does not run.
 base::result<std::unique_ptr<store::environment>> open_alone(server::config const& configuration) {
     auto store = store::environment::open({.directory = configuration.data,
+                                           .master_key_file = configuration.store_master_key_file,
                                            .map_bytes = configuration.store_map_mib << 20,
                                            .for_server = true});
     if (!store) return store.error();
@@ -177,8 +178,11 @@ void print_nodes(replication::status_report const& report) {
 
 // Opens the store for its key and its cluster only.
 base::result<std::unique_ptr<cluster::node>> connect(server::config const& configuration) {
-    auto const store = store::environment::open(
-        {.directory = configuration.data, .read_only = true, .any_time = true});
+    auto const store =
+        store::environment::open({.directory = configuration.data,
+                                  .master_key_file = configuration.store_master_key_file,
+                                  .read_only = true,
+                                  .any_time = true});
     if (!store) return store.error();
     return server::connect_command(configuration, **store);
 }

@@ -91,7 +91,9 @@ int check_cluster(store_command const& options) {
         base::log(base::severity::failure, settings.error().message);
         return code;
     }
-    auto store = store::environment::open({.directory = settings->data, .read_only = true});
+    auto store = store::environment::open({.directory = settings->data,
+                                           .master_key_file = settings->store_master_key_file,
+                                           .read_only = true});
     if (!store) return report_failure(store.error().message);
     if (!(*store)->node()) return report_failure("this store is no node of a cluster");
     auto node = server::connect_command(*settings, **store);

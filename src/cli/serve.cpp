@@ -113,15 +113,18 @@ void add_serve(CLI::App& program, int& code) {
     command->footer(
         "Serves until SIGTERM or SIGINT, then finishes open requests and stops. SIGHUP reads the\n"
         "configuration file and the certificate again and reopens the access log; if anything is\n"
-        "wrong, everything stays as it was. Flags take precedence over the file; defaults are in\n"
-        "brackets. latchkey config show prints the resulting configuration.\n"
+        "wrong, everything stays as it was. Flags take precedence over variables of\n"
+        "the environment (LATCHKEY_STORE_MAP_MIB for --store-map-mib), these over the file;\n"
+        "defaults are in brackets. latchkey config show prints the resulting configuration.\n"
         "Example: latchkey serve --listen https://127.0.0.1:8443 --data /var/lib/latchkey");
     command->callback([flags, takes_over, &code] {
+        base::set_log_style(base::log_style_of_environment());
         auto const settings = flags->resolve(code);
         if (!settings) {
             report(settings.error(), code);
             return;
         }
+        base::set_log_style(server::log_style_of(*settings));
         if (auto const files_valid = server::check_files(*settings); !files_valid) {
             code = report(files_valid.error(), configuration_error);
             return;

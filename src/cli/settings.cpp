@@ -1,12 +1,14 @@
 #include "cli/settings.hpp"
 
 #include <toml++/toml.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 
 #include "cli/command.hpp"
 #include "cli/jwt_tables.hpp"
@@ -92,31 +94,50 @@ base::result<void> assign_node(config& target, setting const& entry, toml::node 
     return {};
 }
 
+// Settings as they are gathered from their sources, the weakest first, and all that is wrong there.
+struct gathered_settings {
+    config values;
+    // Of each setting that a source has: where it is, as a prefix and a suffix of its errors.
+    struct place {
+        std::string prefix, suffix;
+    };
+    std::map<std::string_view, place> places;
+    std::vector<std::string> errors;
+
+    void refuse(place const& place, std::string const& message) {
+        errors.push_back(place.prefix + message + place.suffix);
+    }
+    // A value that was read, or why it could not be.
+    void note(setting const& entry, place place, base::result<void> const& outcome) {
+        if (!outcome) refuse(place, outcome.error().message);
+        places[entry.name] = std::move(place);
+    }
+};
+
 // Converts tables to dotted names.
-base::result<void> assign_table(config& target, toml::table const& table,
-                                std::string const& prefix) {
+void gather_table(gathered_settings& target, toml::table const& table, std::string const& prefix) {
     for (auto const& [key, node] : table) {
         auto const name = prefix + std::string(key.str());
-        auto const line = " (line " + std::to_string(node.source().begin.line) + ")";
-        if (name == "jwt") {
-            if (auto const outcome = take_jwt_tables(node, target.jwt); !outcome) return outcome;
+        if (name == "jwt") {  // its errors have their lines
+            if (auto const outcome = take_jwt_tables(node, target.values.jwt); !outcome)
+                target.errors.push_back(target.values.file + ": " + outcome.error().message);
             continue;
         }
+        gathered_settings::place place{target.values.file + ": ",
+                                       " (line " + std::to_string(node.source().begin.line) + ")"};
         if (auto const* const inner = node.as_table()) {
-            if (auto const outcome = assign_table(target, *inner, name + "."); !outcome)
-                return outcome;
+            gather_table(target, *inner, name + ".");
             continue;
         }
         // `changes = false` is short for its member `enabled`.
         auto const* const own = find_setting(name);
         auto const* const entry = own != nullptr ? own : find_setting(name + ".enabled");
-        if (entry == nullptr)
-            return base::error{"there is no setting '" + name + "'" + line +
-                               "; latchkey config show lists all"};
-        if (auto const outcome = assign_node(target, *entry, node); !outcome)
-            return base::error{outcome.error().message + line};
+        if (entry != nullptr)
+            target.note(*entry, std::move(place), assign_node(target.values, *entry, node));
+        else
+            target.errors.push_back(place.prefix + "there is no setting '" + name + "'" +
+                                    place.suffix + "; latchkey config show lists all");
     }
-    return {};
 }
 
 // toml::parse_file treats an unreadable file, such as a directory, as empty.
@@ -141,23 +162,77 @@ std::string default_data_directory() {
     return std::string(home != nullptr ? home : "") + "/.local/state/latchkey";
 }
 
-base::result<config> load_config(std::string const& path) {
-    config result;
-    result.file = path;
-    result.data = default_data_directory();
-    if (path.empty()) return result;
+namespace {
+
+void gather_file(gathered_settings& target, std::string const& path) {
+    target.values.file = path;
+    if (path.empty()) return;
     try {
         std::string text;
-        if (auto const outcome = read_file(path, text); !outcome) return outcome.error();
-        auto const table = toml::parse(text, path);
-        if (auto const outcome = assign_table(result, table, ""); !outcome)
-            return base::error{path + ": " + outcome.error().message};
+        if (auto const outcome = read_file(path, text); !outcome)
+            target.errors.push_back(outcome.error().message);
+        else
+            gather_table(target, toml::parse(text, path), "");
     } catch (toml::parse_error const& error) {
         auto const position = error.source().begin;
-        return base::error{path + ": " + std::string(error.description()) +
-                           (position ? " (line " + std::to_string(position.line) + ")" : "")};
+        target.errors.push_back(path + ": " + std::string(error.description()) +
+                                (position ? " (line " + std::to_string(position.line) + ")" : ""));
     }
-    return result;
+}
+
+// The elements of a list in a variable: TOML's if it begins with a bracket, else separated by
+// commas.
+base::result<void> assign_text(config& target, setting const& entry, std::string const& text) {
+    bool const is_list = std::holds_alternative<std::vector<std::string> config::*>(entry.member) ||
+                         std::holds_alternative<std::vector<std::uint64_t> config::*>(entry.member);
+    if (!is_list) return assign(target, entry, {text});
+    if (text.starts_with('[')) {
+        try {
+            auto const table = toml::parse("value = " + text);
+            return assign_node(target, entry, *table.get("value"));
+        } catch (toml::parse_error const& error) {
+            return base::error{std::string(entry.name) +
+                               " is not a list of TOML: " + std::string(error.description())};
+        }
+    }
+    return assign(target, entry, CLI::detail::split(text, ','));
+}
+
+// An empty variable counts as none, since that is how a template leaves one out.
+void gather_environment(gathered_settings& target) {
+    for (auto const& entry : server::setting_table()) {
+        auto const name = server::variable_of(entry);
+        auto const* const text = std::getenv(name.c_str());
+        if (text == nullptr || *text == '\0') continue;
+        target.note(entry, {name + ": ", ""}, assign_text(target.values, entry, text));
+    }
+}
+
+// What the service manager passes in stands below all else (systemd.exec(5), LoadCredential=).
+void gather_credentials(gathered_settings& target) {
+    auto const* const directory = std::getenv("CREDENTIALS_DIRECTORY");
+    if (directory == nullptr || *directory == '\0') return;
+    for (auto const& entry : server::setting_table()) {
+        auto const path = std::string(directory) + "/" + std::string(server::credential_of(entry));
+        if (!entry.credential || ::access(path.c_str(), F_OK) != 0) continue;
+        target.note(entry, {"", " (a credential)"}, assign(target.values, entry, {path}));
+    }
+}
+
+std::string joined(std::vector<std::string> const& sentences) {
+    std::string text;
+    for (auto const& each : sentences) text.append(text.empty() ? "" : "; ").append(each);
+    return text;
+}
+
+}  // namespace
+
+base::result<config> load_config(std::string const& path) {
+    gathered_settings settings;
+    settings.values.data = default_data_directory();
+    gather_file(settings, path);
+    if (!settings.errors.empty()) return base::error{joined(settings.errors)};
+    return std::move(settings.values);
 }
 
 base::result<void> assign(config& target, setting const& entry,
@@ -224,19 +299,24 @@ bool setting_flags::is_given(std::string_view name) const {
 }
 
 base::result<config> setting_flags::resolve(int& code) const {
-    code = configuration_error;
-    auto result = load_config(file_);
-    if (!result) return result;
+    gathered_settings settings;
+    settings.values.data = default_data_directory();
+    gather_credentials(settings);
+    auto const* const file = std::getenv("LATCHKEY_CONFIG");
+    gather_file(settings, file_.empty() && file != nullptr ? file : file_);
+    gather_environment(settings);
+    auto const errors_before_flags = settings.errors.size();
     for (auto const& flag : flags_) {
         if (flag->option->count() == 0) continue;
-        if (auto const outcome = assign(*result, *flag->setting, flag->values); !outcome) {
-            code = usage_error;
-            return base::error{flag_of(*flag->setting) + ": " + outcome.error().message};
-        }
+        settings.note(*flag->setting, {flag_of(*flag->setting) + ": ", ""},
+                      assign(settings.values, *flag->setting, flag->values));
     }
-    if (auto const valid = server::validate(*result); !valid) return valid.error();
+    code = settings.errors.size() != errors_before_flags ? usage_error : configuration_error;
+    for (auto const& each : server::find_errors(settings.values))
+        settings.refuse(settings.places[each.setting], each.message);
+    if (!settings.errors.empty()) return base::error{joined(settings.errors)};
     code = done;
-    return result;
+    return std::move(settings.values);
 }
 
 }  // namespace latchkey::cli

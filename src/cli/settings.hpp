@@ -1,6 +1,8 @@
-// Builds the configuration: flags take precedence over the file, the file over the defaults. The
-// names in the file are those of server/process/config.hpp's table (`listen`, `[auth]
-// allow_query`); a flag is the name with dashes (`--auth-allow-query`).
+// Builds the configuration: flags take precedence over the environment, that over the file, the
+// file over the credentials of the service manager, these over the defaults. Names in the file are
+// those of server/process/config.hpp's table (`listen`, `[auth] allow_query`); `--auth-allow-query`
+// is the flag, `LATCHKEY_AUTH_ALLOW_QUERY` the variable. All that is wrong is reported at once,
+// with the line, the variable or the flag.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,7 +17,7 @@ namespace latchkey::cli {
 // $XDG_STATE_HOME/latchkey, or ~/.local/state/latchkey.
 std::string default_data_directory();
 
-// The defaults, overridden by the TOML file. The error names the file, the line and the setting.
+// The defaults, overridden by the TOML file. The error names the file, the lines and the settings.
 base::result<server::config> load_config(std::string const& path);
 
 // A command's flags for settings.
@@ -23,8 +25,9 @@ class setting_flags {
   public:
     // Adds `--config` and a flag for each setting, or only for those in `only`.
     void add_to(CLI::App& command, std::vector<std::string> const& only = {});
-    // The validated configuration of file and flags. On an error `code` is usage_error for a flag,
-    // otherwise configuration_error.
+    // The validated configuration of all sources; without `--config` the file is LATCHKEY_CONFIG.
+    // On an error `code` is usage_error if the value of a flag cannot be read, otherwise
+    // configuration_error.
     base::result<server::config> resolve(int& code) const;
     // Was the flag of that setting given?
     bool is_given(std::string_view name) const;

@@ -8,6 +8,7 @@ namespace latchkey::cli {
 void store_command::add_to(CLI::App& command, std::vector<std::string> more_settings) {
     more_settings.push_back("data");
     more_settings.push_back("store.map_mib");
+    more_settings.push_back("store.master_key_file");
     more_settings.push_back("cluster.postgres");
     settings.add_to(command, more_settings);
     command.add_flag("--json", json, "Print one JSON document instead of text");
@@ -23,6 +24,7 @@ opened_store open_store(store_command const& options, int& code, store_access ac
     if (configuration != nullptr) *configuration = *settings;
     auto environment = store::environment::open(
         {.directory = settings->data,
+         .master_key_file = settings->store_master_key_file,
          .map_bytes = settings->store_map_mib << 20,
          .read_only = access == store_access::reads || access == store_access::copies,
          .records_changes = settings->changes_enabled,

@@ -122,6 +122,7 @@ base::result<std::unique_ptr<environment>> environment::open(environment_options
     store->directory = options.directory;
     while (store->directory.size() > 1 && store->directory.back() == '/')
         store->directory.pop_back();
+    store->master_key_file = options.master_key_file;
     store->read_only = options.read_only;
     store->interpolates = options.interpolates;
     store->event_retention_ms = options.event_retention_ms;

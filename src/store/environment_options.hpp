@@ -18,7 +18,9 @@ struct key_time_rules {
 };
 
 struct environment_options {
-    std::string directory;                  // created with mode 0700 when absent; files get 0600
+    std::string directory;  // created with mode 0700 when absent; files get 0600
+    // 32 bytes that must be there; empty: `master.key` in the directory, created when absent.
+    std::string master_key_file{};
     std::uint64_t map_bytes = 64ull << 30;  // upper bound of the store's size
     bool read_only = false;
     // A server claims the directory, upgrades an older schema, and can read (not write) beyond

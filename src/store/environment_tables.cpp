@@ -92,7 +92,7 @@ int open_handles(environment_state& store, MDB_txn* txn, bool create) {
 }
 
 base::result<void> read_master_key_file(environment_state& store, bool read_only) {
-    auto const key = load_master_key(store.directory, read_only);
+    auto const key = load_master_key(store.directory, store.master_key_file, read_only);
     if (!key) return key.error();
     store.has_master_key = key->has_value();
     if (store.has_master_key) store.master_key = **key;

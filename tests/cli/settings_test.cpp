@@ -156,6 +156,104 @@ TEST(setting_flags, take_precedence_over_the_file) {
     EXPECT_FALSE(result->auth_allow_body);
 }
 
+// Sets a variable for one test.
+struct variable {
+    std::string name;
+    variable(std::string variable_name, std::string const& value) : name(std::move(variable_name)) {
+        ::setenv(name.c_str(), value.c_str(), 1);
+    }
+    ~variable() { ::unsetenv(name.c_str()); }
+};
+
+std::string resolve_error(std::vector<std::string> arguments, std::string const& text = "") {
+    auto const result = resolve(std::move(arguments), text);
+    return result ? "" : result.error().message;
+}
+
+TEST(setting_variables, are_named_by_one_rule_and_lie_between_file_and_flags) {
+    variable const map("LATCHKEY_STORE_MAP_MIB", "128"), workers("LATCHKEY_WORKERS", "4"),
+        query("LATCHKEY_AUTH_ALLOW_QUERY", "false"), empty("LATCHKEY_CONNECTIONS", "");
+    auto const result = resolve({"--workers", "2"}, "workers = 3\n[store]\nmap_mib = 64");
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->store_map_mib, 128u);
+    EXPECT_EQ(result->workers, 2u);
+    EXPECT_FALSE(result->auth_allow_query);
+    EXPECT_EQ(result->connections, server::config().connections) << "an empty one counts as none";
+}
+
+TEST(setting_variables, can_set_every_setting) {
+    for (auto const& entry : server::setting_table()) {
+        auto const name = server::variable_of(entry);
+        EXPECT_EQ(name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_2"), std::string::npos)
+            << name;
+        variable const wrong(name, "\x01 [");
+        bool const text =
+            std::holds_alternative<std::string server::config::*>(entry.member) ||
+            std::holds_alternative<std::vector<std::string> server::config::*>(entry.member);
+        auto const result = resolve({});
+        if (!text) EXPECT_TRUE(result.error().message.starts_with(name + ": ")) << name;
+        if (text && result) EXPECT_NE(server::to_toml(*result, entry), server::to_toml({}, entry));
+    }
+}
+
+TEST(setting_variables, have_lists_with_commas_or_in_toml) {
+    variable const days("LATCHKEY_CHANGES_EXPIRING_DAYS", "30,7"),
+        listen("LATCHKEY_LISTEN", "https://127.0.0.1:1,http://127.0.0.1:2"),
+        proxies("LATCHKEY_TRUSTED_PROXIES", R"(["10.0.0.0/8", "::1"])");
+    auto const result = resolve({});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->changes_expiring_days, (std::vector<std::uint64_t>{30, 7}));
+    EXPECT_EQ(result->listen,
+              (std::vector<std::string>{"https://127.0.0.1:1", "http://127.0.0.1:2"}));
+    EXPECT_EQ(result->trusted_proxies, (std::vector<std::string>{"10.0.0.0/8", "::1"}));
+    variable const broken("LATCHKEY_TRUSTED_PROXIES", "[\"10.0.0.0/8\"");
+    EXPECT_TRUE(resolve_error({}).starts_with(
+        "LATCHKEY_TRUSTED_PROXIES: trusted_proxies is not a list of TOML: "));
+}
+
+TEST(setting_variables, name_the_file_too) {
+    auto const path = toml_file("").path.string() + ".of-variable";
+    std::ofstream(path) << "workers = 7";
+    variable const file("LATCHKEY_CONFIG", path);
+    EXPECT_EQ(resolve({})->workers, 7u);
+    std::filesystem::remove(path);
+}
+
+TEST(settings, report_all_that_is_wrong_at_once_with_its_place) {
+    variable const map("LATCHKEY_STORE_MAP_MIB", "1"), idle("LATCHKEY_HTTP_IDLE_SECONDS", "soon");
+    auto const error = resolve_error({"--http-body-bytes", "1"},
+                                     "workers = \"two\"\n[auth]\nallow_quer = true\n"
+                                     "[http]\nheader_seconds = 0\n[log]\nlevel = \"loud\"");
+    auto const file = toml_file("").path.string();
+    for (auto const& part :
+         {file + ": workers must be a whole number (line 1); ",
+          file + ": there is no setting 'auth.allow_quer' (line 3); latchkey config show lists all",
+          std::string("; LATCHKEY_HTTP_IDLE_SECONDS: http.idle_seconds must be a whole number"),
+          std::string("--http-body-bytes: http.body_bytes must be from 1024"),
+          file + ": http.header_seconds must be from 1 to 3600 (line 5)",
+          std::string("LATCHKEY_STORE_MAP_MIB: store.map_mib must be from 16"),
+          file + ": log.level must be info, warning or error (line 7)"})
+        EXPECT_NE(error.find(part), std::string::npos) << part << " in " << error;
+}
+
+TEST(credentials, stand_below_all_other_sources) {
+    auto const folder =
+        std::filesystem::temp_directory_path() / ("credentials-" + std::to_string(::getpid()));
+    std::filesystem::create_directory(folder);
+    for (auto const* const name : {"tls.certificate", "tls.key", "cluster.password", "data"})
+        std::ofstream(folder / name) << "x";
+    variable const directory("CREDENTIALS_DIRECTORY", folder);
+    auto const settings = resolve({});
+    ASSERT_TRUE(settings) << settings.error().message;
+    EXPECT_EQ(settings->tls_certificate, folder / "tls.certificate");
+    EXPECT_EQ(settings->tls_key, folder / "tls.key");
+    EXPECT_EQ(settings->cluster_password_file, folder / "cluster.password");
+    EXPECT_EQ(settings->store_master_key_file, "") << "it was not passed in";
+    EXPECT_EQ(settings->data, default_data_directory()) << "no secret";
+    EXPECT_EQ(resolve({}, "[tls]\ncertificate = \"c.pem\"\nkey = \"k.pem\"")->tls_key, "k.pem");
+    std::filesystem::remove_all(folder);
+}
+
 TEST(setting_flags, repeat_for_lists) {
     auto const result =
         resolve({"--listen", "https://127.0.0.1:1", "--listen", "http://127.0.0.1:2"});

@@ -95,6 +95,31 @@ TEST(environments, keep_their_master_key) {
     EXPECT_NE(open_store(directory.path())->master_key(), first);
 }
 
+// A key that is kept elsewhere is never created, and a process that does not know of it creates
+// none.
+TEST(environments, take_a_master_key_from_elsewhere) {
+    temporary_directory const directory;
+    auto const file = directory.path() + "/secret", data = directory.path() + "/data";
+    std::string const key(32, 'k');
+    auto const open = [&](std::string const& key_file) {
+        return environment::open(
+            {.directory = data, .master_key_file = key_file, .map_bytes = 16 << 20, .sync = false});
+    };
+    EXPECT_NE(open(file).error().message.find("cannot open the master key " + file),
+              std::string::npos);
+    std::ofstream(file) << key;
+    EXPECT_EQ(open(file).value()->master_key(), key);
+    EXPECT_NE(::access((data + "/master.key").c_str(), F_OK), 0);
+    EXPECT_NE(open("").error().message.find("is kept elsewhere"), std::string::npos);
+    std::ofstream(data + "/master.key") << std::string(32, 'o');
+    EXPECT_NE(open(file).error().message.find("are different keys"), std::string::npos);
+    std::ofstream(data + "/master.key", std::ios::trunc) << key;
+    EXPECT_EQ(open(file).value()->master_key(), key);
+    EXPECT_EQ(open("").value()->master_key(), key);
+    std::ofstream(file, std::ios::trunc) << "short";
+    EXPECT_NE(open(file).error().message.find("exactly 32 bytes"), std::string::npos);
+}
+
 // Computed elsewhere: HKDF-SHA-256 of the bytes 0 to 31, no salt, the label as info.
 TEST(environments, derive_keys_of_their_master_key) {
     temporary_directory const directory;

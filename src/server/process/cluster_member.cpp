@@ -5,8 +5,12 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "base/time_units.hpp"
 #include "server/process/helper_process.hpp"
@@ -46,6 +50,24 @@ base::result<replication::identity> instance_of(std::string const& directory) {
     return instance;
 }
 
+// libpq takes the password from the environment, which only the helper keeps (a process that has
+// hidden its memory shows it to root alone).
+base::result<base::descriptor> start_engine_helper(config const& configuration) {
+    auto const& path = configuration.cluster_password_file;
+    if (path.empty()) return start_helper(std::string(helper_name));
+    std::ifstream file(path);
+    std::string password;
+    if (!file || !std::getline(file, password) || password.empty())
+        return base::error{"cluster.password_file: " + path +
+                           " has no password in its first line, or cannot be read"};
+    ::setenv("PGPASSWORD", password.c_str(), 1);
+    base::wipe(password.data(), password.size());
+    auto socket = start_helper(std::string(helper_name));
+    if (auto* const value = std::getenv("PGPASSWORD")) base::wipe(value, std::strlen(value));
+    ::unsetenv("PGPASSWORD");
+    return socket;
+}
+
 std::vector<store::state_record> views_of(std::vector<replication::state_record> const& records) {
     std::vector<store::state_record> views;
     views.reserve(records.size());
@@ -80,7 +102,7 @@ base::result<std::unique_ptr<cluster::node>> connect_command(config const& confi
     auto options = node_options_of(configuration, store);
     if (!options) return options.error();
     options->lease_ms = 0;
-    auto socket = start_helper(std::string(helper_name));
+    auto socket = start_engine_helper(configuration);
     if (!socket) return socket.error();
     auto node = std::make_unique<cluster::node>(std::move(*socket), std::move(*options));
     auto failure = replication::failure::count_;
@@ -93,14 +115,15 @@ base::result<std::unique_ptr<cluster::node>> connect_command(config const& confi
 
 base::result<std::unique_ptr<cluster_member>> cluster_member::start(config const& configuration) {
     if (configuration.cluster_postgres.empty()) return std::unique_ptr<cluster_member>();
-    auto socket = start_helper(std::string(helper_name));
+    auto socket = start_engine_helper(configuration);
     if (!socket) return socket.error();
     return std::unique_ptr<cluster_member>(new cluster_member(configuration, std::move(*socket)));
 }
 
 base::result<void> cluster_member::check_directory() const {
     auto const path = configuration_.data + "/master.key";
-    if (::access(path.c_str(), F_OK) == 0) return {};
+    if (!configuration_.store_master_key_file.empty() || ::access(path.c_str(), F_OK) == 0)
+        return {};
     return base::error{
         "a node needs the master key of its cluster: copy master.key of another node to " + path +
         " (mode 0600), or begin a cluster with latchkey cluster init"};

@@ -18,6 +18,12 @@ constexpr setting at_start(setting entry) {
     return entry;
 }
 
+// Marks a file that may come as a credential of the service manager.
+constexpr setting from_credential(setting entry) {
+    entry.credential = true;
+    return entry;
+}
+
 constexpr setting table[] = {
     at_start({"data", &config::data,
               "directory of the store, the keys and the self-signed certificate"}),
@@ -35,6 +41,11 @@ constexpr setting table[] = {
     {"access_log", &config::access_log,
      "file of the access log, - for standard output, off for none; empty is access.log in the data "
      "directory"},
+    {"log.format", &config::log_format,
+     "form of the service's own messages on standard error: text, or json for one object per line "
+     "with ts, level and message"},
+    {"log.level", &config::log_level,
+     "the least level of these messages that is written: info, warning or error"},
     {"base_url", &config::base_url,
      "origin for links and problem types, such as https://api.example.com; empty makes them "
      "relative"},
@@ -56,9 +67,9 @@ constexpr setting table[] = {
     {"http2", &config::http2,
      "speak HTTP/2: over TLS by ALPN, without TLS to clients with prior knowledge; false offers "
      "HTTP/1.1 alone"},
-    {"tls.certificate", &config::tls_certificate,
-     "PEM file with the certificate chain; empty: a self-signed one is created"},
-    {"tls.key", &config::tls_key, "PEM file with the private key"},
+    from_credential({"tls.certificate", &config::tls_certificate,
+                     "PEM file with the certificate chain; empty: a self-signed one is created"}),
+    from_credential({"tls.key", &config::tls_key, "PEM file with the private key"}),
     {"auth.allow_query", &config::auth_allow_query,
      "accept the key as the query parameter api_key"},
     {"auth.allow_body", &config::auth_allow_body,
@@ -71,6 +82,11 @@ constexpr setting table[] = {
     {"keys.prefix", &config::keys_prefix, "the four characters at the start of new keys"},
     {"keys.default_ttl", &config::keys_default_ttl,
      "lifetime of keys that are created over HTTP without an expiry, such as 90d; empty: none"},
+    from_credential(at_start(
+        {"keys.first_key_file", &config::keys_first_key_file,
+         "file whose text becomes the first key, with all scopes, of a store without keys; where "
+         "the file is not there, a new key is made and written to it; empty: keys create makes the "
+         "first key"})),
     at_start({"events.retention_days", &config::events_retention_days,
               "days that received webhook events are kept", 1, 36'500}),
     at_start({"changes.enabled", &config::changes_enabled,
@@ -128,15 +144,22 @@ constexpr setting table[] = {
     at_start({"store.map_mib", &config::store_map_mib,
               "address space of the store in MiB, the maximum that it can grow to", 16,
               16 * 1024 * 1024}),
+    from_credential(
+        at_start({"store.master_key_file", &config::store_master_key_file,
+                  "file with the master key of the store, 32 bytes; every command that opens the "
+                  "store needs it too; empty: master.key in the data directory, made at the first "
+                  "start"})),
     {"store.require_if_match", &config::store_require_if_match,
      "refuse PUT, PATCH and DELETE without If-Match (428), so that no update is lost"},
     at_start({"cluster.postgres", &config::cluster_postgres,
               "PostgreSQL that holds the log of a cluster, as a URL "
               "(postgresql://user@host1,host2/database) or keywords, without a password: that "
-              "comes from a password file (passfile=FILE, ~/.pgpass) or PGPASSWORD; empty: this "
-              "store is alone"}),
+              "comes from cluster.password_file, passfile=FILE, ~/.pgpass or PGPASSWORD; empty: "
+              "this store is alone"}),
     at_start({"cluster.name", &config::cluster_name,
               "name of this node, unique in its cluster; empty: the name of the host"}),
+    from_credential(at_start({"cluster.password_file", &config::cluster_password_file,
+                              "file with the password of the role in PostgreSQL"})),
     at_start({"cluster.lease_seconds", &config::cluster_lease_seconds,
               "how long this node answers requests without hearing from PostgreSQL; whoever turns "
               "a key off waits that long for a node that does not answer",
@@ -176,8 +199,8 @@ base::result<void> validate_postgres(std::string const& text) {
             text.find('=', name);
     if (!in_authority && !as_keyword) return {};
     return base::error{
-        "cluster.postgres must not contain a password: name a file with passfile=FILE, or set "
-        "PGPASSWORD in the environment"};
+        "cluster.postgres must not contain a password: name a file with cluster.password_file or "
+        "passfile=FILE, or set PGPASSWORD in the environment"};
 }
 
 base::result<void> validate_listeners(config const& configuration) {
@@ -201,6 +224,44 @@ base::result<void> validate_management(config const& configuration) {
     if (address && !address->proxy) return {};
     return base::error{"management: '" + configuration.management +
                        "' is not HOST:PORT, such as 127.0.0.1:9464, nor off"};
+}
+
+base::result<void> validate_networks(std::string_view setting,
+                                     std::vector<std::string> const& texts) {
+    for (auto const& text : texts)
+        if (!model::cidr::parse(text))
+            return base::error{std::string(setting) + ": '" + text +
+                               "' is not a network such as 10.0.0.0/8 or ::1"};
+    return {};
+}
+
+base::result<void> validate_expiring_days(config const& configuration) {
+    if (configuration.changes_expiring_days.size() <= expiring_days_max) return {};
+    return base::error{"changes.expiring_days must be at most " +
+                       std::to_string(expiring_days_max) + " numbers"};
+}
+
+base::result<void> validate_deprecated(config const& configuration) {
+    for (auto const& text : configuration.deprecated)
+        if (auto const route = api::parse_deprecation(text); !route)
+            return base::error{"deprecated: " + route.error().message};
+    return {};
+}
+
+base::result<void> validate_ttl(std::string const& text) {
+    auto const ttl = base::parse_duration(text).value_or(0);
+    if (text.empty() ||
+        (ttl >= base::limits::ttl_seconds_min && ttl <= base::limits::ttl_seconds_max))
+        return {};
+    return base::error{"keys.default_ttl must be 60 seconds to 5 years, such as 90d"};
+}
+
+base::result<void> validate_base_url(std::string const& url) {
+    if (!url.empty() && !url.starts_with("https://") && !url.starts_with("http://"))
+        return base::error{"base_url must begin with https:// (or http://)"};
+    if (!url.ends_with('/') && url.find_first_of(" \r\n\t<>\"") == std::string::npos) return {};
+    return base::error{
+        "base_url must be an origin without a slash at its end, such as https://api.example.com"};
 }
 
 }  // namespace
@@ -229,44 +290,56 @@ std::string to_toml(config const& configuration, setting const& entry) {
         entry.member);
 }
 
-base::result<void> validate(config const& configuration) {
-    for (auto const& entry : table)
-        if (auto const numbers = validate_numbers(configuration, entry); !numbers) return numbers;
-    if (configuration.changes_expiring_days.size() > expiring_days_max)
-        return base::error{"changes.expiring_days must be at most " +
-                           std::to_string(expiring_days_max) + " numbers"};
-    for (auto const& text : configuration.trusted_proxies)
-        if (!model::cidr::parse(text))
-            return base::error{"trusted_proxies: '" + text +
-                               "' is not a network such as 10.0.0.0/8 or ::1"};
-    for (auto const& text : configuration.webhooks_allow_private)
-        if (!model::cidr::parse(text))
-            return base::error{"webhooks.allow_private: '" + text +
-                               "' is not a network such as 10.0.0.0/8 or ::1"};
-    for (auto const& text : configuration.deprecated)
-        if (auto const route = api::parse_deprecation(text); !route)
-            return base::error{"deprecated: " + route.error().message};
+std::string variable_of(setting const& entry) {
+    std::string name = "LATCHKEY_";
+    for (char const each : entry.name)
+        name +=
+            each == '.' ? '_' : static_cast<char>(each >= 'a' && each <= 'z' ? each - 32 : each);
+    return name;
+}
+
+std::string_view credential_of(setting const& entry) {
+    constexpr std::string_view suffix = "_file";
+    auto name = entry.name;
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+    return name;
+}
+
+std::vector<setting_error> find_errors(config const& configuration) {
+    std::vector<setting_error> all;
+    auto const check = [&](std::string_view setting, base::result<void> const& outcome) {
+        if (!outcome) all.push_back({setting, outcome.error().message});
+    };
+    for (auto const& entry : table) check(entry.name, validate_numbers(configuration, entry));
+    check("changes.expiring_days", validate_expiring_days(configuration));
+    check("trusted_proxies", validate_networks("trusted_proxies", configuration.trusted_proxies));
+    check("webhooks.allow_private",
+          validate_networks("webhooks.allow_private", configuration.webhooks_allow_private));
+    check("deprecated", validate_deprecated(configuration));
     if (configuration.tls_certificate.empty() != configuration.tls_key.empty())
-        return base::error{"tls.certificate and tls.key belong together; only one of them is set"};
-    auto const ttl = base::parse_duration(configuration.keys_default_ttl).value_or(0);
-    if (!configuration.keys_default_ttl.empty() &&
-        (ttl < base::limits::ttl_seconds_min || ttl > base::limits::ttl_seconds_max))
-        return base::error{"keys.default_ttl must be 60 seconds to 5 years, such as 90d"};
+        check(configuration.tls_key.empty() ? "tls.certificate" : "tls.key",
+              base::error{"tls.certificate and tls.key belong together; only one of them is set"});
+    if (configuration.log_format != "text" && configuration.log_format != "json")
+        check("log.format", base::error{"log.format must be text or json"});
+    if (!base::find_severity(configuration.log_level))
+        check("log.level", base::error{"log.level must be info, warning or error"});
+    check("keys.default_ttl", validate_ttl(configuration.keys_default_ttl));
     if (!auth::is_key_prefix(configuration.keys_prefix))
-        return base::error{"keys.prefix must be 4 characters of 0-9, A-Z, a-z"};
-    if (!configuration.base_url.empty() && !configuration.base_url.starts_with("https://") &&
-        !configuration.base_url.starts_with("http://"))
-        return base::error{"base_url must begin with https:// (or http://)"};
-    if (configuration.base_url.ends_with('/') ||
-        configuration.base_url.find_first_of(" \r\n\t<>\"") != std::string::npos)
-        return base::error{
-            "base_url must be an origin without a slash at its end, such as "
-            "https://api.example.com"};
-    if (auto const management = validate_management(configuration); !management) return management;
-    if (auto const issuers = validate(configuration.jwt); !issuers) return issuers;
-    if (auto const valid = validate_postgres(configuration.cluster_postgres); !valid)
-        return valid.error();
-    return validate_listeners(configuration);
+        check("keys.prefix", base::error{"keys.prefix must be 4 characters of 0-9, A-Z, a-z"});
+    check("base_url", validate_base_url(configuration.base_url));
+    check("management", validate_management(configuration));
+    check("jwt", validate(configuration.jwt));
+    check("cluster.postgres", validate_postgres(configuration.cluster_postgres));
+    check("listen", validate_listeners(configuration));
+    return all;
+}
+
+base::result<void> validate(config const& configuration) {
+    std::string text;
+    for (auto const& each : find_errors(configuration))
+        text.append(text.empty() ? "" : "; ").append(each.message);
+    if (text.empty()) return {};
+    return base::error{std::move(text)};
 }
 
 api::settings interface_settings(config const& configuration) {
@@ -289,6 +362,8 @@ api::settings interface_settings(config const& configuration) {
     result.in_cluster = !configuration.cluster_postgres.empty();
     result.require_if_match = configuration.store_require_if_match;
     result.body_bytes_max = configuration.http_body_bytes;
+    result.request_line_bytes_max = configuration.http_request_line_bytes;
+    result.header_bytes_max = configuration.http_header_bytes;
     result.documents = api::make_documents(result);
     return result;
 }
@@ -322,6 +397,7 @@ store::environment_options store_options(config const& configuration) {
         return static_cast<std::int64_t>(days) * store::key_time_rules::day_ms;
     };
     return {.directory = configuration.data,
+            .master_key_file = configuration.store_master_key_file,
             .map_bytes = configuration.store_map_mib << 20,
             .for_server = true,
             .event_retention_ms = milliseconds(configuration.events_retention_days),
@@ -357,6 +433,11 @@ std::optional<listen_address> management_address(config const& configuration) {
 unsigned worker_count(config const& configuration) {
     return configuration.workers != 0 ? static_cast<unsigned>(configuration.workers)
                                       : usable_cores();
+}
+
+base::log_style log_style_of(config const& configuration) {
+    return {.json = configuration.log_format == "json",
+            .least = base::find_severity(configuration.log_level).value_or(base::severity::info)};
 }
 
 std::string access_log_path(config const& configuration) {

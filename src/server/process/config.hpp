@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/settings.hpp"
+#include "base/log.hpp"
 #include "base/result.hpp"
 #include "http/parser.hpp"
 #include "server/process/address.hpp"
@@ -28,6 +29,8 @@ struct config {
     std::uint64_t workers = 0;  // 0: one per core
     std::string management;     // HOST:PORT, "off", or empty: management_default if it is free
     std::string access_log;     // empty: access.log in the data directory
+    std::string log_format = "text";
+    std::string log_level = "info";
     std::string base_url;
     std::vector<std::string> trusted_proxies;
     std::vector<std::string> deprecated;
@@ -44,6 +47,7 @@ struct config {
 
     std::string keys_prefix = "lkey";
     std::string keys_default_ttl;  // empty: none
+    std::string keys_first_key_file;
 
     std::uint64_t events_retention_days = 30;
 
@@ -74,10 +78,12 @@ struct config {
     std::uint64_t overload_queued_mib = base::limits::queued_bytes_max / base::limits::mib;
 
     std::uint64_t store_map_mib = 65'536;
+    std::string store_master_key_file;  // empty: master.key in the data directory
     bool store_require_if_match = false;
 
     std::string cluster_postgres;  // empty: no cluster
     std::string cluster_name;      // empty: the host's name
+    std::string cluster_password_file;
     std::uint64_t cluster_lease_seconds = 30;
 
     std::uint64_t stop_drain_delay_seconds = 0;
@@ -95,6 +101,8 @@ struct setting {
     std::uint64_t least = 0;  // range of a number, or of each in a list
     std::uint64_t most = UINT64_MAX;
     bool restart = false;  // changing it takes a restart
+    // A file that the service manager may pass as a credential (`credential_of`).
+    bool credential = false;
 };
 // Every setting of the configuration file, in the order in which they are printed.
 std::span<setting const> setting_table();
@@ -102,8 +110,21 @@ std::span<setting const> setting_table();
 // The value as TOML: `"text"`, `true`, `10`, `["a", "b"]`, `[1, 2]`.
 std::string to_toml(config const& configuration, setting const& entry);
 
+// `LATCHKEY_STORE_MAP_MIB` for `store.map_mib`: the environment variable of a setting.
+std::string variable_of(setting const& entry);
+// `store.master_key` for `store.master_key_file`: the credential of a setting that is one
+// (systemd.exec(5), LoadCredential=).
+std::string_view credential_of(setting const& entry);
+
+// A wrong value: the setting, and a sentence that names it.
+struct setting_error {
+    std::string_view setting;
+    std::string message;
+};
 // Checks everything that needs no file or socket: ranges, addresses, plain HTTP where it is not
-// allowed. The error names the setting.
+// allowed. All that is wrong, in the order of the settings as far as they depend on no other.
+std::vector<setting_error> find_errors(config const& configuration);
+// The same as one error.
 base::result<void> validate(config const& configuration);
 
 // Refuses a listener that would receive keys in clear text over a network: plain HTTP is for
@@ -121,6 +142,7 @@ std::vector<listen_address> listen_addresses(config const& configuration);
 unsigned worker_count(config const& configuration);
 inline constexpr std::string_view management_default = "127.0.0.1:9464";
 std::optional<listen_address> management_address(config const& configuration);  // nullopt: off
+base::log_style log_style_of(config const& configuration);
 std::string access_log_path(config const& configuration);  // "-" standard output, "" off
 
 }  // namespace latchkey::server

@@ -53,6 +53,7 @@ void pause_for(base::mono_ns time) {
         ::dup2(socket, helper_descriptor);
     ::close_range(helper_descriptor + 1, ~0U, 0);
     [[maybe_unused]] auto const ignored = base::give_up_privileges();
+    base::put_log_style_into_environment();
     auto pause = first_pause;
     for (;;) {
         auto const start = base::read_mono();

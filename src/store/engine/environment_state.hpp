@@ -33,6 +33,7 @@ struct own_row {
 
 struct environment_state {
     std::string directory;
+    std::string master_key_file;  // empty: in the directory
     bool read_only = false;
     bool interpolates = true;
     base::wall_ms (*wall)() = nullptr;  // null: the machine's clocks

@@ -36,25 +36,67 @@ base::result<secret> create_key_file(std::string const& directory) {
     return key;
 }
 
-}  // namespace
+// Says that the key of this directory is elsewhere.
+constexpr std::string_view marker_name = "/master.key.elsewhere";
 
-base::result<std::optional<secret>> load_master_key(std::string const& directory, bool read_only) {
-    auto const path = directory + "/master.key";
-    auto const file = base::open_file(path, O_RDONLY);
-    if (!file.is_open() && errno == ENOENT) {
-        if (read_only) return std::optional<secret>();
-        auto const key = create_key_file(directory);
-        if (!key) return key.error();
-        return std::optional<secret>(*key);
-    }
-    if (!file.is_open()) return base::errno_error("cannot open " + path, errno);
+base::result<secret> read_key_file(base::descriptor const& file, std::string const& path) {
     secret key;
     char excess;
     bool const whole =
         ::read(file.get(), key.data(), key.size()) == static_cast<ssize_t>(key.size()) &&
         ::read(file.get(), &excess, 1) == 0;
     if (!whole) return base::error{path + " is damaged: it must be exactly 32 bytes"};
-    return std::optional<secret>(key);
+    return key;
+}
+
+base::result<void> mark_elsewhere(std::string const& directory) {
+    auto const path = directory + std::string(marker_name);
+    if (!base::open_file(path, O_WRONLY | O_CREAT).is_open())
+        return base::errno_error("cannot make " + path, errno);
+    return sync_directory(directory);
+}
+
+base::result<std::optional<secret>> load_external_key(std::string const& directory,
+                                                      std::string const& path, bool read_only) {
+    auto const file = base::open_file(path, O_RDONLY);
+    if (!file.is_open()) return base::errno_error("cannot open the master key " + path, errno);
+    auto const key = read_key_file(file, path);
+    if (!key) return key.error();
+    auto const own_path = directory + "/master.key";
+    if (auto const own = base::open_file(own_path, O_RDONLY); own.is_open()) {
+        auto const other = read_key_file(own, own_path);
+        if (!other || *other != *key)
+            return base::error{own_path + " and store.master_key_file are different keys: remove " +
+                               "the one that is not this store's"};
+    }
+    if (!read_only)
+        if (auto const marked = mark_elsewhere(directory); !marked) return marked.error();
+    return std::optional<secret>(*key);
+}
+
+}  // namespace
+
+base::result<std::optional<secret>> load_master_key(std::string const& directory,
+                                                    std::string const& external_file,
+                                                    bool read_only) {
+    if (!external_file.empty()) return load_external_key(directory, external_file, read_only);
+    auto const path = directory + "/master.key";
+    auto const file = base::open_file(path, O_RDONLY);
+    if (!file.is_open() && errno == ENOENT) {
+        if (read_only) return std::optional<secret>();
+        if (::access((directory + std::string(marker_name)).c_str(), F_OK) == 0)
+            return base::error{"the master key of " + directory +
+                               " is kept elsewhere: name its file with store.master_key_file, or "
+                               "copy it to " +
+                               path};
+        auto const key = create_key_file(directory);
+        if (!key) return key.error();
+        return std::optional<secret>(*key);
+    }
+    if (!file.is_open()) return base::errno_error("cannot open " + path, errno);
+    auto const key = read_key_file(file, path);
+    if (!key) return key.error();
+    return std::optional<secret>(*key);
 }
 
 std::array<char, 32> derive(std::string_view master_key, std::string_view label) {

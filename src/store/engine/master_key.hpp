@@ -11,9 +11,12 @@
 
 namespace latchkey::store {
 
-// Reads the key; creates it if there is none (nullopt instead if read-only). The caller holds the
-// store's write lock, so that no two processes create one.
+// Reads the key; creates it if there is none (nullopt instead if read-only). With `external_file`
+// the key is there and is never created, and the directory remembers that, so that a process that
+// does not know of it creates none. The caller holds the store's write lock, so that no two
+// processes create one.
 base::result<std::optional<std::array<char, 32>>> load_master_key(std::string const& directory,
+                                                                  std::string const& external_file,
                                                                   bool read_only);
 
 // The key for one purpose: HKDF with SHA-256 (RFC 5869), no salt, the label as info. The same label

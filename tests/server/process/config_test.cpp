@@ -53,6 +53,35 @@ TEST(config, names_the_setting_that_is_wrong) {
     EXPECT_NE(validation_error(configuration).find("listen"), std::string::npos);
 }
 
+TEST(config, finds_all_that_is_wrong) {
+    config configuration;
+    configuration.http_idle_seconds = 0;
+    configuration.base_url = "ftp://x";
+    configuration.log_format = "xml";
+    configuration.listen = {};
+    std::vector<std::string_view> settings;
+    for (auto const& each : find_errors(configuration)) settings.push_back(each.setting);
+    EXPECT_EQ(settings, (std::vector<std::string_view>{"http.idle_seconds", "log.format",
+                                                       "base_url", "listen"}));
+    EXPECT_EQ(
+        validation_error(configuration),
+        "http.idle_seconds must be from 1 to 86400; log.format must be text or json; base_url "
+        "must begin with https:// (or http://); listen names no address");
+}
+
+TEST(config, names_variables_and_credentials_by_the_setting) {
+    auto const entry = [](std::string_view name) {
+        return *std::ranges::find(setting_table(), name, &setting::name);
+    };
+    EXPECT_EQ(variable_of(entry("store.map_mib")), "LATCHKEY_STORE_MAP_MIB");
+    EXPECT_EQ(variable_of(entry("data")), "LATCHKEY_DATA");
+    EXPECT_EQ(credential_of(entry("store.master_key_file")), "store.master_key");
+    EXPECT_EQ(credential_of(entry("tls.key")), "tls.key");
+    for (auto const& each : setting_table())
+        if (each.credential)
+            EXPECT_TRUE(std::holds_alternative<std::string config::*>(each.member)) << each.name;
+}
+
 TEST(config, bounds_the_lifetime_of_new_keys_on_both_sides) {
     for (auto const& [text, valid] :
          {std::pair{"", true}, {"60s", true}, {"59s", false}, {"1825d", true}, {"1826d", false}}) {
