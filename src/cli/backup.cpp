@@ -13,6 +13,7 @@
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/store_command.hpp"
+#include "server/observe/operation_times.hpp"
 #include "store/admin/check_copy.hpp"
 #include "store/admin/inspect.hpp"
 
@@ -54,9 +55,10 @@ std::string size_text(std::uint64_t bytes) {
                                      : with_commas(bytes >> 20) + " MiB";
 }
 
-int back_up(backup_options const& options) {
+// `configuration` is set once the store was opened.
+int copy_store(backup_options const& options, server::config& configuration) {
     int code = done;
-    auto const store = open_store(options, code, store_access::copies);
+    auto const store = open_store(options, code, store_access::copies, &configuration);
     if (store == nullptr) return code;
     auto const path =
         is_directory(options.file) ? options.file + "/" + timestamped_name() : options.file;
@@ -84,6 +86,18 @@ int back_up(backup_options const& options) {
                   size_text(static_cast<std::uint64_t>(status.st_size)) +
                   "; master.key is not in it: keep a copy of it in another place");
     return done;
+}
+
+// A running service shows the outcome in its metrics.
+int back_up(backup_options const& options) {
+    server::config configuration;
+    auto const code = copy_store(options, configuration);
+    if (configuration.data.empty() || code == usage_error) return code;
+    if (auto const noted =
+            server::write_backup_note(configuration.data, code == done, base::read_clocks().clock);
+        !noted)
+        base::log(base::severity::warning, noted.error().message);
+    return code;
 }
 
 int restore(backup_options const& options) {

@@ -11,6 +11,8 @@
 #include "server/main_loop.hpp"
 #include "server/observe/heartbeat.hpp"
 #include "server/observe/management.hpp"
+#include "server/observe/operation_times.hpp"
+#include "server/observe/process_stats.hpp"
 #include "server/process/clock_watch.hpp"
 #include "server/process/cluster_member.hpp"
 #include "server/process/handover_listener.hpp"
@@ -50,7 +52,6 @@ class service {
     void finish_reload();
     void rotate_ticket_keys();
     void check_once_a_minute();
-    void return_memory(base::mono_ns now);
     void answer_management(http::request const& request, http::response& response);
     void answer_ready(http::response& response);
     void answer_metrics(http::response& response);
@@ -107,6 +108,8 @@ class service {
     std::unique_ptr<common> common_;
     heartbeat heartbeat_;
     memory_return memory_;
+    std::unique_ptr<process_stats> process_;
+    operation_time reload_time_{.success_at = started_.clock};  // the start counts as one
     std::vector<std::unique_ptr<worker>> workers_;
     file_sandbox files_;
     std::uint64_t log_lines_reported_ = 0;  // dropped lines that a warning was printed for

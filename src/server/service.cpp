@@ -15,6 +15,7 @@
 #include "server/observe/readiness.hpp"
 #include "server/process/bucket_file.hpp"
 #include "server/process/confine.hpp"
+#include "server/process/first_key.hpp"
 #include "server/process/helper_process.hpp"
 #include "server/process/reload.hpp"
 #include "server/process/server_identity.hpp"
@@ -50,8 +51,10 @@ base::result<void> service::start() {
     if (auto const able = uring::probe(); !able) return able.error();
     auto const warning = uring::raise_limits(workers, configuration().connections * workers);
     if (!warning.empty()) base::log(base::severity::warning, warning);
+    process_ = std::make_unique<process_stats>();
 
     if (auto const status = open_store(); !status) return status.error();
+    if (auto const key = make_first_key(*store_, configuration()); !key) return key.error();
     if (auto const status = open_buckets(); !status) return status.error();
     std::uint64_t seed = 0;
     auth::random_bytes(&seed, sizeof seed);
@@ -260,6 +263,7 @@ void service::handle_signals() {
                     base::severity::failure,
                     "nothing was reloaded and all stays as it was: " + outcome.error().message);
                 notifier_.notify("READY=1");
+                reload_time_.succeeded = false;
             }
         }
         // Without a ping from us, because a worker hangs, the service manager restarts the service.
@@ -269,7 +273,8 @@ void service::handle_signals() {
         }
         if (now >= next_tickets) rotate_ticket_keys(), next_tickets = now + ticket_key_age;
         if (now >= next_check) check_once_a_minute(), next_check = now + reader_check_age;
-        if (now >= next_memory) return_memory(now), next_memory = now + memory_return::look_every;
+        if (now >= next_memory)
+            memory_.look_at(workers_, now), next_memory = now + memory_return::look_every;
         if (key_watch_) next_keys = predecessor_ ? now + second : key_watch_->turn(now);
         if (predecessor_ && predecessor_->has_ended()) note_end_of_predecessor();
         if (handover_ && handover_->turn(now)) return;
@@ -293,6 +298,7 @@ base::result<void> service::reload() {
 
     worker_config_.rules = std::make_shared<config_snapshot>(next->configuration);
     worker_config_.take(*files);
+    base::set_log_style(log_style_of(configuration()));
     failures_->allow(static_cast<std::uint32_t>(configuration().auth_failures_per_minute));
     if (!next->need_restart.empty())
         base::log(base::severity::warning,
@@ -313,12 +319,12 @@ base::result<void> service::reload() {
 void service::finish_reload() {
     auto const summary = std::exchange(pending_reload_, nullptr)->summary;
     base::log("reloaded the configuration: " + summary);
+    reload_time_ = {.success_at = base::read_clocks().clock};
     notifier_.notify("READY=1");
     if (worker_config_.identity)
         base::log("reloaded the certificate: " + worker_config_.identity->summary());
 }
 
-// Once a minute.
 void service::check_once_a_minute() {
     store_->clear_stale_readers();
     auto const losses = log_->dropped();
@@ -334,16 +340,6 @@ base::instant service::store_now() const {
     auto now = base::read_clocks();
     now.wall = store_->time();
     return now;
-}
-
-void service::return_memory(base::mono_ns now) {
-    std::uint64_t bytes = 0, peak_bytes = 0;
-    for (auto const& each : workers_) {
-        bytes += each->metrics().held_bytes.read();
-        peak_bytes += each->metrics().held_bytes_most.read();
-    }
-    if (!memory_.look(bytes, peak_bytes, now)) return;
-    for (auto const& each : workers_) each->reset_held_peak();
 }
 
 // True if SIGTERM or SIGINT arrived within `patience`; other signals do not end the wait.
@@ -400,7 +396,11 @@ void service::answer_metrics(http::response& response) {
                           .started = started_,
                           .now = base::read_clocks(),
                           .node = {},
-                          .deliveries = nullptr};
+                          .reload = reload_time_,
+                          .backup = read_backup_note(configuration().data),
+                          .process = process_->read()};
+    if (worker_config_.identity)
+        totals.certificate_expires = worker_config_.identity->valid_until();
     if (member_) totals.node = member_->node().report();
     if (deliverer_) totals.deliveries = &deliverer_->metrics();
     for (auto const& each : workers_) totals.workers.push_back(&each->metrics());

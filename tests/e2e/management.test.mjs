@@ -10,7 +10,7 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { assertStatus, command, message, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
-import { connectWire, utf8 } from './wire.mjs';
+import { utf8 } from './wire.mjs';
 
 const promtool = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../build/packages/usr/bin/promtool');
 const managed = (options = {}) => startServer({ management: '127.0.0.1:0', ...options });
@@ -222,9 +222,9 @@ describe('/metrics', () => {
     await second.send(message('GET', '/healthz', {}));
     assertStatus(await second.response(), 200);
     second.close();
-    const plain = await connectWire({ ...server.at(), scheme: 'http' });
-    await plain.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    await plain.ending();
+    const { host, port } = server.at();
+    const plain = net.connect(port, host, () => plain.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
+    await once(plain.resume(), 'close');
     const finalMetrics = await metrics(server);
     const grew = (result) => finalMetrics[`latchkey_tls_handshakes_total{result="${result}"}`] - baseline[`latchkey_tls_handshakes_total{result="${result}"}`];
     assert.deepEqual(['full', 'resumed', 'failed'].map(grew), [1, 1, 1]);

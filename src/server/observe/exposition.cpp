@@ -6,6 +6,7 @@
 
 #include "api/route.hpp"
 #include "base/time_units.hpp"
+#include "server/observe/exposition_page.hpp"
 #include "store/engine/space.hpp"
 
 namespace latchkey::server {
@@ -21,37 +22,6 @@ constexpr std::uint64_t duration_bounds[] = {
 void append_number(std::string& output, auto number) {
     char digits[32];
     output.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
-}
-
-// Writes families: `# HELP`, `# TYPE`, then their samples.
-class page {
-  public:
-    explicit page(std::string& output) : output_(output) {}
-
-    page& family(std::string_view name, std::string_view type, std::string_view help) {
-        name_ = name;
-        output_.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ");
-        output_.append(name).append(" ").append(type).append("\n");
-        return *this;
-    }
-    // `labels` as in the output, without braces; their values are our own text and need no
-    // escaping.
-    page& sample(auto value, std::string_view labels = {}, std::string_view suffix = {}) {
-        output_.append(name_).append(suffix);
-        if (!labels.empty()) output_.append("{").append(labels).append("}");
-        output_.append(" ");
-        append_number(output_, value);
-        output_.append("\n");
-        return *this;
-    }
-
-  private:
-    std::string& output_;
-    std::string_view name_;
-};
-
-std::string label(std::string_view name, std::string_view value) {
-    return std::string(name) + "=\"" + std::string(value) + "\"";
 }
 
 std::string labels_of(std::string_view route, std::string_view method) {
@@ -90,7 +60,7 @@ void append_requests(process_totals const& totals, page& output) {
                 auto const method = static_cast<http::method>(verb);
                 std::uint64_t total = 0;
                 for (auto const* each : totals.workers)
-                    total += each->requests(row, method, status).read();
+                    total += each->requests(row, method, status);
                 if (total == 0) continue;
                 auto const pattern = row < routes.size() ? routes[row].pattern : "none";
                 output.sample(total, labels_of(pattern, http::name_of(method)) + ",status=\"" +
@@ -356,8 +326,6 @@ void append_workings(process_totals const& totals, page& output) {
         .sample(1, label("version", LATCHKEY_VERSION));
     output.family("latchkey_uptime_seconds", "gauge", "Time since the start, by a monotonic clock.")
         .sample(static_cast<double>(totals.now.mono - totals.started.mono) * seconds_per_ns);
-    output.family("process_start_time_seconds", "gauge", "Start of the process, in Unix time.")
-        .sample(static_cast<double>(totals.started.clock) / 1000);
 }
 
 }  // namespace
@@ -365,6 +333,7 @@ void append_workings(process_totals const& totals, page& output) {
 void append_exposition(process_totals const& totals, std::string& output) {
     page families(output);
     append_requests(totals, families);
+    append_statuses(totals, families);
     append_protocols(totals, families);
     append_durations(totals, families);
     append_refusals(totals, families);
@@ -373,6 +342,8 @@ void append_exposition(process_totals const& totals, std::string& output) {
     if (totals.node) append_cluster(*totals.node, families), append_tokens(totals, families);
     if (totals.deliveries != nullptr) append_deliveries(*totals.deliveries, families);
     append_workings(totals, families);
+    append_operations(totals, families);
+    append_process(totals, families);
 }
 
 }  // namespace latchkey::server

@@ -8,11 +8,14 @@
 #include <span>
 #include <string>
 
+#include "api/route.hpp"
 #include "base/clock.hpp"
 #include "cluster/node.hpp"
 #include "server/deliver/delivery_metrics.hpp"
 #include "server/observe/access_log.hpp"
 #include "server/observe/metrics.hpp"
+#include "server/observe/operation_times.hpp"
+#include "server/observe/process_stats.hpp"
 #include "store/environment.hpp"
 #include "store/writer.hpp"
 
@@ -28,9 +31,19 @@ struct process_totals {
     base::instant started, now;
     std::optional<cluster::node_report> node;      // nullopt: no node of a cluster
     delivery_metrics const* deliveries = nullptr;  // null: webhooks are not delivered
+    base::wall_ms certificate_expires = 0;         // 0: there is none
+    operation_time reload;
+    std::optional<operation_time> backup;             // nullopt: none was made
+    std::optional<process_stats::reading> process{};  // nullopt: the system does not say
 };
 
 inline constexpr std::string_view exposition_type = "text/plain; version=0.0.4; charset=utf-8";
 void append_exposition(process_totals const& totals, std::string& output);
+
+// Parts of it.
+class page;
+void append_statuses(process_totals const& totals, page& output);
+void append_operations(process_totals const& totals, page& output);
+void append_process(process_totals const& totals, page& output);
 
 }  // namespace latchkey::server

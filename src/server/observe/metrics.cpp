@@ -59,9 +59,18 @@ std::uint64_t histogram::reading::up_to(std::uint64_t bound) const {
 }
 
 worker_metrics::worker_metrics()
-    : requests_((api::routes().size() + 1) * methods * status_classes),
+    : requests_((api::routes().size() + 1) * methods * status_slots.size()),
       durations_(api::routes().size() + 1) {
     for (auto const& each : api::routes()) pattern_rows_.push_back(row_of_pattern(each.pattern));
+}
+
+std::uint64_t worker_metrics::requests(std::size_t row, http::method method,
+                                       std::size_t status_class) const {
+    std::uint64_t sum = 0;
+    for (std::size_t slot = 0; slot < status_slots.size(); ++slot)
+        if (status_slots[slot].status_class == status_class + 1)
+            sum += requests_of_slot(row, method, slot);
+    return sum;
 }
 
 void worker_metrics::record_request(api::exchange const* exchange, std::uint16_t status,
@@ -79,8 +88,7 @@ void worker_metrics::record_request(api::exchange const* exchange, std::uint16_t
         }
         credentials[static_cast<std::size_t>(exchange->source())].add();
     }
-    auto const status_class = std::clamp<std::size_t>(status / 100, 1, status_classes) - 1;
-    requests_[index_of(pattern_row, method, status_class)].add();
+    requests_[index_of(pattern_row, method, slot_of(status))].add();
     durations_[row].record(duration);
     problems[static_cast<std::size_t>(code)].add();
 }

@@ -20,6 +20,7 @@
 #include "base/clock.hpp"
 #include "base/problem.hpp"
 #include "http/request.hpp"
+#include "server/observe/status_codes.hpp"
 #include "session/log_entry.hpp"
 
 namespace latchkey::server {
@@ -67,7 +68,7 @@ class histogram {
 class alignas(64) worker_metrics {
   public:
     static constexpr std::size_t methods = static_cast<std::size_t>(http::method::other) + 1;
-    static constexpr std::size_t status_classes = 5;  // 1xx to 5xx
+    static constexpr std::size_t status_classes = 5;  // 1xx to 5xx, from 0
     static constexpr std::size_t sources = 7;         // of api::key_source
 
     worker_metrics();
@@ -78,8 +79,10 @@ class alignas(64) worker_metrics {
 
     // `row`: the first of api::routes() with that pattern; routes().size() for requests without
     // one.
-    counter const& requests(std::size_t row, http::method method, std::size_t status_class) const {
-        return requests_[index_of(row, method, status_class)];
+    std::uint64_t requests(std::size_t row, http::method method, std::size_t status_class) const;
+    // Of one status (status_codes.hpp).
+    std::uint64_t requests_of_slot(std::size_t row, http::method method, std::size_t slot) const {
+        return requests_[index_of(row, method, slot)].read();
     }
     // By row of api::routes(), which stands for method and pattern; the last row has the rest.
     histogram const& durations(std::size_t row) const { return durations_[row]; }
@@ -101,8 +104,8 @@ class alignas(64) worker_metrics {
     counter token_hits, tokens_verified, tokens_refused;
 
   private:
-    static std::size_t index_of(std::size_t row, http::method method, std::size_t status_class) {
-        return (row * methods + static_cast<std::size_t>(method)) * status_classes + status_class;
+    static std::size_t index_of(std::size_t row, http::method method, std::size_t slot) {
+        return (row * methods + static_cast<std::size_t>(method)) * status_slots.size() + slot;
     }
 
     std::vector<std::size_t> pattern_rows_;  // by row: the first row with the same pattern

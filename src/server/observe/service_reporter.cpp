@@ -18,8 +18,7 @@ void add_requests(worker_metrics const& worker, api::service_report& report) {
     for (std::size_t row = 0; row <= api::routes().size(); ++row)
         for (std::size_t verb = 0; verb < worker_metrics::methods; ++verb)
             for (std::size_t i = 0; i < report.requests.size(); ++i)
-                report.requests[i] +=
-                    worker.requests(row, static_cast<http::method>(verb), i + 1).read();
+                report.requests[i] += worker.requests(row, static_cast<http::method>(verb), i + 1);
 }
 
 void add_durations(std::vector<worker_metrics const*> const& workers, api::service_report& report) {

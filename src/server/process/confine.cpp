@@ -77,6 +77,7 @@ constexpr base::allowed_call calls[] = {
     {__NR_fcntl},
     {__NR_flock},
     {__NR_getcwd},
+    {__NR_getdents64},
     {__NR_readlinkat},
     // Memory, but never executable.
     {__NR_mmap, 2, PROT_EXEC, 0},

@@ -31,6 +31,17 @@ class memory_return {
         return true;
     }
 
+    // Of all workers.
+    void look_at(auto const& workers, base::mono_ns now) {
+        std::uint64_t bytes = 0, peak_bytes = 0;
+        for (auto const& each : workers) {
+            bytes += each->metrics().held_bytes.read();
+            peak_bytes += each->metrics().held_bytes_most.read();
+        }
+        if (!look(bytes, peak_bytes, now)) return;
+        for (auto const& each : workers) each->reset_held_peak();
+    }
+
   private:
     static constexpr std::uint64_t worthwhile_bytes = std::uint64_t{16} << 20;
     static constexpr unsigned quiet_looks_min = 2;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "api/route.hpp"
@@ -77,12 +78,41 @@ TEST(worker_metrics, count_a_malformed_request_without_a_route) {
     worker_metrics metrics;
     metrics.record_request(nullptr, 400, base::problem::malformed_request, 1000);
     auto const nowhere = api::routes().size();
-    EXPECT_EQ(metrics.requests(nowhere, http::method::other, 3).read(), 1u);
+    EXPECT_EQ(metrics.requests(nowhere, http::method::other, 3), 1u);
     EXPECT_EQ(metrics.problems[static_cast<std::size_t>(base::problem::malformed_request)].read(),
               1u);
     histogram::reading read;
     metrics.durations(nowhere).add_to(read);
     EXPECT_EQ(read.count(), 1u);
+}
+
+// What the problems of the contract are counted as must be their own status, not their class.
+TEST(status_codes, have_a_place_each) {
+    std::set<std::size_t> places;
+    for (auto const& each : base::problems) {
+        auto const slot = slot_of(each.status);
+        EXPECT_EQ(status_slots[slot].code, each.status) << each.name;
+        places.insert(slot);
+    }
+    for (unsigned const status : {201, 202, 204, 302, 304})
+        EXPECT_EQ(status_slots[slot_of(status)].code, status);
+    for (auto const& [status, expected] :
+         {std::pair{299u, 2}, {418u, 4}, {599u, 5}, {100u, 1}, {0u, 1}, {999u, 5}}) {
+        EXPECT_EQ(status_slots[slot_of(status)].code, 0) << status;
+        EXPECT_EQ(status_slots[slot_of(status)].status_class, expected) << status;
+    }
+}
+
+TEST(worker_metrics, count_requests_by_exact_status) {
+    worker_metrics metrics;
+    for (unsigned const status : {404u, 404u, 418u, 401u})
+        metrics.record_request(nullptr, static_cast<std::uint16_t>(status),
+                               base::problem::malformed_request, 1000);
+    auto const nowhere = api::routes().size();
+    EXPECT_EQ(metrics.requests_of_slot(nowhere, http::method::other, slot_of(404)), 2u);
+    EXPECT_EQ(metrics.requests_of_slot(nowhere, http::method::other, slot_of(401)), 1u);
+    EXPECT_EQ(metrics.requests(nowhere, http::method::other, 3), 4u);
+    EXPECT_EQ(metrics.requests(nowhere, http::method::other, 4), 0u);
 }
 
 TEST(readiness, names_the_check_that_fails) {
