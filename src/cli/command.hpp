@@ -33,6 +33,7 @@ void add_backup(CLI::App& program, int& code);
 void add_restore(CLI::App& program, int& code);
 void add_check(CLI::App& program, int& code);
 void add_cluster(CLI::App& program, int& code);
+void add_health(CLI::App& program, int& code);
 void add_reset_time(CLI::App& program, int& code);
 
 }  // namespace latchkey::cli

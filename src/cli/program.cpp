@@ -34,6 +34,7 @@ void add_commands(CLI::App& program, int& code) {
     add_check(program, code);
     add_cluster(program, code);
     add_reset_time(program, code);
+    add_health(program, code);
     add_config(program, code);
     add_completion(program, code);
     add_man(program, code);

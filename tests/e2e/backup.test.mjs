@@ -178,7 +178,7 @@ describe('check', () => {
 });
 
 describe('help', () => {
-  const words = ['serve', 'config show', 'usage', 'completion', 'events list', 'audit', 'import', 'export', 'seed', 'backup', 'restore', 'check', 'reset-time',
+  const words = ['serve', 'config show', 'usage', 'completion', 'events list', 'audit', 'import', 'export', 'seed', 'backup', 'restore', 'check', 'health', 'reset-time',
     'changes', ...['create', 'update', 'list', 'show', 'delete', 'enable', 'disable', 'rotate-secret', 'test', 'deliveries', 'replay']
       .map((w) => `webhooks ${w}`),
     ...['create', 'list', 'show', 'update', 'usage', 'verify', 'rotate', 'deactivate', 'reactivate', 'import'].map((w) => `keys ${w}`)];
