@@ -4,7 +4,7 @@
 namespace latchkey::api {
 namespace {
 
-constexpr std::string_view users = "GET /api/v1/users";
+constexpr std::string_view user_list = "GET /api/v1/users";
 
 TEST_F(api_test, a_credential_of_another_form_is_named) {
     auto const secret = service.key;
@@ -23,7 +23,7 @@ TEST_F(api_test, a_credential_of_another_form_is_named) {
         {"Accept: */*", "The request has no API key. Send it"},
     };
     for (auto const& [field, sentence] : rows) {
-        auto const response = service.request_anonymous(users, {}, {field});
+        auto const response = service.request_anonymous(user_list, {}, {field});
         EXPECT_EQ(response.code(), "key_missing") << field;
         EXPECT_NE(response.at("/detail").find(sentence), std::string::npos) << response.body;
         EXPECT_EQ(response.body.find(secret), std::string::npos) << field;
