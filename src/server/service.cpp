@@ -219,6 +219,7 @@ base::result<void> service::start_workers(unsigned count) {
         if (predecessor_) instance->defer_accepting();
         auto const result = instance->start(assigned);
         if (!result) {
+            for (auto const& each : workers_) each->stop_accepting();
             end_threads();
             return result.error();
         }
