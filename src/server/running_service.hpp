@@ -75,6 +75,7 @@ class service {
     std::size_t requests_in_flight() const;
 
     bool await_connections(base::mono_ns deadline);
+    void end_at_once();
     void end_threads();
 
     bool const takes_over_;

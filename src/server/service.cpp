@@ -98,7 +98,7 @@ base::result<void> service::start() {
         deliverer_->begin(predecessor_ ? deliverer::start::on_release : deliverer::start::at_once);
     if (configuration().confined && !sanitized) confine_system_calls();
     if (auto const accepted = take_over(); !accepted) {
-        end_threads();
+        end_at_once();
         return accepted.error();
     }
     for (auto const& socket : sockets_) base::log("listening on " + socket.address().url());
@@ -219,8 +219,7 @@ base::result<void> service::start_workers(unsigned count) {
         if (predecessor_) instance->defer_accepting();
         auto const result = instance->start(assigned);
         if (!result) {
-            for (auto const& each : workers_) each->stop_accepting();
-            end_threads();
+            end_at_once();
             return result.error();
         }
         workers_.push_back(std::move(instance));
@@ -449,6 +448,18 @@ bool service::await_connections(base::mono_ns deadline) {
         if (number == SIGTERM || number == SIGINT) return true;
     }
     return false;
+}
+
+// After a start that failed: workers that began have been accepting since, and a thread of theirs
+// ends only once nothing is open.
+void service::end_at_once() {
+    common_->draining.store(true);
+    for (auto const& each : workers_) {
+        each->stop_accepting();
+        each->drain();
+        each->abort_all();
+    }
+    end_threads();
 }
 
 // A worker's thread ends when the kernel has no operation of it; commits in flight finish first.
