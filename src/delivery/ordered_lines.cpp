@@ -28,7 +28,11 @@ ordered_lines::step ordered_lines::arrive(attempt&& attempt, base::mono_ns now) 
         return {.next = std::nullopt, .unsent = {attempt.number}};
     }
     auto const last = line.queue.empty() ? line.active : line.queue.back().attempt.number;
-    if (attempt.predecessor != last) return {.next = std::nullopt, .unsent = {attempt.number}};
+    // One that begins anew waits for what its service has forgotten: sent back, it would come again
+    // at once.
+    bool const begins = attempt.predecessor == 0 && line.queue.empty();
+    if (attempt.predecessor != last && !begins)
+        return {.next = std::nullopt, .unsent = {attempt.number}};
     line.queue.push_back({std::move(attempt), now});
     ++waiting_;
     return {};

@@ -80,7 +80,7 @@ TEST_F(ordered_lines_test, give_back_what_has_waited_too_long) {
 
 TEST_F(ordered_lines_test, have_one_attempt_each_at_a_time) {
     arrive(1, 0);
-    EXPECT_EQ(arrive(2, 0), 0);
+    EXPECT_EQ(arrive(2, 3), 0);
     EXPECT_EQ(unsent, numbers{2});
     EXPECT_EQ(arrive(3, 2), 0);
     EXPECT_EQ(unsent, numbers{3});
@@ -88,6 +88,18 @@ TEST_F(ordered_lines_test, have_one_attempt_each_at_a_time) {
     EXPECT_EQ(arrive(5, 4, 2), 0);
     EXPECT_EQ(finish(1), 0);
     EXPECT_EQ(finish(4), 5);
+}
+
+TEST_F(ordered_lines_test, let_one_that_begins_anew_wait_for_what_was_forgotten) {
+    arrive(1, 0);
+    EXPECT_EQ(arrive(2, 0), 0);
+    EXPECT_TRUE(unsent.empty());
+    EXPECT_EQ(arrive(3, 0), 0);
+    EXPECT_EQ(unsent, numbers{3});
+    EXPECT_EQ(finish(1), 2);
+    EXPECT_EQ(arrive(4, 0), 0);
+    EXPECT_EQ(finish(2, false), 0);
+    EXPECT_EQ(unsent, numbers{4});
 }
 
 TEST_F(ordered_lines_test, forget_lines_that_are_empty_and_keep_others) {
