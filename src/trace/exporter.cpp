@@ -55,6 +55,9 @@ exporter::~exporter() {
 void exporter::use(tracing::settings settings) {
     settings_ = std::move(settings);
     has_settings_ = true;
+    // libcurl uses the fields until its request ends: the batch is sent once more, by the new ones.
+    if (std::exchange(is_sending_, false)) ::curl_multi_remove_handle(multi_, easy_);
+    next_attempt_ = 0;
     set_options();
 }
 
@@ -170,7 +173,7 @@ void exporter::judge(CURLcode code) {
     report_.failure = reason;
     curl_off_t seconds = 0;
     ::curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &seconds);
-    retry(std::clamp<base::mono_ns>(seconds * base::second, 0, retry_after_max));
+    retry(std::clamp<curl_off_t>(seconds, 0, retry_after_max / base::second) * base::second);
 }
 
 // 0: the endpoint named no pause.
