@@ -87,14 +87,16 @@ base::result<void> make_first_key(store::environment& store, config const& confi
     key_file file;
     if (auto const read = file.read(path); !read) return read;
     if (!file.text().empty()) {
-        base::log("created the first key, with all scopes, from " + path);
-        return create(store, file.text());
+        auto created = create(store, file.text());
+        if (created) base::log("created the first key, with all scopes, from " + path);
+        return created;
     }
     // Written first: a key that is in the store and nowhere else could never be used.
     auth::fresh_key const key(configuration.keys_prefix);
     if (auto const outcome = write_key(path, key.text()); !outcome) return outcome;
-    base::log("created the first key, with all scopes, and wrote it to " + path);
-    return create(store, key.text());
+    auto created = create(store, key.text());
+    if (created) base::log("created the first key, with all scopes, and wrote it to " + path);
+    return created;
 }
 
 }  // namespace latchkey::server
