@@ -68,6 +68,7 @@ class service {
     void note_end_of_predecessor();
     // As a predecessor.
     void open_handover();
+    std::string standing_objection() const;
     void close_handover();
     void offer_sockets();
     std::vector<int> mark_kept_sockets();

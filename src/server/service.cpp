@@ -413,11 +413,13 @@ void service::stop() {
     // Load balancers see `Connection: close` while connections are still accepted.
     notifier_.notify("STOPPING=1\nSTATUS=finishing requests in flight");
     common_->draining.store(true);
-    if (deliverer_) deliverer_->drain();
-    if (handover_ && handover_->is_ready())
+    if (predecessor_) main_loop_->forget(predecessor_->fd());
+    // A successor that is ready, though its word was not heard yet, needs no answer but this.
+    if (handover_ && handover_->turn(base::read_mono()))
         hand_over();
     else
         close_handover();
+    if (deliverer_) deliverer_->drain();
     bool hurry = false;
     if (!is_handed_over_ && configuration().stop_drain_delay_seconds != 0)
         hurry = wait_for_stop(static_cast<base::mono_ns>(configuration().stop_drain_delay_seconds) *
@@ -448,18 +450,6 @@ bool service::await_connections(base::mono_ns deadline) {
         if (number == SIGTERM || number == SIGINT) return true;
     }
     return false;
-}
-
-// After a start that failed: workers that began have been accepting since, and a thread of theirs
-// ends only once nothing is open.
-void service::end_at_once() {
-    common_->draining.store(true);
-    for (auto const& each : workers_) {
-        each->stop_accepting();
-        each->drain();
-        each->abort_all();
-    }
-    end_threads();
 }
 
 // A worker's thread ends when the kernel has no operation of it; commits in flight finish first.

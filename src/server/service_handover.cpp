@@ -67,7 +67,7 @@ base::result<void> service::take_over() {
     base::log("took over from process " + predecessor_->pid() +
               (left.empty() ? "" : "; no longer listening on " + left));
     main_loop_->wake_on(predecessor_->fd());
-    if (handover_)
+    if (handover_ && standing_objection().empty())
         handover_->object("for now it is itself still taking over from process " +
                           predecessor_->pid());
     return {};
@@ -98,7 +98,32 @@ void service::note_end_of_predecessor() {
     predecessor_.reset();
     store::own_claim(*store_);
     if (deliverer_) deliverer_->release();
-    if (handover_) handover_->object({});
+    if (handover_) handover_->object(standing_objection());
+}
+
+// Why this process can never be taken over; empty: it can.
+std::string service::standing_objection() const {
+    if (notifier_.is_managed())
+        return "a service manager started it, which keeps its sockets: restart its unit";
+    if (::getpid() == 1)
+        return "it is process 1, and its container ends with it: replace the container";
+    return {};
+}
+
+// After a start that failed: workers that began have been accepting since, and a thread of theirs
+// ends only once nothing is open. Sockets of a predecessor are left to it as they are.
+void service::end_at_once() {
+    common_->draining.store(true);
+    std::vector<int> queues;
+    for (auto const& each : sockets_)
+        if (auto const own = each.descriptors(); predecessor_)
+            queues.insert(queues.end(), own.begin(), own.end());
+    for (auto const& each : workers_) {
+        each->stop_accepting(queues);
+        each->drain();
+        each->abort_all();
+    }
+    end_threads();
 }
 
 // ---- as a predecessor
@@ -117,11 +142,7 @@ void service::open_handover() {
         socket = std::move(*listener);
     }
     handover_ = std::make_unique<handover_listener>(std::move(socket));
-    if (notifier_.is_managed())
-        handover_->object(
-            "a service manager started it, which keeps its sockets: restart its unit");
-    if (::getpid() == 1)
-        handover_->object("it is process 1, and its container ends with it: replace the container");
+    handover_->object(standing_objection());
     offer_sockets();
     main_loop_->wake_on(handover_->fd());
 }
@@ -142,6 +163,7 @@ void service::offer_sockets() {
 void service::close_handover() {
     if (!handover_) return;
     main_loop_->forget(handover_->fd());
+    handover_->turn_away("it is being stopped: start the new one without --take-over");
     handover_.reset();
     ::unlink((configuration().data + "/" + std::string(handover::file_name)).c_str());
 }

@@ -330,6 +330,31 @@ describe('serve --take-over', () => {
     assertStatus(await successor.ask('GET', '/api/v1/users', { key }), 200);
   }));
 
+  // With each amount of memory that it may lock some more of its workers start, until all do.
+  test('of one whose workers cannot all start leaves the clients that wait to the running service', (t) => withServer({}, async (current) => {
+    const server = current();
+    const { key } = await server.makeKey();
+    const words = ['serve', '--data', server.data, '--workers', '4', '--access-log', 'off', '--management', 'off', '--listen', 'https://127.0.0.1:0', '--listen', 'http://127.0.0.1:0', ...takingOver];
+    const failures = [];
+    for (let kib = 256; kib < 4096; kib += 128) {
+      const child = spawn('bash', ['-c', `ulimit -l ${kib}; exec "$0" "$@"`, binary, ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
+      const exited = new Promise((resolve) => { child.once('exit', resolve); });
+      let text = '';
+      const tookOver = new Promise((resolve) => { child.stderr.on('data', (chunk) => { text += chunk; if (/took over/.test(text)) resolve('took over'); }); });
+      if (await Promise.race([exited, tookOver]) === 'took over') {
+        child.kill('SIGTERM');
+        await exited;
+        break;
+      }
+      assert.match(text, /memory/);
+      failures.push(kib);
+      for (let i = 0; i < 5; i += 1)
+        for (const scheme of ['http', 'https']) assertStatus(await server.ask('GET', '/api/v1/users', { key, scheme }), 200);
+    }
+    assert.ok(failures.length > 0, 'with 256 KiB of memory to lock not all workers have a ring');
+    t.diagnostic(`it could not start with ${failures.join(', ')} KiB`);
+  }));
+
   test('says why there is nothing to take over', async () => {
     const data = path.join(temporaryFolder(), 'data');
     const serve = ['serve', '--data', data, '--listen', 'http://127.0.0.1:0', '--management', 'off', ...takingOver];

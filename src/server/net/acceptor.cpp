@@ -11,9 +11,10 @@ namespace {
 
 constexpr base::mono_ns pause_ns = 100 * base::millisecond;
 
-// Trying again at once would spin.
-bool is_shortage(std::int32_t result) {
-    return result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
+// Trying again at once would spin; a socket that another process has shut down is of no use ever.
+bool needs_pause(std::int32_t result) {
+    return result == -EINVAL || result == -EMFILE || result == -ENFILE || result == -ENOMEM ||
+           result == -ENOBUFS;
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ void acceptor::on_accept(uring::completion const& cqe) {
     }
     if (active()) return;
     if (!context_.accepting) return stop_listening();
-    if (is_shortage(cqe.result))
+    if (needs_pause(cqe.result))
         context_.timers().arm(pause_, context_.now.mono + pause_ns);
     else
         arm();

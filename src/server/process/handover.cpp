@@ -67,6 +67,14 @@ base::result<void> await_input(int socket, base::mono_ns deadline) {
     }
 }
 
+// What was sent before a peer closed is there still, behind the reset that comes with input which it
+// had not read.
+template <class Receive>
+ssize_t receive_past_reset(Receive receive) {
+    auto const size = receive();
+    return size < 0 && errno == ECONNRESET ? receive() : size;
+}
+
 struct control_space {
     alignas(cmsghdr) std::array<char, CMSG_SPACE(descriptors_per_packet_max * sizeof(int))> bytes{};
 };
@@ -107,7 +115,8 @@ base::result<packet> receive(int socket, base::mono_ns deadline) {
     message.msg_iovlen = 1;
     message.msg_control = control.bytes.data();
     message.msg_controllen = control.bytes.size();
-    auto const size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    auto const size =
+        receive_past_reset([&] { return ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC); });
     if (size < 0 && errno != ECONNRESET)
         return base::errno_error("cannot hear the other process", errno);
     take_descriptors(message, result.descriptors);
@@ -121,7 +130,8 @@ base::result<packet> receive_text(int socket, base::mono_ns deadline) {
     if (auto const readable = await_input(socket, deadline); !readable) return readable.error();
     packet result;
     result.text.resize(packet_bytes_max);
-    auto const size = ::recv(socket, result.text.data(), result.text.size(), 0);
+    auto const size = receive_past_reset(
+        [&] { return ::recv(socket, result.text.data(), result.text.size(), 0); });
     if (size < 0 && errno != ECONNRESET)
         return base::errno_error("cannot hear the other process", errno);
     result.text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));

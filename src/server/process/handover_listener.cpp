@@ -40,7 +40,22 @@ void handover_listener::offer(std::vector<offered> sockets, int claim) {
 bool handover_listener::turn(base::mono_ns now) {
     if (state_ == state::listening) accept(now);
     if (state_ == state::greeted || state_ == state::offered) hear(now);
+    if (state_ == state::ready && !has_peer()) {
+        base::log(base::severity::warning,
+                  successor_ + " ended when it was ready: this process goes on serving");
+        end_conversation();
+    }
     return state_ == state::ready;
+}
+
+bool handover_listener::has_peer() const {
+    char byte;
+    auto const size = ::recv(peer_.get(), &byte, sizeof byte, MSG_DONTWAIT | MSG_PEEK);
+    return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+void handover_listener::turn_away(std::string const& sentence) {
+    if (state_ == state::greeted || state_ == state::offered) refuse(sentence);
 }
 
 void handover_listener::accept(base::mono_ns now) {

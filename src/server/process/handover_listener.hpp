@@ -33,6 +33,8 @@ class handover_listener {
     void offer(std::vector<offered> sockets, int claim);
     // Why no successor is given anything for now, as a sentence; empty: nothing is against it.
     void object(std::string sentence) { objection_ = std::move(sentence); }
+    // Ends the conversation with a process that is not ready yet, if there is one.
+    void turn_away(std::string const& sentence);
 
     int fd() const { return epoll_.get(); }
     int socket() const { return socket_.get(); }
@@ -52,6 +54,7 @@ class handover_listener {
     void hear(base::mono_ns now);
     bool send_offer();
     bool read_kept(std::string_view list);
+    bool has_peer() const;
     void refuse(std::string const& sentence);
     void end_conversation();
     void watch(int operation, int descriptor) const;

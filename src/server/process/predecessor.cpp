@@ -16,8 +16,9 @@ namespace latchkey::server {
 namespace {
 
 constexpr base::mono_ns offer_patience = 60 * base::second;
-// The predecessor stops accepting between two turns of its main loop.
-constexpr base::mono_ns accept_patience = 10 * base::second;
+// The predecessor stops accepting between two turns of its main loop, however long one takes: once
+// it has heard that this process is ready it goes on to its end, so giving up would leave nobody.
+constexpr base::mono_ns accept_patience = 600 * base::second;
 constexpr base::mono_ns retry_interval = 50 * base::millisecond;
 constexpr base::mono_ns retry_patience = 60 * base::second;
 

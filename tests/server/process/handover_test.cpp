@@ -36,13 +36,16 @@ class running_predecessor {
     std::string const& folder() const { return folder_; }
     listen_sockets const& sockets(std::size_t index) const { return sockets_[index]; }
 
-    void run() {
+    void offer() {
         std::vector<handover_listener::offered> offers;
         for (auto const& each : sockets_)
             offers.push_back({handover::socket_kind::listener, each.configured_address().url(),
                               each.descriptors()});
         offers.push_back({handover::socket_kind::handover, "-", {handover_->socket()}});
         handover_->offer(std::move(offers), claim_.get());
+    }
+    void run() {
+        offer();
         thread_ = std::thread([this] {
             while (!is_stopping_)
                 if (handover_->turn(base::read_mono())) {
@@ -54,9 +57,12 @@ class running_predecessor {
                 }
         });
     }
-    void stop() {
+    void end_loop() {
         is_stopping_ = true;
         if (thread_.joinable()) thread_.join();
+    }
+    void stop() {
+        end_loop();
         handover_.reset();
         sockets_.clear();
     }
@@ -194,6 +200,48 @@ TEST(handover, goes_on_after_a_successor_that_ends_or_says_what_makes_no_sense) 
     auto const next = predecessor::meet(old.folder());
     ASSERT_TRUE(next) << next.error().message;
     EXPECT_TRUE((*next)->announce_ready());
+}
+
+// The refusal is behind the reset that comes with a word which was not read.
+TEST(handover, is_refused_though_the_successor_is_ready) {
+    running_predecessor old({"http://127.0.0.1:0"});
+    old.run();
+    auto const next = predecessor::meet(old.folder());
+    ASSERT_TRUE(next) << next.error().message;
+    old.end_loop();
+    old.handover().turn_away("it is being stopped");
+    auto const accepted = (*next)->announce_ready();
+    ASSERT_FALSE(accepted);
+    EXPECT_EQ(accepted.error().message,
+              "the running service does not hand over: it is being stopped");
+}
+
+TEST(handover, is_refused_behind_a_reset) {
+    int pair[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    base::descriptor const own(pair[0]);
+    {
+        base::descriptor const other(pair[1]);
+        ASSERT_TRUE(handover::send(own.get(), "ready 0"));
+        ASSERT_TRUE(handover::send(other.get(), "refusal no"));
+    }
+    auto const answer = handover::receive_text(own.get(), base::read_mono() + base::second);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->text, "refusal no");
+}
+
+TEST(handover, goes_on_after_a_successor_that_ends_when_it_is_ready) {
+    running_predecessor old({"http://127.0.0.1:0"});
+    old.offer();
+    {
+        auto const socket = handover::connect_in(old.folder());
+        ASSERT_TRUE(handover::send(socket.get(), "hello 1 process 1, test"));
+        EXPECT_FALSE(old.handover().turn(base::read_mono()));
+        EXPECT_FALSE(old.handover().turn(base::read_mono()));
+        ASSERT_TRUE(handover::send(socket.get(), "ready 0"));
+    }
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(old.handover().turn(base::read_mono()));
+    EXPECT_FALSE(old.handover().is_ready());
 }
 
 TEST(handover, is_refused_with_the_reason) {
