@@ -187,7 +187,7 @@ describe('"try it"', { timeout: 120_000 }, () => {
       const body = await (await section.$('textarea')).evaluate((each) => each.value);
       assert.deepEqual(Object.keys(JSON.parse(body)), ['name', 'email']);
       assert.match(await submit(page, section), /^401/);
-      assert.equal(await (await section.$('.trial .warning a')).evaluate((each) => each.getAttribute('href')), '/console?next=%2Fdocs%2Fusers%23createUser');
+      assert.equal(await (await section.$('.trial .warning a')).evaluate((each) => each.getAttribute('href')), '/console#/?next=%2Fdocs%2Fusers%23createUser');
       assert.ok(page.errors.every((each) => /401/.test(each)), page.errors.join()); // the browser notes the status itself
       page.errors.length = 0;
       await page.assertClean('try it');
@@ -195,6 +195,24 @@ describe('"try it"', { timeout: 120_000 }, () => {
       await page.close();
     });
   }
+
+  test('uses the login of the console, which leads back to the operation', async () => {
+    const { page, section } = await tried('createUser');
+    assert.match(await submit(page, section), /^401/);
+    page.errors.length = 0;
+    await (await section.$('.trial .warning a')).click();
+    await page.tab.waitForSelector('#key');
+    await page.tab.type('#key', (await server.makeKey({ scopes: ['users:write'] })).key);
+    await page.tab.keyboard.press('Enter');
+    await page.tab.waitForFunction(() => location.pathname === '/docs/users' && document.readyState === 'complete');
+    assert.match(await page.evaluate('location.hash'), /createUser/);
+    const back = await page.tab.evaluateHandle(() => document.getElementById('createUser').closest('section'));
+    await (await back.$('.try')).click();
+    assert.match(await submit(page, back), /^201/);
+    assert.match(await (await back.$('.trial .answer')).evaluate((each) => each.innerText), /"email": "ada@example.com"/);
+    await page.assertClean('try it with a session');
+    await page.close();
+  });
 
   test('puts parameters into path and query', async () => {
     const { page, section } = await tried('getUser');

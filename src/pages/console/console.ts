@@ -281,8 +281,15 @@ function end(reason: Problem | 'out' | null): void {
   document.title = `Log in · ${name}`;
   document.querySelectorAll('dialog').forEach((dialog) => dialog.close());
   document.body.classList.remove('menu-open');
-  fill(document.body, loginPage(reason, begin), noticeRegion());
+  fill(document.body, loginPage(reason, enter), noticeRegion());
   document.getElementById('key')?.focus();
+}
+
+// After a login: the documents' "try it" leads here, and back to its operation. An address elsewhere is ignored.
+async function enter(): Promise<void> {
+  const origin = new URLSearchParams(globalThis.location.hash.split('?')[1]).get('next') ?? '';
+  if (/^\/docs(?:[/#]|$)/.test(origin)) globalThis.location.assign(origin);
+  else await begin();
 }
 
 async function begin(): Promise<void> {

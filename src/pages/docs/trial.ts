@@ -39,7 +39,7 @@ function targetOf(pattern: string, parameters: Parameter[]): string {
 function loginNotice(section: HTMLElement): HTMLElement {
   const here = `${location.pathname}#${section.querySelector('h2')?.id ?? ''}`;
   return element('p', { class: 'warning' }, 'Log in to the console first: ',
-    element('a', { href: `/console?next=${encodeURIComponent(here)}` }, 'open the console'), '. Its login is used here.');
+    element('a', { href: `/console#/?next=${encodeURIComponent(here)}` }, 'open the console'), '. Its login is used here.');
 }
 
 function shownAnswer(answer: Answer, section: HTMLElement): HTMLElement {
