@@ -66,6 +66,15 @@ TEST_F(cluster_node, says_by_when_something_is_off_everywhere) {
     EXPECT_EQ(answer.field("Consistency-Token"), "5");
 }
 
+TEST_F(cluster_node, says_by_when_sessions_are_over_everywhere) {
+    service.next_outcome = outcome_at(6, base::wall_ms{1'800'000'030'000});
+    auto const answer = service.request("DELETE /api/v1/sessions");
+    EXPECT_EQ(answer.status, 202);
+    EXPECT_EQ(answer.body, R"({"effective_by":"2027-01-15T08:00:30.000Z"})");
+    service.next_outcome = outcome_at(7);
+    EXPECT_EQ(service.request("DELETE /api/v1/sessions").status, 204);
+}
+
 TEST_F(cluster_node, refuses_a_token_that_no_response_had) {
     for (auto const* const token :
          {"", "x", "1x", "-1", "+1", "1 2", "0x1", "18446744073709551616", "1, 2"}) {

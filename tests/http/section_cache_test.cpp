@@ -265,8 +265,7 @@ TEST(section_cache, stores_only_cacheable_sections) {
     EXPECT_TRUE(is_cached(begin + "Via: " + longest.substr(1) + "\r\n\r\n"));
     EXPECT_FALSE(is_cached(begin + "Via: " + longest + "\r\n\r\n"));
     // Of a key or a token only what is around it counts.
-    EXPECT_TRUE(
-        is_cached("Host: a\r\nAuthorization: Bearer " + std::string(8192, 'k') + "\r\n\r\n"));
+    EXPECT_TRUE(is_cached(begin + "Authorization: Bearer " + std::string(8192, 'k') + "\r\n\r\n"));
 }
 
 // More clients than entries: each is read correctly.

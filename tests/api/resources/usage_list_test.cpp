@@ -69,6 +69,36 @@ TEST_F(usage_list, shows_the_keys_of_the_own_project_alone) {
     EXPECT_EQ(list("?key_id=" + std::to_string(other), reader), "0");
 }
 
+TEST_F(usage_list, says_when_it_has_not_counted_all) {
+    constexpr std::int64_t minute = 60'000;
+    auto const start = service.now.wall / minute * minute;
+    std::vector<model::id> keys;
+    for (std::size_t i = 0; i * 1440 <= base::limits::usage_records_max; ++i)
+        keys.push_back(use("a", 0));
+    store::note_key_uses batch;
+    auto const commit = [&] {
+        service.commit({.action = std::exchange(batch, {}), .required_scope = std::nullopt});
+    };
+    auto const complete = [&] {
+        auto const response = service.request("GET /api/v1/usage?granularity=minute&top=1");
+        return response.at("/complete");
+    };
+    for (auto const key : keys) {
+        if (key == keys.back()) {
+            commit();
+            EXPECT_EQ(complete(), "true");
+        }
+        for (std::int64_t i = 0; i < 1440; ++i) {
+            store::key_use use{.key = key, .minute = start - i * minute, .counted = {}};
+            use.counted.count(200, false);
+            batch.uses.push_back(use);
+            if (batch.uses.size() == store::key_uses_max) commit();
+        }
+    }
+    commit();
+    EXPECT_EQ(complete(), "false");
+}
+
 TEST_F(usage_list, refuses_what_is_no_query) {
     EXPECT_EQ(list("?key_id="), "invalid_parameter");
     EXPECT_EQ(list("?key_id=1,"), "invalid_parameter");
