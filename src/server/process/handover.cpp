@@ -67,7 +67,7 @@ base::result<void> await_input(int socket, base::mono_ns deadline) {
     }
 }
 
-// What was sent before a peer closed is there still, behind the reset that comes with input which it
+// What was sent before a peer closed is there still, behind the reset that comes with input that it
 // had not read.
 template <class Receive>
 ssize_t receive_past_reset(Receive receive) {
