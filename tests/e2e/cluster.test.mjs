@@ -230,7 +230,7 @@ describe('a node', () => {
     for (const each of status.nodes) {
       assert.deepEqual(Object.keys(each), ['name', 'state', 'position', 'lag', 'version', 'schema']);
       assert.equal(each.state, 'serving');
-      assert.equal(each.schema, 3);
+      assert.equal(each.schema, 4);
       assert.ok(each.lag <= 10, `lag ${each.lag}`);
     }
     assert.match(status.engine.server, /PostgreSQL/);
