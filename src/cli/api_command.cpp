@@ -7,12 +7,12 @@ namespace latchkey::cli {
 void api_command::add_to(CLI::App& command, std::vector<std::string> more_settings) {
     store_command::add_to(command, std::move(more_settings));
     elsewhere.add_to(command);
-    command.get_option("--url")->excludes(command.get_option("--data"));
+    for (auto const* const name : {"--data", "--config"})
+        command.get_option("--url")->excludes(command.get_option(name));
 }
 
 bool api_command::is_remote() const {
-    return !elsewhere.url.empty() ||
-           (!elsewhere.chosen_url().empty() && !settings.is_given("data"));
+    return !elsewhere.url.empty() || (!elsewhere.chosen_url().empty() && !settings.is_any_given());
 }
 
 answer_of<std::string> api_command::ask(std::string_view method, std::string_view target,

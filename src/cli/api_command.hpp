@@ -11,8 +11,8 @@ struct api_command : store_command {
     service_options elsewhere;
 
     void add_to(CLI::App& command, std::vector<std::string> more_settings = {});
-    // Is a service elsewhere meant? --data, which names a store of this machine, counts more than
-    // LATCHKEY_URL.
+    // Is a service elsewhere meant? Flags about the store of this machine, such as --data and
+    // --config, count more than LATCHKEY_URL.
     bool is_remote() const;
     // One request to the service elsewhere.
     answer_of<std::string> ask(std::string_view method, std::string_view target,

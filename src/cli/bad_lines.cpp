@@ -33,14 +33,32 @@ std::string document_of(std::string const& file, std::uint64_t line, base::probl
     return document.append("]}");
 }
 
+// Is the file empty, or does it begin as document_of() does?
+bool is_report(std::FILE* file) {
+    static constexpr std::string_view beginning = "{\"file\":";
+    char bytes[beginning.size()];
+    std::rewind(file);
+    auto const size = std::fread(bytes, 1, sizeof bytes, file);
+    std::fseek(file, 0, SEEK_END);  // between reading and writing (C23 7.23.5.3)
+    return std::ferror(file) == 0 && (size == 0 || std::string_view(bytes, size) == beginning);
+}
+
 }  // namespace
 
 base::result<bad_lines> bad_lines::begin(std::string const& report, bool print, bool resumes) {
     bad_lines result;
     result.print_ = print;
     if (report.empty()) return result;
-    result.report_.reset(std::fopen(report.c_str(), resumes ? "a" : "wx"));
+    result.report_.reset(std::fopen(report.c_str(), resumes ? "a+" : "wx"));
+    if (result.report_ == nullptr && errno == EEXIST)
+        return base::error{"the report " + report +
+                           " exists already and was left as it is; nothing was imported. Give the "
+                           "name of a file that does not exist"};
     if (result.report_ == nullptr) return base::errno_error("cannot create " + report, errno);
+    if (resumes && !is_report(result.report_.get()))
+        return base::error{report +
+                           " is no report of an import, and was left as it is. Give the name of "
+                           "the report of this import, or of a file that does not exist"};
     return result;
 }
 

@@ -15,7 +15,8 @@ namespace latchkey::cli {
 
 class bad_lines {
   public:
-    // `report` empty: no file. The file must not exist, unless the import resumes.
+    // `report` empty: no file. It must not exist, unless the import resumes; then it must be a
+    // report, and is continued.
     static base::result<bad_lines> begin(std::string const& report, bool print, bool resumes);
 
     // `code` is that of the API, such as email_taken; `detail` is used if there are no faults.

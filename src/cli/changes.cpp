@@ -1,6 +1,7 @@
 // latchkey changes: prints what has happened, and follows it.
 #include "api/resources/changes.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
@@ -18,26 +19,7 @@ constexpr std::size_t changes_per_part = 1000;
 constexpr std::size_t bytes_per_part = 1024 * 1024;
 constexpr int look_every_ms = 200;
 
-// "user 7", "source github"
-std::string subject_of(store::change_view const& change) {
-    if (change.type == model::change_type::event_secret_changed) {
-        auto const secret = store::decode_secret_change(change.record);
-        return "source " + base::visible(secret ? secret->source : "?");
-    }
-    auto const type = model::name_of(change.type);
-    return std::string(type.substr(0, type.find('.'))) + ' ' + std::to_string(change.subject);
-}
-
-void append_line(std::string& output, store::change_view const& change) {
-    char head[96];
-    auto const type = std::string(model::name_of(change.type));
-    auto const size = std::snprintf(head, sizeof head, "%lld  %s  %-20s  ",
-                                    static_cast<long long>(change.sequence),
-                                    format_time(change.occurred_at, "-").c_str(), type.c_str());
-    output.append(head, static_cast<std::size_t>(size)).append(subject_of(change));
-    if (change.key_id != 0) output.append("  by key ").append(std::to_string(change.key_id));
-    output.push_back('\n');
-}
+constexpr std::size_t type_width = 20;
 
 // Reads in parts, so that a slow reader of the output keeps no snapshot open.
 class change_printer {
@@ -66,7 +48,7 @@ class change_printer {
     model::change_types types_;
     std::uint64_t left_;
     model::id position_ = 0;
-    std::string text_;
+    std::string text_, document_;
     int code_ = done;
 };
 
@@ -101,9 +83,10 @@ bool change_printer::read() {
             position_ = change.sequence;
             if (!types_.has(change.type)) return true;
             if (left_ != 0) --left_;
-            if (!options_.json) return append_line(text_, change), true;
-            api::append_change(text_, change);
-            text_.push_back('\n');
+            document_.clear();
+            api::append_change(document_, change);
+            text_ +=
+                options_.json ? document_ + "\n" : change_line(parse_object(document_).value());
             return true;
         });
         if (snapshot_.damaged()) code_ = report_damage();
@@ -152,6 +135,18 @@ int print_changes(changes_options const& options) {
 }
 
 }  // namespace
+
+std::string change_line(json_object const& change) {
+    auto type = text_of(change, "type");
+    auto const& record = object_of(change, "data");
+    auto subject = type.substr(0, type.find('.')) + ' ' + text_of(record, "id");
+    if (type.starts_with("event_secret.")) subject = "source " + text_of(record, "source", "?");
+    type.resize(std::max(type.size(), type_width), ' ');
+    auto const key = text_of(change, "key_id");
+    return text_of(change, "sequence") + "  " + time_of(change, "occurred_at") + "  " +
+           base::visible(type) + "  " + base::visible(subject) +
+           (key.empty() ? "" : "  by key " + key) + "\n";
+}
 
 void add_changes(CLI::App& program, int& code) {
     auto* const command =

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/api_command.hpp"
+#include "cli/json.hpp"
 
 namespace latchkey::cli {
 
@@ -14,6 +15,9 @@ struct changes_options : api_command {
     std::uint64_t limit = 0;  // 0: all
     bool follow = false;
 };
+
+// A change, of its document in the API, as a line of text.
+std::string change_line(json_object const& change);
 
 // The exit code. The types are valid, and interrupts are noted.
 int print_changes_elsewhere(changes_options const& options);

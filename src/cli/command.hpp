@@ -6,12 +6,14 @@
 
 namespace latchkey::cli {
 
-// `unconfirmed`: a question was answered with no, or there was no terminal to ask at.
+// `unconfirmed`: a question was answered with no, or there was no terminal to ask at. `refused`:
+// what was asked about, such as a key, would be refused.
 enum exit_code : int {
     done = 0,
     failed = 1,
     usage_error = 2,
     unconfirmed = 3,
+    refused = 4,
     configuration_error = 78
 };
 

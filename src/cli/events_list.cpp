@@ -63,7 +63,9 @@ std::optional<refusal> list_elsewhere(list_options const& options,
     query.add("limit", std::to_string(options.limit));
     auto const page = options.ask("GET", "/events" + query.text());
     if (!page) return page.error();
-    for (auto const record : elements_of(*page, "data")) take(record);
+    auto const elements = page_elements(*page);
+    if (!elements) return elements.error();
+    for (auto const record : *elements) take(record);
     return std::nullopt;
 }
 

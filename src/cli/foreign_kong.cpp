@@ -89,6 +89,27 @@ void add_credential(json_object const& credential, json_object const& consumer,
     reader.add(record);
 }
 
+// The consumer of the export that a flat credential belongs to; null: there is none.
+json_object const* consumer_of(json_object const& credential, json_object const& document) {
+    for (auto const* const consumer : objects_of(document, "consumers"))
+        if (is_of(credential, *consumer)) return consumer;
+    return nullptr;
+}
+
+// A key without its consumer has neither a name nor limits.
+void refuse_strays(json_object const& document, foreign_reader& reader) {
+    std::size_t number = 0;
+    for (auto const* const credential : objects_of(document, "keyauth_credentials")) {
+        ++number;
+        if (consumer_of(*credential, document) != nullptr) continue;
+        auto const id = text_of(*credential, "id", "number " + std::to_string(number));
+        auto const consumer = reference_of(*credential, "consumer");
+        reader.refuse("keyauth_credentials " + id,
+                      consumer.empty() ? "it names no consumer"
+                                       : "its consumer " + consumer + " is not in the file");
+    }
+}
+
 }  // namespace
 
 void read_kong(json_object const& document, foreign_reader& reader) {
@@ -107,6 +128,7 @@ void read_kong(json_object const& document, foreign_reader& reader) {
             if (credential.is_object() && is_of(credential.get_object(), consumer))
                 add_credential(credential.get_object(), consumer, title, all, ++number, reader);
     }
+    refuse_strays(document, reader);
     for (auto const& each : list_of(document, "plugins"))
         if (each.is_object() && reference_of(each.get_object(), "consumer").empty() &&
             text_of(each.get_object(), "name").starts_with("rate-limiting"))

@@ -12,7 +12,6 @@
 #include "cli/print.hpp"
 #include "cli/store_command.hpp"
 #include "store/admin/check_consistency.hpp"
-#include "store/snapshot.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -27,13 +26,14 @@ class importer {
     importer(import_options const& options, line_file users, std::optional<line_file> posts)
         : options_(options), users_(std::move(users)), posts_(std::move(posts)) {}
 
+    // Opens the report, then begins or resumes the load: one whose report is refused has not begun.
     base::result<store::bulk_load> begin(store::environment& store);
-    void set_report(bad_lines report) { report_ = std::move(report); }
     base::result<void> run(store::bulk_load& load);
     void summarise(store::bulk_load const& load);
     bool is_repeated() const { return finished_before_ != 0; }
 
   private:
+    base::result<void> open_report(bool resumes);
     template <class Record, class Read>
     bool take_line(line_file& file, batch<Record>& target, Read read, progress& bar);
 
@@ -53,13 +53,26 @@ base::result<store::bulk_load> importer::begin(store::environment& store) {
     auto const posts = posts_ ? posts_->scan() : line_file::scan_result{};
     if (!posts) return posts.error();
     auto const sizes = base::mix(users_.size(), posts_ ? posts_->size() : 0);
-    auto load = store::bulk_load::begin(
-        store, {.identity = base::mix(base::mix(users->hash, posts->hash), sizes),
-                .highest_user = users->highest_id,
-                .highest_post = posts->highest_id,
-                .again = options_.again});
-    if (load) finished_before_ = load->finished_at();
+    auto const identity = base::mix(base::mix(users->hash, posts->hash), sizes);
+    bool const continues = !options_.again && store::bulk_load::was_begun(store, identity);
+    if (!continues)
+        if (auto const outcome = open_report(false); !outcome) return outcome.error();
+    auto load = store::bulk_load::begin(store, {.identity = identity,
+                                                .highest_user = users->highest_id,
+                                                .highest_post = posts->highest_id,
+                                                .again = options_.again});
+    if (!load) return load;
+    finished_before_ = load->finished_at();
+    if (continues && finished_before_ == 0)
+        if (auto const outcome = open_report(true); !outcome) return outcome.error();
     return load;
+}
+
+base::result<void> importer::open_report(bool resumes) {
+    auto report = bad_lines::begin(options_.report, !options_.json, resumes);
+    if (!report) return report.error();
+    report_ = std::move(*report);
+    return {};
 }
 
 std::size_t text_bytes(model::user const& user) {
@@ -138,12 +151,7 @@ void importer::summarise(store::bulk_load const& load) {
 
 // If the store has only imported records, reads every record once more.
 base::result<void> check_new_store(store::environment& store, store::bulk_load const& load) {
-    store::snapshot snapshot(store);
-    snapshot.renew();
-    store::range const none{.limit = 0};
-    auto const users = snapshot.users(none, [](auto const&) {}).total;
-    auto const posts = snapshot.posts({}, none, [](auto const&) {}).total;
-    snapshot.reset();
+    auto const [users, posts] = count_records(store);
     if (users != load.users().created || posts != load.posts().created) return {};
     auto const faults = store::check_checksums(store);
     for (auto const& sentence : faults) base::log(base::severity::failure, sentence);
@@ -171,11 +179,6 @@ int import(import_options const& options) {
     auto load = loader.begin(*store);
     if (!load) return report_failure(load.error().message);
     bool const resumes = load->was_begun_before() && load->finished_at() == 0;
-    if (load->finished_at() == 0) {
-        auto report = bad_lines::begin(options.report, !options.json, resumes);
-        if (!report) return report_failure(report.error().message);
-        loader.set_report(std::move(*report));
-    }
     if (resumes)
         base::log("resuming an interrupted import after line " + with_commas(load->users().line) +
                   " of the users and " + with_commas(load->posts().line) + " of the posts");
@@ -188,6 +191,18 @@ int import(import_options const& options) {
     bool const is_whole =
         loader.is_repeated() || load->users().refusals + load->posts().refusals == 0;
     return is_whole ? done : failed;
+}
+
+// Options that belong to the other kind of import, as a sentence; empty: none.
+std::string fault_of(import_options const& options, foreign_options const& keys) {
+    if (keys.system.empty()) return keys.misplaced();
+    if (!options.posts.empty())
+        return "with --from there is one file, the export: '" + options.posts + "' is one too many";
+    if (!options.report.empty() || options.again)
+        return "--report and --again are for users and posts: with --from every key that is not "
+               "taken over is named (--json lists them), and keys that are there already are left "
+               "alone";
+    return {};
 }
 
 }  // namespace
@@ -225,11 +240,11 @@ void add_import(CLI::App& program, int& code) {
         "With --from the file has keys of another system: latchkey keys import --help.\n"
         "Example: latchkey import users.ndjson posts.ndjson --data /var/lib/latchkey");
     command->callback([options, keys, &code] {
-        if (keys->system.empty()) {
-            code = import(*options);
-            return;
-        }
-        code = import_keys(*options, options->users, *keys);
+        if (auto const fault = fault_of(*options, *keys); !fault.empty())
+            code = report_usage_error(fault);
+        else
+            code = keys->system.empty() ? import(*options)
+                                        : import_keys(*options, options->users, *keys);
     });
 }
 

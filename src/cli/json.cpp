@@ -96,6 +96,19 @@ boost::json::array const& list_of(json_object const& document, std::string_view 
     return value != nullptr && value->is_array() ? value->get_array() : none;
 }
 
+std::vector<json_object const*> objects_of(json_object const& document, std::string_view name) {
+    std::vector<json_object const*> objects;
+    for (auto const& each : list_of(document, name))
+        if (auto const* const object = each.if_object()) objects.push_back(object);
+    return objects;
+}
+
+bool is_list_of_objects(json_object const& document, std::string_view name) {
+    auto const* const value = document.if_contains(name);
+    return value != nullptr && value->is_array() &&
+           objects_of(document, name).size() == value->get_array().size();
+}
+
 std::vector<std::string_view> elements_of(std::string_view document, std::string_view name) {
     std::vector<std::string_view> elements;
     auto const member = "\"" + std::string(name) + "\"";
@@ -104,7 +117,10 @@ std::vector<std::string_view> elements_of(std::string_view document, std::string
         auto const text = trimmed(document.substr(position, end - position));
         position = end + 1;
         if (!text.starts_with(member)) continue;
-        for (auto place = text.find('[') + 1; place < text.size();) {
+        // Behind the name and its colon.
+        auto const begin = skip_space(text, skip_space(text, member.size()) + 1);
+        if (begin == text.size() || text[begin] != '[') break;
+        for (auto place = begin + 1; place < text.size();) {
             auto const stop = end_of_value(text, place);
             auto const element = trimmed(text.substr(place, stop - place));
             if (!element.empty()) elements.push_back(element);

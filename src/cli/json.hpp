@@ -32,9 +32,13 @@ bool is_true(json_object const& document, std::string_view name);
 // An empty one where there is none.
 json_object const& object_of(json_object const& document, std::string_view name);
 boost::json::array const& list_of(json_object const& document, std::string_view name);
+// The elements of that list that are objects.
+std::vector<json_object const*> objects_of(json_object const& document, std::string_view name);
+// Is it there, and is each of its elements an object?
+bool is_list_of_objects(json_object const& document, std::string_view name);
 
-// The elements of the list `name` of a document, each as the text that it has there, byte for byte.
-// `document` is valid JSON.
+// The elements of the list `name` of a document, each as the text that it has there, byte for byte;
+// none if that is absent or no list. `document` is valid JSON.
 std::vector<std::string_view> elements_of(std::string_view document, std::string_view name);
 
 }  // namespace latchkey::cli

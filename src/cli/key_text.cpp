@@ -10,8 +10,8 @@ namespace {
 
 std::string limits_text(json_object const& key) {
     std::string text;
-    for (auto const& each : list_of(key, "rate_limits"))
-        text.append(text.empty() ? "" : "; ").append(limit_text(each.as_object()));
+    for (auto const* const limit : objects_of(key, "rate_limits"))
+        text.append(text.empty() ? "" : "; ").append(limit_text(*limit));
     return text.empty() ? "none" : text;
 }
 
@@ -69,15 +69,17 @@ std::vector<std::vector<std::string>> key_rows(json_object const& key) {
     rows.push_back({"replaces", text_of(key, "replaces", "-")});
     rows.push_back({"replaced by", text_of(key, "replaced_by", "-")});
     rows.push_back({"rotation ends", time_of(key, "rotation_ends_at")});
-    for (auto const& each : list_of(key, "rate_limits")) {
-        auto const text = limit_text(each.as_object());
+    for (auto const* const limit : objects_of(key, "rate_limits")) {
+        auto const text = limit_text(*limit);
         auto const space = text.find(' ');
         rows.push_back({"limit " + text.substr(0, space), text.substr(space + 1)});
     }
     for (auto const& each : list_of(key, "ip_allowlist"))
-        rows.push_back({"allowed from", std::string(each.as_string())});
-    for (auto const& [name, value] : object_of(key, "metadata"))
-        rows.push_back({"metadata " + std::string(name), std::string(value.as_string())});
+        if (auto const* const network = each.if_string())
+            rows.push_back({"allowed from", std::string(*network)});
+    auto const& metadata = object_of(key, "metadata");
+    for (auto const& [name, value] : metadata)
+        rows.push_back({"metadata " + std::string(name), text_of(metadata, name)});
     return rows;
 }
 
@@ -92,8 +94,9 @@ std::vector<std::string> settings_of(json_object const& key) {
     add("rate limits", limits_text(key));
     auto const networks = words_of(key, "ip_allowlist");
     add("allowed from", networks.empty() ? "anywhere" : networks);
-    for (auto const& [name, value] : object_of(key, "metadata"))
-        add("metadata " + std::string(name), std::string(value.as_string()));
+    auto const& metadata = object_of(key, "metadata");
+    for (auto const& [name, value] : metadata)
+        add("metadata " + std::string(name), text_of(metadata, name));
     return lines;
 }
 

@@ -30,9 +30,11 @@ class keys_backend {
     virtual answer_of<std::string> change(model::id id, std::string_view body) = 0;
     virtual answer_of<std::string> rotate(model::id id, std::int64_t overlap_seconds) = 0;
     virtual answer_of<std::string> deactivate(model::id id, std::string_view reason) = 0;
-    // Of these keys that are no longer to be found none is missed.
+    // One after the other; `count` grows by each that is done.
     virtual std::optional<refusal> deactivate_all(std::vector<model::id> const& ids,
-                                                  std::string_view reason) = 0;
+                                                  std::string_view reason, std::size_t& count) = 0;
+    // The key to ask with, after whose end nothing can be asked; 0: none is needed.
+    virtual answer_of<model::id> own_id() = 0;
     virtual answer_of<std::string> reactivate(model::id id) = 0;
     virtual answer_of<std::string> verify(std::string_view body) = 0;
     // `id` 0: of many keys.

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
-#include <iterator>
+#include <limits>
 
 #include "api/json/json_writer.hpp"
 #include "api/resources/key_body.hpp"
@@ -26,7 +26,7 @@ struct import_options : store_command {
 
 constexpr std::size_t lines_per_transaction = 64;
 constexpr std::size_t line_bytes_max = 64 * 1024;
-constexpr std::size_t export_bytes_max = 1024 * base::limits::mib;
+constexpr std::size_t export_bytes_max = 256 * base::limits::mib;  // some 500,000 keys
 
 // Reads and checks lines before a transaction begins, so that no transaction waits for input.
 class importer {
@@ -99,9 +99,23 @@ base::result<void> importer::flush() {
     return {};
 }
 
+// The next line without its end, and of one that is too long the beginning, which is too long too.
+bool read_line(std::istream& input, std::string& line) {
+    line.resize(line_bytes_max + 2);
+    input.getline(line.data(), static_cast<std::streamsize>(line.size()));
+    auto const size = static_cast<std::size_t>(input.gcount());
+    if (input.bad() || (input.fail() && size != line.size() - 1)) return false;
+    bool const has_end = !input.eof() && !input.fail();
+    line.resize(has_end ? size - 1 : size);
+    if (!input.fail()) return true;
+    input.clear();
+    input.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    return true;
+}
+
 base::result<void> take_lines(importer& run, std::istream& input) {
     std::size_t number = 0;
-    for (std::string line; std::getline(input, line);) {
+    for (std::string line; read_line(input, line);) {
         ++number;
         if (line.find_first_not_of(" \t\r") == line.npos) continue;
         if (auto const outcome = run.take("line " + std::to_string(number), line); !outcome)
@@ -116,9 +130,15 @@ base::result<foreign_export> read_export(foreign_options const& options, std::is
                         : options.system == "kong" ? foreign_system::kong
                                                    : foreign_system::apisix;
     // Freed memory is wiped (wipe_freed.cpp), that of a text that grows too.
-    std::string text(std::istreambuf_iterator<char>(input), {});
+    std::string text;
+    for (char part[64 * 1024]; input && text.size() <= export_bytes_max;) {
+        input.read(part, sizeof part);
+        text.append(part, static_cast<std::size_t>(input.gcount()));
+        base::wipe(part, static_cast<std::size_t>(input.gcount()));
+    }
     if (input.bad()) return base::error{"the file cannot be read to its end"};
-    if (text.size() > export_bytes_max) return base::error{"the file has more than 1 GiB"};
+    if (text.size() > export_bytes_max)
+        return base::error{"the export has more than 256 MiB: take it over in parts"};
     auto result = read_foreign_keys(system, text, options.choice);
     base::wipe(text.data(), text.size());
     return result;
@@ -182,6 +202,14 @@ int import_keys(store_command const& options, std::string const& path,
     return refusal_count == 0 ? done : failed;
 }
 
+std::string foreign_options::misplaced() const {
+    bool const has_choice =
+        !choice.scopes.empty() || !choice.project.empty() || !choice.environment.empty();
+    if (!system.empty() || !has_choice) return {};
+    return "--scope, --project and --environment are for keys of another system (--from); a line "
+           "of keys import has its own members for them";
+}
+
 void foreign_options::add_to(CLI::App& command) {
     command
         .add_option("--from", system,
@@ -215,14 +243,17 @@ void add_keys_import(CLI::App& keys, int& code) {
         "\"issuer\" and \"subject\" instead of \"sha256\". Invalid lines are reported by number,\n"
         "the others are imported, and the exit code is 1. The keys work with the next\n"
         "request. A key that is there already is left alone.\n"
-        "With --from, digests and rate limits are outcome over, plain keys are hashed at once,\n"
+        "With --from, digests and rate limits are taken over, plain keys are hashed at once,\n"
         "and what has no counterpart is named:\n"
         "  unkey   rows of its table keys, or bodies of its migrations (hash in base64)\n"
         "  kong    deck gateway dump --format json (keyauth_credentials, rate-limiting)\n"
         "  apisix  GET /apisix/admin/consumers (key-auth, limit-count)\n"
         "Example: latchkey keys import digests.ndjson");
-    command->callback(
-        [options, &code] { code = import_keys(*options, options->file, options->foreign); });
+    command->callback([options, &code] {
+        auto const fault = options->foreign.misplaced();
+        code = fault.empty() ? import_keys(*options, options->file, options->foreign)
+                             : report_usage_error(fault);
+    });
 }
 
 }  // namespace latchkey::cli

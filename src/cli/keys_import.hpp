@@ -15,6 +15,8 @@ struct foreign_options {
     foreign_choice choice;
 
     void add_to(CLI::App& command);
+    // What was chosen without --from, as a sentence; empty: nothing.
+    std::string misplaced() const;
 };
 
 // `-` is standard input. The exit code.

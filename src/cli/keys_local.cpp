@@ -17,13 +17,6 @@ namespace {
 
 constexpr std::size_t keys_per_transaction = 64;
 
-refusal damage() {
-    return {
-        "some records of the store are damaged, so the output is incomplete: run latchkey "
-        "check, which names them and what to do",
-        failed};
-}
-
 refusal missing(model::id id) {
     return {"there is no key " + std::to_string(id) + ": latchkey keys list shows all", failed};
 }
@@ -57,7 +50,8 @@ class local_keys : public keys_backend {
         return apply(store::deactivate_key{id, reason_of(reason)});
     }
     std::optional<refusal> deactivate_all(std::vector<model::id> const& ids,
-                                          std::string_view reason) override;
+                                          std::string_view reason, std::size_t& count) override;
+    answer_of<model::id> own_id() override { return 0; }
     answer_of<std::string> reactivate(model::id id) override {
         return apply(store::reactivate_key{id});
     }
@@ -91,7 +85,7 @@ answer_of<std::string> local_keys::show(model::id id) {
     snapshot.renew();
     auto const key = snapshot.key(id);
     auto const last_use = snapshot.last_use(id);
-    if (snapshot.damaged()) return damage();
+    if (snapshot.damaged()) return refusal{{}, report_damage()};
     if (!key) return missing(id);
     std::string document;
     api::append_key(document, *key, snapshot.time(), {}, last_use);
@@ -117,7 +111,7 @@ std::optional<refusal> local_keys::each(key_selection const& selection, sink sin
                       [&](model::key const& key, base::wall_ms last_use) {
                           api::append_key(records.emplace_back(), key, now, {}, last_use);
                       });
-        if (snapshot.damaged()) return damage();
+        if (snapshot.damaged()) return refusal{{}, report_damage()};
     }
     for (auto const& each : records) sink(each);
     return std::nullopt;
@@ -162,13 +156,15 @@ answer_of<std::string> local_keys::rotate(model::id id, std::int64_t overlap_sec
 }
 
 std::optional<refusal> local_keys::deactivate_all(std::vector<model::id> const& ids,
-                                                  std::string_view reason) {
+                                                  std::string_view reason, std::size_t& count) {
     for (std::size_t begin = 0; begin < ids.size(); begin += keys_per_transaction) {
         std::vector<store::command> commands;
         for (auto i = begin; i < std::min(ids.size(), begin + keys_per_transaction); ++i)
             commands.push_back({.action = store::deactivate_key{ids[i], reason_of(reason)}});
         auto const outcomes = store::apply(*store_, std::move(commands));
         if (!outcomes) return refusal{outcomes.error().message, failed};
+        count += static_cast<std::size_t>(std::ranges::count(
+            *outcomes, base::problem::none, [](auto const& each) { return each.problem; }));
         for (auto const& each : *outcomes)
             if (each.problem != base::problem::none) return refusal{message_of(each), failed};
     }
@@ -196,7 +192,7 @@ answer_of<std::string> local_keys::verify(std::string_view body) {
         return cache.authenticate(cache.present(key->digest), client, snapshot, now);
     }();
     base::wipe(verification->key.data(), verification->key.size());
-    if (snapshot.damaged()) return damage();
+    if (snapshot.damaged()) return refusal{{}, report_damage()};
     api::verification answer{.result = verdict.problem};
     std::string missing;  // `answer` has a view of it
     if (verdict.caller) {
@@ -228,7 +224,7 @@ answer_of<std::string> local_keys::usage(model::id id, query_text const& query) 
     std::string document;
     auto const error = id == 0 ? api::append_usage(parameters, view, document)
                                : api::append_usage_of(id, parameters, view, document);
-    if (snapshot.damaged()) return damage();
+    if (snapshot.damaged()) return refusal{{}, report_damage()};
     if (!error) return document;
     if (error->problem == base::problem::not_found) return missing(id);
     return refusal{error_text(*error), usage_error};

@@ -1,3 +1,4 @@
+#include "cli/json.hpp"
 #include "cli/keys_backend.hpp"
 
 namespace latchkey::cli {
@@ -40,10 +41,17 @@ class remote_keys : public keys_backend {
         return service_->call("POST", path_of(id, "/deactivate"), reason_body(reason));
     }
     std::optional<refusal> deactivate_all(std::vector<model::id> const& ids,
-                                          std::string_view reason) override {
-        for (auto const id : ids)
+                                          std::string_view reason, std::size_t& count) override {
+        for (auto const id : ids) {
             if (auto const answer = deactivate(id, reason); !answer) return answer.error();
+            ++count;
+        }
         return std::nullopt;
+    }
+    answer_of<model::id> own_id() override {
+        auto const key = service_->call("GET", "/keys/current");
+        if (!key) return key.error();
+        return number_of(parse_object(*key).value(), "id");
     }
     answer_of<std::string> reactivate(model::id id) override {
         return service_->call("POST", path_of(id, "/reactivate"));

@@ -9,6 +9,7 @@
 #include "cli/keys_backend.hpp"
 #include "cli/managing_keys.hpp"
 #include "cli/print.hpp"
+#include "cli/progress.hpp"
 #include "model/key.hpp"
 
 namespace latchkey::cli {
@@ -48,8 +49,29 @@ std::optional<refusal> find_remaining(keys_backend& keys, state_options const& o
         });
 }
 
-// Asks before the first round, then repeats until none remains, since one of them may create new
-// keys meanwhile.
+// Round by round until none remains, since one of the keys may create new ones meanwhile. The key
+// to ask with comes last: after it nothing can be asked.
+std::optional<refusal> deactivate_rounds(keys_backend& keys, state_options const& options,
+                                         std::vector<model::id> ids, std::size_t& count) {
+    auto const own = keys.own_id();
+    if (!own) return own.error();
+    for (;;) {
+        bool const has_own = std::erase(ids, *own) != 0;
+        if (ids.empty())
+            return has_own ? keys.deactivate_all({*own}, options.reason, count) : std::nullopt;
+        if (auto const failure = keys.deactivate_all(ids, options.reason, count)) return failure;
+        if (auto const failure = find_remaining(keys, options, ids)) return failure;
+    }
+}
+
+void print_count(state_options const& options, std::size_t count) {
+    if (options.json)
+        std::printf("{\"project\":\"%s\",\"deactivated\":%zu}\n", options.project.c_str(), count);
+    else
+        base::log(counted(count, "key") + " of project " + options.project +
+                  (count == 1 ? " was deactivated" : " were deactivated"));
+}
+
 int deactivate_project(state_options const& options) {
     if (!model::is_project(options.project))
         return report_usage_error("--project must be 1 to 64 of a-z, 0-9 and -");
@@ -57,27 +79,21 @@ int deactivate_project(state_options const& options) {
     auto const keys = open_keys(options, code);
     if (keys == nullptr) return code;
     std::vector<model::id> ids;
-    auto failure = find_remaining(*keys, options, ids);
-    auto const of_project = " of project " + options.project;
-    if (!failure && ids.size() > 1)
-        if (auto const end = confirm("this deactivates " + counted(ids.size(), "key") + of_project,
-                                     options.is_confirmed))
+    if (auto const failure = find_remaining(*keys, options, ids)) return report(*failure);
+    auto const all_keys = counted(ids.size(), "key") + " of project " + options.project;
+    if (ids.size() > 1)
+        if (auto const end = confirm("this deactivates " + all_keys, options.is_confirmed))
             return *end;
+    if (auto const failure = refuse_last_managing(*keys, ids, options.is_confirmed))
+        return report(*failure);
     std::size_t count = 0;
-    while (!failure && !ids.empty()) {
-        if (count == 0) failure = refuse_last_managing(*keys, ids, options.is_confirmed);
-        if (failure) break;
-        failure = keys->deactivate_all(ids, options.reason);
-        count += ids.size();
-        if (!failure) failure = find_remaining(*keys, options, ids);
-    }
-    if (failure) return report(*failure);
-    if (options.json)
-        std::printf("{\"project\":\"%s\",\"deactivated\":%zu}\n", options.project.c_str(), count);
-    else
-        base::log(counted(count, "key") + of_project +
-                  (count == 1 ? " was deactivated" : " were deactivated"));
-    return done;
+    auto failure = deactivate_rounds(*keys, options, ids, count);
+    if (!failure) return print_count(options, count), done;
+    if (options.json) print_count(options, count);
+    failure->message = with_commas(count) + " of " + all_keys +
+                       " were deactivated, and then: " + failure->message +
+                       ". The same command again deactivates the others";
+    return report(*failure);
 }
 
 int deactivate(state_options const& options) {

@@ -35,16 +35,16 @@ void print_verdict(json_object const& verdict) {
         rows.push_back({"scopes", words_of(verdict, "scopes")});
         rows.push_back({"expires", time_of(verdict, "expires_at", "never")});
     }
-    for (auto const& each : list_of(verdict, "rate_limits")) {
-        auto const& limit = each.as_object();
-        auto const text = limit_text(limit);
+    for (auto const* const limit : objects_of(verdict, "rate_limits")) {
+        auto const text = limit_text(*limit);
         auto const space = text.find(' ');
-        auto const left = text_of(limit, "remaining");
+        auto const left = text_of(*limit, "remaining");
         rows.push_back({"limit " + text.substr(0, space),
                         text.substr(space + 1) + (left.empty() ? "" : ", " + left + " left")});
     }
-    for (auto const& [name, value] : object_of(verdict, "metadata"))
-        rows.push_back({"metadata " + std::string(name), std::string(value.as_string())});
+    auto const& metadata = object_of(verdict, "metadata");
+    for (auto const& [name, value] : metadata)
+        rows.push_back({"metadata " + std::string(name), text_of(metadata, name)});
     print_record(rows);
 }
 
@@ -53,10 +53,7 @@ int verify(verify_options const& options) {
     if (options.id != 0) {
         api::append_number(body.name("key_id"), options.id);
     } else {
-        if (options.is_remote() && options.file == "-" && options.elsewhere.key_file == "-")
-            return report_usage_error(
-                "FILE and --key-file cannot both be standard input: name a file for one of them");
-        auto const key = read_secret(options.file, "the key");
+        auto const key = read_secret(options.file, "the key to verify");
         if (!key) return report_usage_error(key.error().message);
         body.text("key", key->text());
     }
@@ -75,7 +72,7 @@ int verify(verify_options const& options) {
         std::printf("%s\n", document->c_str());
     else
         print_verdict(verdict);
-    return is_true(verdict, "valid") ? done : failed;
+    return is_true(verdict, "valid") ? done : refused;
 }
 
 }  // namespace
@@ -102,8 +99,9 @@ void add_keys_verify(CLI::App& keys, int& code) {
                      "With --url: tokens of its rate limits to take, 0 to 1000")
         ->capture_default_str();
     command->footer(
-        "Exit codes: 0 the key is valid, 1 it is not. Beside the store the rate limits are not\n"
-        "judged, since their state is known to the running service alone; with --url they are.\n"
+        "Exit codes: 0 the key is valid, 4 it would be refused, 1 it could not be verified.\n"
+        "Beside the store the rate limits are not judged, since their state is known to the\n"
+        "running service alone; with --url they are.\n"
         "Example: latchkey keys verify --scope users:read < key.txt");
     command->callback([options, &code] { code = verify(*options); });
 }

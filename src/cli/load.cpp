@@ -4,6 +4,7 @@
 
 #include "api/json/json_writer.hpp"
 #include "cli/print.hpp"
+#include "store/snapshot.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -64,6 +65,14 @@ void handle_stop_signals() {
     action.sa_flags =
         SA_RESTART | static_cast<int>(SA_RESETHAND);  // a second signal ends the process
     for (int const number : {SIGINT, SIGTERM}) ::sigaction(number, &action, nullptr);
+}
+
+record_counts count_records(store::environment& store) {
+    store::snapshot snapshot(store);
+    snapshot.renew();
+    store::range const none{.limit = 0};
+    return {.users = snapshot.users(none, [](auto const&) {}).total,
+            .posts = snapshot.posts({}, none, [](auto const&) {}).total};
 }
 
 void append_counts(std::string& output, store::load_progress const& users,

@@ -39,6 +39,12 @@ base::result<void> load_posts(store::bulk_load& load, record_source<model::post>
 // From now on these signals make `load_…` return an error instead of ending the process.
 void handle_stop_signals();
 
+// The users and posts that the store has.
+struct record_counts {
+    std::uint64_t users = 0, posts = 0;
+};
+record_counts count_records(store::environment& store);
+
 // {"users":{"created":…},"posts":{…}} without the outer braces, for the JSON of both commands.
 void append_counts(std::string& output, store::load_progress const& users,
                    store::load_progress const& posts);

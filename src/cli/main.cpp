@@ -1,5 +1,9 @@
 #include <sys/stat.h>
 
+#include <exception>
+#include <string>
+
+#include "base/log.hpp"
 #include "cli/program.hpp"
 
 int main(int argument_count, char** arguments) {
@@ -13,6 +17,11 @@ int main(int argument_count, char** arguments) {
         program.parse(argument_count, arguments);
     } catch (CLI::ParseError const& error) {
         return latchkey::cli::report_parse_error(program, error);
+    } catch (std::exception const& error) {
+        // Not a way of reporting errors: a command that ends here has a bug, or no memory.
+        latchkey::base::log(latchkey::base::severity::failure,
+                            "the command has failed unexpectedly: " + std::string(error.what()));
+        return latchkey::cli::failed;
     }
     return code;
 }

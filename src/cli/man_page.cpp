@@ -110,11 +110,20 @@ void append_footer(std::string& page, std::string const& footer) {
 }
 
 void append_environment(std::string& page, std::vector<option_entry> const& options) {
-    bool const asks_services = std::ranges::any_of(options, [](option_entry const& option) {
-        return std::ranges::find(option.flags, "--url") != option.flags.end();
-    });
+    auto const has = [&](std::string_view flag) {
+        return std::ranges::any_of(options, [&](option_entry const& option) {
+            return std::ranges::find(option.flags, flag) != option.flags.end();
+        });
+    };
     page += ".SH ENVIRONMENT\n";
-    if (asks_services)
+    if (has("--config"))
+        page +=
+            ".TP\n.B LATCHKEY_CONFIG\nThe file of settings, where \\-\\-config is not given.\n"
+            ".TP\n.BI LATCHKEY_ SETTING\nAny setting: its name in capitals, with _ for dots, so "
+            "LATCHKEY_STORE_MAP_MIB=1024 is store.map_mib (latchkey config show lists all). A list "
+            "is separated by commas, or written as in TOML. An option counts more than a variable, "
+            "and a variable more than the file.\n";
+    if (has("--url"))
         page +=
             ".TP\n.B LATCHKEY_URL, LATCHKEY_KEY_FILE, LATCHKEY_CA_FILE\nInstead of \\-\\-url, "
             "\\-\\-key\\-file and \\-\\-ca\\-file.\n";
@@ -123,7 +132,7 @@ void append_environment(std::string& page, std::vector<option_entry> const& opti
 
 std::string exit_codes() {
     return ".SH EXIT STATUS\n0 success, 1 failure, 2 wrong usage, 3 a question was not confirmed, "
-           "78 wrong configuration.\n";
+           "4 a key would be refused (keys verify), 78 wrong configuration.\n";
 }
 
 int print_page(CLI::App const& program, std::vector<std::string> const& words) {

@@ -18,7 +18,7 @@ void add_commands(CLI::App& program, int& code) {
         "All commands but serve, restore and reset-time work beside a running service.\n"
         "COMMAND --help explains a command, with an example.\n"
         "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a question was not confirmed,\n"
-        "78 wrong configuration.");
+        "4 a key would be refused (keys verify), 78 wrong configuration.");
     add_serve(program, code);
     add_keys(program, code);
     add_usage(program, code);

@@ -8,11 +8,14 @@
 
 #include "base/bytes.hpp"
 #include "base/descriptor.hpp"
+#include "cli/standard_input.hpp"
 
 namespace latchkey::cli {
 
 base::result<base::secret> read_secret(std::string const& path, std::string const& subject) {
     base::descriptor file;
+    if (path == "-")
+        if (auto const claim = claim_standard_input(subject); !claim) return claim.error();
     if (path != "-") file = base::open_file(path, O_RDONLY);
     if (path != "-" && !file.is_open())
         return base::errno_error(subject + " cannot be read from " + path, errno);

@@ -8,7 +8,6 @@
 #include "cli/print.hpp"
 #include "cli/sample_data.hpp"
 #include "cli/store_command.hpp"
-#include "store/snapshot.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -52,12 +51,7 @@ base::result<void> run(seed_options const& options, store::bulk_load& load) {
 std::optional<int> confirm_records(store::environment& store, seed_options const& options,
                                    std::uint64_t identity) {
     if (options.is_confirmed || store::bulk_load::was_begun(store, identity)) return std::nullopt;
-    store::snapshot snapshot(store);
-    snapshot.renew();
-    store::range const none{.limit = 0};
-    auto const users = snapshot.users(none, [](auto const&) {}).total;
-    auto const posts = snapshot.posts({}, none, [](auto const&) {}).total;
-    snapshot.reset();
+    auto const [users, posts] = count_records(store);
     if (users + posts == 0) return std::nullopt;
     return confirm("this adds " + counted(options.users, "user") + " and " +
                        counted(options.posts, "post") + " to a store that has " +

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <utility>
 
 #include "base/bytes.hpp"
 #include "base/visible.hpp"
@@ -105,6 +106,10 @@ std::string service_options::chosen_url() const {
     return from_environment(url, "LATCHKEY_URL");
 }
 
+bool service_options::has_key_file() const {
+    return !from_environment(key_file, "LATCHKEY_KEY_FILE").empty();
+}
+
 query_text& query_text::add(std::string_view name, std::string_view value) {
     static constexpr char digits[] = "0123456789ABCDEF";
     if (value.empty()) return *this;
@@ -140,7 +145,7 @@ answer_of<std::unique_ptr<service>> service::connect(service_options const& opti
             "--url needs --key-file (or LATCHKEY_KEY_FILE): a file with the API key to "
             "ask with",
             usage_error};
-    auto const key = read_secret(key_file, "the key");
+    auto const key = read_secret(key_file, "the key of --key-file");
     if (!key) return refusal{key.error().message, usage_error};
     if (key_in(key->text()).empty()) return refusal{"there is no key in " + key_file, usage_error};
     auto const path = server::find_helper("latchkey-remote");
@@ -186,16 +191,26 @@ service::answer service::exchange(std::string_view method, std::string_view targ
     return result;
 }
 
+// Each answer of 2xx is an object, but that to a deletion, which has no body.
+answer_of<std::string> service::content_of(std::string_view method, answer answer) {
+    if (method == "DELETE" && answer.status == 204) return std::string();
+    if (auto const document = parse_object(answer.body); !document)
+        return refusal{document.error().message, failed};
+    return std::move(answer.body);
+}
+
 answer_of<std::string> service::call(std::string_view method, std::string_view target,
                                      std::string_view body) {
     auto const path = std::string(api_prefix).append(target);
     for (unsigned waited = 0;;) {
         auto answer = exchange(method, path, body);
-        if (answer.status / 100 == 2) return std::move(answer.body);
+        if (answer.status / 100 == 2) return content_of(method, std::move(answer));
         if (answer.status == 0) return refusal{base::visible(answer.body), failed};
-        bool const is_busy = answer.status == 429 || answer.status == 503;
+        // A limit refuses before anything is done; of 503 that is certain for reads alone.
+        bool const is_repeatable =
+            answer.status == 429 || (answer.status == 503 && method == "GET");
         auto const pause = std::max(answer.retry_after_seconds, 1u);
-        if (!is_busy || method != "GET" || waited + pause > patience_seconds) {
+        if (!is_repeatable || pause > patience_seconds - waited) {
             bool const is_wrong = answer.status == 400 || answer.status == 422;
             return refusal{problem_text(answer.body, answer.status, answer.request_id),
                            is_wrong ? usage_error : failed};
@@ -212,12 +227,24 @@ std::optional<refusal> service::each(std::string_view path, query_text const& fi
         query.add("limit", "100").add("cursor", cursor);
         auto const page = call("GET", std::string(path) + query.text());
         if (!page) return page.error();
-        auto const document = parse_object(*page);
-        if (!document) return refusal{document.error().message, failed};
-        for (auto const element : elements_of(*page, "data")) sink(element);
-        cursor = text_of(object_of(*document, "pagination"), "next_cursor");
-        if (cursor.empty()) return std::nullopt;
+        auto const elements = page_elements(*page);
+        if (!elements) return elements.error();
+        for (auto const element : *elements) sink(element);
+        auto const document = parse_object(*page).value();
+        auto const next = text_of(object_of(document, "pagination"), "next_cursor");
+        if (next.empty()) return std::nullopt;
+        if (next == std::exchange(cursor, next)) return refusal{"a page leads to itself", failed};
     }
+}
+
+answer_of<std::vector<std::string_view>> page_elements(std::string_view page) {
+    auto const document = parse_object(page);
+    if (!document || !is_list_of_objects(*document, "data"))
+        return refusal{
+            "the answer has no list: is this the address of a latchkey service, of this version "
+            "or a later one?",
+            failed};
+    return elements_of(page, "data");
 }
 
 std::string problem_text(std::string_view document, unsigned status, std::string_view request_id) {

@@ -38,6 +38,8 @@ struct service_options {
     std::string url, key_file, ca_file;
 
     void add_to(CLI::App& command);
+    // By the option or the environment.
+    bool has_key_file() const;
     // The URL of the option, else of the environment; empty: the store of this machine is meant.
     std::string chosen_url() const;
 };
@@ -59,8 +61,9 @@ class service {
     service(service const&) = delete;
     service& operator=(service const&) = delete;
 
-    // The body of an answer of 2xx. `target` is below /api/v1. A GET that is limited or meets an
-    // overload is sent again after its Retry-After, up to a minute in all.
+    // The body of an answer of 2xx: a JSON object, or nothing after a deletion. `target` is below
+    // /api/v1. What is limited (429), and a GET that meets an overload (503), is sent again after
+    // its Retry-After, up to a minute in all.
     answer_of<std::string> call(std::string_view method, std::string_view target,
                                 std::string_view body = {});
 
@@ -77,12 +80,16 @@ class service {
         std::string request_id, body;
         unsigned retry_after_seconds = 0;
     };
+    static answer_of<std::string> content_of(std::string_view method, answer answer);
     answer exchange(std::string_view method, std::string_view target, std::string_view body);
 
     base::descriptor socket_;
     base::netstring_reader input_;
     pid_t helper_;
 };
+
+// The elements of a page of a list, each an object, as the texts that they have there.
+answer_of<std::vector<std::string_view>> page_elements(std::string_view page);
 
 // A sentence about a problem document (api.md §11): title, detail, members and request id.
 std::string problem_text(std::string_view document, unsigned status, std::string_view request_id);

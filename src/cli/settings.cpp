@@ -292,10 +292,9 @@ void setting_flags::add_to(CLI::App& command, std::vector<std::string> const& on
     }
 }
 
-bool setting_flags::is_given(std::string_view name) const {
-    return std::ranges::any_of(flags_, [&](auto const& flag) {
-        return flag->setting->name == name && flag->option->count() != 0;
-    });
+bool setting_flags::is_any_given() const {
+    return !file_.empty() ||
+           std::ranges::any_of(flags_, [](auto const& flag) { return flag->option->count() != 0; });
 }
 
 base::result<config> setting_flags::resolve(int& code) const {

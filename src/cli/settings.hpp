@@ -29,8 +29,8 @@ class setting_flags {
     // On an error `code` is usage_error if the value of a flag cannot be read, otherwise
     // configuration_error.
     base::result<server::config> resolve(int& code) const;
-    // Was the flag of that setting given?
-    bool is_given(std::string_view name) const;
+    // Was --config or the flag of a setting given?
+    bool is_any_given() const;
 
   private:
     struct flag {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/visible.hpp"
+#include "cli/command_table.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -33,8 +34,7 @@ std::string_view without_dashes(std::string_view word) {
 
 std::vector<std::string> command_names(CLI::App const& command) {
     std::vector<std::string> names;
-    for (auto const* const each : command.get_subcommands([](CLI::App const*) { return true; }))
-        if (!each->get_group().empty()) names.push_back(each->get_name());
+    for (auto const* const each : shown_commands(command)) names.push_back(each->get_name());
     return names;
 }
 

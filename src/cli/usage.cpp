@@ -56,33 +56,30 @@ std::string start_of(json_object const& point) {
 }
 
 // The steps of one key, or of all together.
-void print_points(boost::json::array const& points, bool has_chart) {
+void print_points(std::vector<json_object const*> const& points, bool has_chart) {
     if (has_chart) {
         std::vector<bar> bars;
-        for (auto const& each : points) {
-            auto const& point = each.as_object();
-            bars.push_back({start_of(point),
-                            static_cast<std::uint64_t>(number_of(point, "requests")),
-                            static_cast<std::uint64_t>(number_of(point, "limited"))});
-        }
+        for (auto const* const point : points)
+            bars.push_back({start_of(*point),
+                            static_cast<std::uint64_t>(number_of(*point, "requests")),
+                            static_cast<std::uint64_t>(number_of(*point, "limited"))});
         return print_bars(bars);
     }
     table rows{{"START", "REQUESTS", "2XX", "3XX", "4XX", "5XX", "LIMITED"}};
-    for (auto const& each : points) {
-        auto const& point = each.as_object();
-        auto const& classes = object_of(point, "by_status");
-        rows.push_back({start_of(point), number_text(point, "requests"),
+    for (auto const* const point : points) {
+        auto const& classes = object_of(*point, "by_status");
+        rows.push_back({start_of(*point), number_text(*point, "requests"),
                         number_text(classes, "2xx"), number_text(classes, "3xx"),
                         number_text(classes, "4xx"), number_text(classes, "5xx"),
-                        number_text(point, "limited")});
+                        number_text(*point, "limited")});
     }
     print_table(rows);
 }
 
-std::uint64_t sum_of(boost::json::array const& points, std::string_view name) {
+std::uint64_t sum_of(std::vector<json_object const*> const& points, std::string_view name) {
     std::uint64_t sum = 0;
-    for (auto const& each : points)
-        sum += static_cast<std::uint64_t>(number_of(each.as_object(), name));
+    for (auto const* const point : points)
+        sum += static_cast<std::uint64_t>(number_of(*point, name));
     return sum;
 }
 
@@ -97,7 +94,7 @@ int print_usage_of(usage_options const& options) {
         return done;
     }
     auto const answer = parse_object(*document).value();
-    auto const& points = list_of(answer, "data");
+    auto const points = objects_of(answer, "data");
     print_points(points, options.has_chart);
     base::log(counted(sum_of(points, "requests"), "request") + ", " +
               with_commas(sum_of(points, "limited")) + " of them refused by the rate limits");
@@ -109,12 +106,12 @@ void print_keys(json_object const& answer, bool has_chart) {
     std::vector<bar> bars;
     table rows{{"KEY", "REQUESTS", "LIMITED"}};
     auto const add = [&](std::string const& name, json_object const& usage) {
-        auto const limited = sum_of(list_of(usage, "points"), "limited");
+        auto const limited = sum_of(objects_of(usage, "points"), "limited");
         bars.push_back({name, static_cast<std::uint64_t>(number_of(usage, "requests")), limited});
         rows.push_back({name, number_text(usage, "requests"), with_commas(limited)});
     };
-    for (auto const& each : list_of(answer, "data"))
-        add(text_of(each.as_object(), "key_id"), each.as_object());
+    for (auto const* const usage : objects_of(answer, "data"))
+        add(text_of(*usage, "key_id"), *usage);
     if (!has_chart) {
         add("all keys", object_of(answer, "total"));
         return print_table(rows);
@@ -140,7 +137,7 @@ int print_usage(usage_options const& options) {
     auto const answer = parse_object(*document).value();
     print_keys(answer, options.has_chart);
     std::printf("\n");
-    print_points(list_of(object_of(answer, "total"), "points"), options.has_chart);
+    print_points(objects_of(object_of(answer, "total"), "points"), options.has_chart);
     if (!is_true(answer, "complete"))
         base::log(base::severity::warning,
                   "there was more than one answer reads, so the sums are too low: ask for less "

@@ -48,10 +48,6 @@ void print_webhook(std::string document, bool json) {
     base::wipe(secret.data(), secret.size());
 }
 
-int report_faults(std::vector<base::fault> const& faults) {
-    return report_usage_error(fault_text(faults));
-}
-
 void add_webhooks(CLI::App& program, int& code) {
     auto* const command = program.add_subcommand(
         "webhooks", "Create, change and watch webhooks, to which a running service sends changes");

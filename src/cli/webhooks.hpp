@@ -31,7 +31,5 @@ void print_webhook(std::string document, bool json);
 std::string webhook_document(store::outcome const& outcome);
 // "/webhooks/3/test"
 std::string webhook_path(model::id id, std::string_view action = {});
-// Says what is wrong with the values of options, by the names of the members of the API.
-int report_faults(std::vector<base::fault> const& faults);
 
 }  // namespace latchkey::cli

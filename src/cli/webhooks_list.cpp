@@ -121,10 +121,10 @@ int show(webhook_command const& options) {
 }
 
 std::vector<std::string> delivery_row(json_object const& delivery) {
-    auto const& attempts = list_of(delivery, "attempts");
+    auto const attempts = objects_of(delivery, "attempts");
     std::string time = "-", answer = "-";
     if (!attempts.empty()) {
-        auto const& attempt = attempts.back().as_object();
+        auto const& attempt = *attempts.back();
         time = time_of(attempt, "at");
         answer = text_of(attempt, "status", text_of(attempt, "error"));
     }
@@ -184,7 +184,8 @@ int deliveries(deliveries_options const& options) {
     std::vector<std::vector<std::string>> rows{
         {"SEQUENCE", "TYPE", "STATE", "ATTEMPTS", "LAST ATTEMPT", "ANSWER", "NEXT ATTEMPT"}};
     auto const page = parse_object(*document).value();
-    for (auto const& each : list_of(page, "data")) rows.push_back(delivery_row(each.as_object()));
+    for (auto const* const delivery : objects_of(page, "data"))
+        rows.push_back(delivery_row(*delivery));
     print_table(rows);
     return done;
 }

@@ -63,7 +63,7 @@ answer_of<std::string> replay_here(replay_options const& options, std::string_vi
     request.body = body;
     std::vector<base::fault> faults;
     auto replay = api::read_replay(request, faults);
-    if (!replay) return refusal{replay.error().detail, usage_error};
+    if (!replay) return refusal{error_text(replay.error()), usage_error};
     if (!faults.empty()) return refusal{fault_text(faults), usage_error};
     replay->id = options.id;
     int code = done;

@@ -7,6 +7,7 @@
 #include "api/resources/webhook_body.hpp"
 #include "auth/webhook_signature.hpp"
 #include "base/bytes.hpp"
+#include "cli/standard_input.hpp"
 #include "cli/webhooks.hpp"
 
 namespace latchkey::cli {
@@ -58,6 +59,9 @@ base::result<void> append_headers(std::string& output, std::string_view lines) {
 }
 
 base::result<void> append_headers_of(std::string& output, std::string const& path) {
+    if (path == "-")
+        if (auto const claim = claim_standard_input("the header fields"); !claim)
+            return claim.error();
     std::ifstream file;
     if (path != "-") file.open(path, std::ios::binary);
     auto& input = path == "-" ? std::cin : file;
@@ -71,6 +75,12 @@ base::result<void> append_headers_of(std::string& output, std::string const& pat
         result = append_headers(output, std::string_view(lines).substr(0, size));
     base::wipe(lines.data(), lines.size());
     return result;
+}
+
+bool changes_anything(settings_options const& options) {
+    return is_given(options.url_option) || is_given(options.description_option) ||
+           is_given(options.ordered_option) || is_given(options.rate_option) ||
+           !options.types.empty() || !options.signatures.empty() || !options.headers_file.empty();
 }
 
 // The body that the options stand for.
@@ -101,7 +111,7 @@ answer_of<std::string> apply_here(settings_options const& options, std::string_v
     request.body = body;
     std::vector<base::fault> faults;
     auto action = read(request, allowed, faults);
-    if (!action) return refusal{action.error().detail, usage_error};
+    if (!action) return refusal{error_text(action.error()), usage_error};
     if (!faults.empty()) return refusal{fault_text(faults), usage_error};
     complete(*action);
     auto const store = open_store(options, code);
@@ -133,7 +143,22 @@ int create(settings_options const& options) {
     });
 }
 
+// --url was once the URL that the webhook posts to. Now it names the service to ask, for which a
+// key and something to change belong to it.
+bool is_old_form(settings_options const& options) {
+    if (options.elsewhere.url.empty()) return false;
+    return options.settings.is_any_given() || !options.elsewhere.has_key_file() ||
+           !changes_anything(options);
+}
+
 int update(settings_options const& options) {
+    if (is_old_form(options))
+        return report_usage_error(
+            "--url is the service to ask (with --key-file); the URL that the webhook posts to is "
+            "--new-url: latchkey webhooks update " +
+            std::to_string(options.id) + " --new-url " + options.elsewhere.url);
+    if (!changes_anything(options))
+        return report_usage_error("say what to change: latchkey webhooks update --help lists it");
     return run(options, [&](std::string_view body) {
         if (options.is_remote()) return options.ask("PATCH", webhook_path(options.id), body);
         return apply_here(options, body, api::read_webhook_change,
@@ -195,7 +220,14 @@ void add_webhooks_settings(CLI::App& webhooks, int& code) {
     update_options->url_option =
         update_command->add_option("--new-url", update_options->url, "The https URL to post to");
     add_options(*update_command, *update_options);
+    // Refused by is_old_form(), whose sentence says more.
+    auto* const service = update_command->get_option("--url");
+    for (auto const* const name : {"--data", "--config"}) {
+        service->remove_excludes(update_command->get_option(name));
+        update_command->get_option(name)->remove_excludes(service);
+    }
     update_command->footer(
+        "The URL that the webhook posts to is --new-url (--url names the service to ask).\n"
         "Only what is given changes. In the file with header fields a name without a value "
         "removes\n"
         "the field; others keep their values.\n"

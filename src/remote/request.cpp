@@ -58,6 +58,7 @@ void connection::set_protocol() {
     set(easy, CURLOPT_PATH_AS_IS, 1L);
     set(easy, CURLOPT_CONNECTTIMEOUT, connect_seconds_max);
     set(easy, CURLOPT_TIMEOUT, answer_seconds_max);
+    set(easy, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(answer_bytes_max));
     set(easy, CURLOPT_USERAGENT, "latchkey/" LATCHKEY_VERSION);
     // Without TLS the key goes to this machine alone, never through a proxy.
     if (address_.url.starts_with("http://")) set(easy, CURLOPT_PROXY, "");
@@ -112,6 +113,10 @@ std::string connection::explain(CURLcode code, char const* detail) const {
                    "): name its authority with --ca-file";
         case CURLE_SSL_CACERT_BADFILE:
             return "the certificates of --ca-file cannot be read (" + reason + ")";
+        case CURLE_FILESIZE_EXCEEDED:  // by its Content-Length
+        case CURLE_WRITE_ERROR:        // by what has come
+            return address_.url +
+                   " has sent more than 64 MiB, which no answer of a latchkey service has";
         case CURLE_OPERATION_TIMEDOUT:
             return address_.url + " does not answer in time (" + reason + ")";
         default:

@@ -109,6 +109,18 @@ TEST(keys_of_kong, come_with_the_limits_of_their_consumer) {
         EXPECT_TRUE(says(result, part)) << part;
 }
 
+TEST(keys_of_kong, without_their_consumer_are_named) {
+    auto const key = std::string(plain);
+    auto const result = read(foreign_system::kong,
+                             R"({"consumers":[{"username":"shop"}],"keyauth_credentials":[
+        {"key":")" + key + R"(","consumer":"shop"},{"id":"c2","key":")" +
+                                 key + R"(","consumer":{"id":"gone"}},{"key":")" + key + "\"}]}");
+    EXPECT_EQ(result.keys.size(), 1u);
+    EXPECT_EQ(result.refusals, 2u);
+    EXPECT_TRUE(says(result, "keyauth_credentials c2: its consumer gone is not in the file"));
+    EXPECT_TRUE(says(result, "keyauth_credentials number 3: it names no consumer"));
+}
+
 TEST(keys_of_kong, are_read_from_json_alone) {
     EXPECT_TRUE(says(read(foreign_system::kong, "_format_version: \"3.0\"\n"), "--format json"));
 }

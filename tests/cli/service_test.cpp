@@ -19,7 +19,16 @@ TEST(elements, are_the_texts_of_the_document) {
     EXPECT_EQ(elements_of(text, "data"),
               (std::vector<std::string_view>{R"({"a":"]}\"","b":[{}]})", R"({"c":1})"}));
     EXPECT_TRUE(elements_of(R"({"data":[]})", "data").empty());
-    EXPECT_TRUE(elements_of(R"({})", "data").empty());
+    for (auto const* const none : {R"({})", R"({"data":null})", R"({"data":3,"x":[1]})",
+                                   R"({"data" : {"data":[1]}})", R"({"data":"[1]"})"})
+        EXPECT_TRUE(elements_of(none, "data").empty()) << none;
+}
+
+TEST(pages, are_lists_of_objects) {
+    EXPECT_EQ(page_elements(R"({"data":[{},{"a":1}]})")->size(), 2u);
+    EXPECT_TRUE(page_elements(R"({"data":[]})")->empty());
+    for (auto const* const other : {"", "null", "[]", R"({"data":null})", R"({"data":[{},1]})"})
+        EXPECT_FALSE(page_elements(other)) << other;
 }
 
 TEST(problems, have_detail_members_and_request) {

@@ -110,6 +110,9 @@ describe('manual pages', () => {
     assert.match(page, /^\.B \\-\\-expires\\-in /m);
     assert.match(page, /^\.SH EXAMPLE\n\.nf\nlatchkey keys create/m);
     assert.match(page, /LATCHKEY_URL/);
+    assert.match(page, /^\.SH ENVIRONMENT\n\.TP\n\.B LATCHKEY_CONFIG\n.*\n\.TP\n\.BI LATCHKEY_ SETTING\n.*LATCHKEY_STORE_MAP_MIB=1024 is store\.map_mib/m);
+    assert.match(page, /4 a key would be refused/);
+    assert.doesNotMatch((await command('man', 'completion')).stdout, /LATCHKEY_/, 'it takes no settings');
     assert.equal((await command('man', 'nothing')).code, 2);
   });
 });

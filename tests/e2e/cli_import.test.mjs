@@ -1,11 +1,13 @@
 // latchkey import from standard input, again, and of what is there already; and keys from other systems (--from).
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { binary, command, commandOf, startServer, temporaryFolder } from './harness.mjs';
+import { binary, command, commandOf, sleep, startServer, temporaryFolder } from './harness.mjs';
 
 const folder = temporaryFolder();
 let number = 0;
@@ -17,7 +19,7 @@ const write = (name, text) => {
   return file;
 };
 const withInput = (text, ...words) => commandOf('sh', '-c', 'input=$1; shift; cat "$input" | "$@"', 'sh', write('input', text), binary, ...words);
-const users = async (data) => (await command('export', '-', ...data)).stdout.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
+const exported = async (data) => (await command('export', '-', ...data)).stdout.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
 
 const ada = { name: 'Ada', email: 'ada@example.org' };
 const bob = { name: 'Bob', email: 'bob@example.org' };
@@ -27,7 +29,7 @@ describe('import', () => {
     const data = newData();
     const first = await withInput(lines(ada, { ...bob, id: 7 }), 'import', '-', ...data);
     assert.match(first.stderr, /2 users and 0 posts created/);
-    assert.deepEqual((await users(data)).map(({ id, name }) => [id, name]), [[7, 'Bob'], [8, 'Ada']]);
+    assert.deepEqual((await exported(data)).map(({ id, name }) => [id, name]), [[7, 'Bob'], [8, 'Ada']]);
     const posts = await withInput(lines({ user_id: 7, title: 'piped' }), 'import', '/dev/null', '-', ...data);
     assert.match(posts.stderr, /0 users and 1 post created/);
     const bad = await withInput('nonsense\n', 'import', '-', ...data);
@@ -65,7 +67,7 @@ describe('import', () => {
   test('leaves alone who is there already, with an id, without, and with another', async () => {
     const data = newData();
     await command('import', write('first', lines(bob, { ...ada, id: 3 })), ...data);
-    const before = await users(data);
+    const before = await exported(data);
     const counts = async (...records) => {
       const ended = await command('import', write(`more${number++}`, lines(...records)), '--json', ...data);
       const { users: { created, unchanged, refused } } = JSON.parse(ended.stdout);
@@ -76,13 +78,93 @@ describe('import', () => {
     const twice = { name: 'Zoe', email: 'zoe@example.org' };
     assert.deepEqual(await counts(twice, twice), [1, 1, 0], 'also of two lines of one file');
     assert.deepEqual(await counts({ ...ada, name: 'Not Ada' }), [0, 0, 1]);
-    assert.deepEqual((await users(data)).filter(({ name }) => name !== 'Zoe'), before);
+    assert.deepEqual((await exported(data)).filter(({ name }) => name !== 'Zoe'), before);
     // Posts follow to the user who was there.
     const people = write('people', lines({ ...bob, id: 90 })), posts = write('posts', lines({ user_id: 90, title: 'by Bob' }));
     assert.equal((await command('import', people, posts, ...data)).code, 0);
     await command('export', path.join(folder, 'u'), path.join(folder, 'p'), '--force', ...data);
     assert.equal(JSON.parse(fs.readFileSync(path.join(folder, 'p'), 'utf8')).user_id, before.find(({ name }) => name === 'Bob').id);
     assert.equal((await command('check', ...data.slice(0, 2))).code, 0);
+  });
+});
+
+describe('the report of an import', () => {
+  test('replaces and continues no other file', async () => {
+    const data = newData();
+    const users = write('reported', lines(ada) + 'nonsense\n');
+    const precious = write('precious', 'kept\n');
+    for (let i = 0; i < 2; i++) { // the refused import has not begun, so that the second one does not resume it
+      const refused = await command('import', users, '--report', precious, ...data);
+      assert.equal(refused.code, 1);
+      assert.match(refused.stderr, /precious exists already and was left as it is; nothing was imported/);
+      assert.equal(fs.readFileSync(precious, 'utf8'), 'kept\n');
+      assert.deepEqual(await exported(data), []);
+    }
+    const report = path.join(folder, 'report');
+    assert.match((await command('import', users, '--report', report, ...data)).stderr, /1 user and 0 posts created, 1 line refused/);
+    assert.deepEqual(Object.keys(JSON.parse(fs.readFileSync(report, 'utf8'))), ['file', 'line', 'code', 'detail', 'errors']);
+  });
+
+  test('of a resumed import is continued, if it is one', async () => {
+    const data = newData();
+    const count = 300_000;
+    const file = write('long', Array.from({ length: count }, (_, i) => (i % 1000 === 0 ? 'nonsense\n' : `{"name":"N","email":"n${i}@example.org"}\n`)).join(''));
+    const report = path.join(folder, 'long report'), precious = write('precious', 'kept\n');
+    const child = spawn(binary, ['import', file, '--report', report, ...data], { stdio: ['ignore', 'ignore', 'ignore'] });
+    const ended = once(child, 'exit');
+    while (!fs.existsSync(report) || fs.statSync(report).size === 0) await sleep(5);
+    child.kill('SIGTERM');
+    assert.deepEqual(await ended, [1, null]);
+    const wrong = await command('import', file, '--report', precious, ...data);
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.stderr, /precious is no report of an import, and was left as it is/);
+    assert.equal(fs.readFileSync(precious, 'utf8'), 'kept\n');
+    const before = fs.readFileSync(report, 'utf8');
+    const resumed = await command('import', file, '--report', report, ...data);
+    assert.match(resumed.stderr, /resuming an interrupted import/);
+    const text = fs.readFileSync(report, 'utf8');
+    assert.ok(text.startsWith(before));
+    assert.equal(new Set(text.trim().split('\n').map((line) => JSON.parse(line).line)).size, count / 1000);
+  });
+});
+
+describe('options that an import does not take', () => {
+  const refused = async (words, pattern) => {
+    const ended = await command(...words, '--data', path.join(folder, 'untouched'));
+    assert.equal(ended.code, 2, ended.stderr);
+    assert.match(ended.stderr, pattern);
+    assert.equal(fs.existsSync(path.join(folder, 'untouched')), false);
+  };
+
+  test('are refused, not ignored', async () => {
+    const file = write('empty', '');
+    for (const option of [['--scope', '*'], ['--project', 'p'], ['--environment', 'staging']]) {
+      await refused(['keys', 'import', file, ...option], /--scope, --project and --environment are for keys of another system \(--from\)/);
+      await refused(['import', file, ...option], /are for keys of another system/);
+    }
+    const foreign = ['import', '--from', 'kong', file];
+    await refused([...foreign, '--report', 'r'], /--report and --again are for users and posts/);
+    await refused([...foreign, '--again'], /--report and --again are for users and posts/);
+    await refused([...foreign, 'posts.ndjson'], /with --from there is one file, the export: 'posts.ndjson' is one too many/);
+    assert.match((await command('keys', 'import', '--help')).stdout, /digests and rate limits are taken over/);
+  });
+});
+
+describe('what is too long', () => {
+  test('is a line of more than 64 KiB, which is named', async () => {
+    const data = newData().slice(0, 2);
+    const line = (name, length) => JSON.stringify({ sha256: createHash('sha256').update(name).digest('hex'), name }).padEnd(length);
+    const file = write('long lines', [line('one', 64 * 1024), line('two', 64 * 1024 + 1), 'x'.repeat(5 << 20), line('three', 100)].join('\n'));
+    const ended = await command('keys', 'import', file, '--json', ...data);
+    assert.equal(ended.code, 1);
+    assert.deepEqual(JSON.parse(ended.stdout), { imported: 2, existing: 0, refused: 2 });
+    assert.match(ended.stderr, /line 2: it is too long\n.*line 3: it is too long/);
+  });
+
+  test('is an export without an end', async () => {
+    const ended = await commandOf('sh', '-c', 'ulimit -v 2000000; exec "$@" < /dev/zero', 'sh', binary, 'keys', 'import', '--from', 'kong', '-', ...newData().slice(0, 2));
+    assert.equal(ended.code, 1);
+    assert.match(ended.stderr, /-: the export has more than 256 MiB: take it over in parts/);
   });
 });
 
@@ -131,6 +213,12 @@ describe('keys of other systems', () => {
     const yaml = await command('keys', 'import', '--from', 'kong', write('kong.yaml', '_format_version: "3.0"\n'), ...data);
     assert.equal(yaml.code, 1);
     assert.match(yaml.stderr, /deck gateway dump --format json/);
+    const flat = { keyauth_credentials: [{ id: 'c1', key: texts.kong, consumer: { id: 'gone' } }, { key: texts.unkey }] };
+    const strays = await command('keys', 'import', '--from', 'kong', write('flat.json', JSON.stringify(flat)), ...data);
+    assert.equal(strays.code, 1);
+    assert.match(strays.stderr, /keyauth_credentials c1: its consumer gone is not in the file; this key is not taken over/);
+    assert.match(strays.stderr, /keyauth_credentials number 2: it names no consumer; this key is not taken over/);
+    assert.match(strays.stderr, /0 keys imported, 2 keys refused/);
     assert.equal((await command('keys', 'import', '--from', 'tyk', write('x', '{}'), ...data)).code, 2);
   });
 });

@@ -84,7 +84,39 @@ describe('keys', () => {
     assert.deepEqual([first.code, first.rate_limits[0].remaining], ['VALID', 1]);
     assert.match((await done(...words)).stdout, /^limit minute +2 in 60 s, 0 left$/m);
     const last = await command(...words, '--json');
-    assert.deepEqual([last.code, JSON.parse(last.stdout).code], [1, 'RATE_LIMITED']);
+    assert.deepEqual([last.code, JSON.parse(last.stdout).code], [4, 'RATE_LIMITED'], 'a verdict');
+    const unasked = await command(...words.slice(0, 3), '--url', 'http://127.0.0.1:1', '--key-file', keyFile);
+    assert.deepEqual([unasked.code, unasked.stdout], [1, ''], 'a failure');
+  });
+
+  test('of a project with the key to ask with are turned off, that one last', async () => {
+    const own = await server.makeKey({ name: 'own', args: ['--project', 'mine'] });
+    const others = [];
+    for (let i = 0; i < 5; i++) others.push(await api.create('/keys', { name: `after ${i}`, project: 'mine' }));
+    const file = path.join(folder, 'own');
+    fs.writeFileSync(file, own.key);
+    const ended = await json('keys', 'deactivate', '--project', 'mine', '--yes', ...there.slice(0, 3), file, ...there.slice(4));
+    assert.deepEqual(ended, { project: 'mine', deactivated: 6 });
+    for (const { id } of [own, ...others]) assert.equal((await api.read(`/keys/${id}`)).state, 'deactivated');
+    const changes = await done('changes', '--type', 'key.deactivated', '--json', ...here);
+    assert.equal(JSON.parse(changes.stdout.trim().split('\n').at(-1)).data.id, own.id);
+  });
+
+  test('of a project are turned off in spite of a rate limit, and what was not is counted', async () => {
+    const limited = await server.makeKey({ name: 'limited', limits: ['second=3/1'] });
+    const file = path.join(folder, 'slow');
+    fs.writeFileSync(file, limited.key);
+    for (let i = 0; i < 8; i++) await api.create('/keys', { name: `slow ${i}`, project: 'slow' });
+    const words = ['keys', 'deactivate', '--project', 'slow', '--yes', ...there.slice(0, 3), file, ...there.slice(4)];
+    assert.deepEqual(await json(...words), { project: 'slow', deactivated: 8 });
+    // The key may turn off those of its scopes alone: the third one has more.
+    for (let i = 0; i < 4; i++) await api.create('/keys', { name: `mixed ${i}`, project: 'mixed', scopes: [i === 2 ? '*' : 'users:read'] });
+    const lesser = await server.makeKey({ name: 'lesser', scopes: ['keys:read', 'keys:write', 'users:read'], args: ['--project', 'mixed'] });
+    fs.writeFileSync(file, lesser.key);
+    const refused = await command('keys', 'deactivate', '--project', 'mixed', '--yes', '--json', ...there.slice(0, 3), file, ...there.slice(4));
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /2 of 5 keys of project mixed were deactivated, and then: .*\[insufficient_scope\].*The same command again/);
+    assert.deepEqual(JSON.parse(refused.stdout), { project: 'mixed', deactivated: 2 });
   });
 });
 
@@ -174,6 +206,43 @@ describe('the service elsewhere', () => {
     const both = await command('keys', 'list', '--data', empty, ...there);
     assert.equal(both.code, 2);
     assert.match(both.stderr, /--url excludes --data|--data excludes --url/);
+    const file = path.join(folder, 'latchkey.toml');
+    fs.writeFileSync(file, `data = "${path.join(folder, 'third')}"\n`);
+    const configured = await run(binary, ['keys', 'create', '--name', 'near', '--json', '--config', file], { env });
+    assert.equal(JSON.parse(configured.stdout).id, 1, 'the first key of that store');
+    assert.equal((await command('keys', 'list', '--config', file, ...there)).code, 2);
+  });
+
+  test('is not taken for the URL of a webhook', async () => {
+    const made = await json('webhooks', 'create', 'https://hooks.example.com/old', ...here);
+    const id = String(made.id);
+    const hint = new RegExp(`the URL that the webhook posts to is --new-url: latchkey webhooks update ${id} --new-url https://hooks.example.com/new`);
+    const old = ['webhooks', 'update', id, '--url', 'https://hooks.example.com/new'];
+    for (const words of [old, [...old, ...here], [...old, '--ordered'], [...old, '--key-file', keyFile]]) {
+      const refused = await command(...words);
+      assert.equal(refused.code, 2, words.join(' '));
+      assert.match(refused.stderr, hint, words.join(' '));
+    }
+    const nothing = await command('webhooks', 'update', id, ...here);
+    assert.equal(nothing.code, 2);
+    assert.match(nothing.stderr, /say what to change/);
+    assert.equal((await json('webhooks', 'update', id, '--new-url', 'https://hooks.example.com/new', ...there)).url, 'https://hooks.example.com/new');
+    assert.match((await done('webhooks', 'update', '--help')).stdout, /--new-url \(--url names the service to ask\)/);
+  });
+
+  test('and its key leave standard input to one reader', async () => {
+    const place = there.slice(0, 2).concat(there.slice(4));
+    const env = 'LATCHKEY_KEY_FILE=-';
+    const header = path.join(folder, 'header'); // a header field is a key, too
+    fs.writeFileSync(header, `X-API-Key: ${admin.key}\n`);
+    for (const [words, input] of [[['events', 'secret', 'set', 'twice', '--secret-file', '-'], 'the secret'],
+      [['webhooks', 'create', 'https://hooks.example.com/', '--headers-file', '-'], 'the header fields'], [['keys', 'verify'], 'the key to verify']]) {
+      const ended = await commandOf('sh', '-c', 'file=$1; shift; exec env "$@" < "$file"', 'sh', words.includes('create') ? header : keyFile, env, binary, ...words, ...place);
+      assert.equal(ended.code, 2, ended.stderr);
+      assert.match(ended.stderr, new RegExp(`${input} and the key of --key-file cannot both come from standard input: name a file for one`));
+    }
+    const piped = await commandOf('sh', '-c', 'file=$1; shift; exec env "$@" < "$file"', 'sh', keyFile, env, binary, 'keys', 'show', '1', ...place);
+    assert.equal(piped.code, 0, piped.stderr);
   });
 
   test('must show a certificate that is trusted', async () => {

@@ -107,13 +107,17 @@ describe('keys', () => {
       [['--method', 'GET', '--path', '/nowhere'], 'ROUTE_NOT_FOUND']];
     for (const [words, code] of refusals) {
       const ended = await command('keys', 'verify', file, ...words, '--json', ...here);
-      assert.deepEqual([ended.code, JSON.parse(ended.stdout).code], [1, code]);
+      assert.deepEqual([ended.code, JSON.parse(ended.stdout).code], [4, code]);
     }
     const piped = await commandOf('sh', '-c', `${quote(binary)} keys verify --json --data ${quote(data)} < ${quote(file)}`);
     assert.equal(JSON.parse(piped.stdout).key_id, made.id);
     assert.equal(JSON.parse((await command('keys', 'verify', '--id', String(made.id), '--json', ...here)).stdout).valid, true);
     fs.writeFileSync(file, 'rubbish');
-    assert.equal(JSON.parse((await command('keys', 'verify', file, '--json', ...here)).stdout).code, 'NOT_FOUND');
+    const unknown = await command('keys', 'verify', file, '--json', ...here);
+    assert.deepEqual([unknown.code, JSON.parse(unknown.stdout).code], [4, 'NOT_FOUND']);
+    const impossible = await command('keys', 'verify', file, '--data', path.join(folder, 'no store'));
+    assert.deepEqual([impossible.code, impossible.stdout], [1, ''], 'a failure is no verdict');
+    assert.match((await command('keys', 'verify', '--help')).stdout, /0 the key is valid, 4 it would be refused, 1 it could not be verified/);
     assert.ok(!`${verified.stdout}${verified.stderr}${piped.stdout}`.includes(made.key), 'the key is not printed');
   });
 });
