@@ -2,6 +2,7 @@
 // them to the exporter, and reports. One thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/descriptor.hpp"
@@ -14,7 +15,9 @@ namespace latchkey::trace {
 
 class helper {
   public:
-    helper(base::descriptor socket, deliver::watched_files files, std::string authorities_file);
+    // `session`: a random number that no helper before has had.
+    helper(base::descriptor socket, deliver::watched_files files, std::string authorities_file,
+           std::uint64_t session);
 
     // Until the service has ended; the error says why this process cannot go on.
     base::result<void> run();
@@ -26,6 +29,8 @@ class helper {
     replication::channel channel_;
     deliver::watched_files files_;
     exporter exporter_;
+    std::uint64_t const session_;
+    bool has_begun_ = false;
     std::string error_;
 };
 

@@ -1,6 +1,9 @@
 #include <curl/curl.h>
 #include <signal.h>
+#include <sys/random.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -35,7 +38,10 @@ latchkey::base::result<void> serve(latchkey::base::descriptor socket) {
     deliver::watched_files files(authorities);
     // Before the sandbox: libcurl makes the descriptor by which it wakes itself up.
     auto const paths = files.paths();
-    trace::helper helper(std::move(socket), std::move(files), authorities);
+    std::uint64_t session = 0;
+    if (::getrandom(&session, sizeof session, 0) != sizeof session)
+        return base::errno_error("there is no randomness", errno);
+    trace::helper helper(std::move(socket), std::move(files), authorities, session);
     if (auto const confined = deliver::confine(paths); !confined) return confined;
     return helper.run();
 }

@@ -37,6 +37,12 @@ class attributes {
     json::array list_;
 };
 
+// A low-cardinality name, as the conventions demand: "GET /api/v1/users/{id}", or the method alone.
+std::string name_of(tracing::span const& span) {
+    std::string name(span.method == "_OTHER" ? "HTTP" : span.method);
+    return span.route.empty() ? name : name + " " + std::string(span.route);
+}
+
 json::array attributes_of(tracing::span const& span, tracing::settings const& settings) {
     attributes all;
     all.add("http.request.method", span.method);
@@ -63,8 +69,7 @@ json::object make_span(tracing::span const& span, tracing::settings const& setti
     object["spanId"] = hex(span.span_id);
     if (std::ranges::any_of(span.parent_id, [](auto byte) { return byte != 0; }))
         object["parentSpanId"] = hex(span.parent_id);
-    object["name"] = std::string(span.method) +
-                     (span.route.empty() ? std::string() : " " + std::string(span.route));
+    object["name"] = name_of(span);
     object["kind"] = server_kind;
     object["startTimeUnixNano"] = std::to_string(span.start_ns);
     object["endTimeUnixNano"] = std::to_string(span.end_ns);

@@ -14,6 +14,7 @@ void append_bytes(std::string& output, std::array<std::uint8_t, size> const& byt
 
 void append(std::string& output, hello const& message) {
     base::append(output, message.version);
+    base::append(output, message.session);
 }
 void append(std::string& output, report const& message) {
     base::append(output, message.exported);
@@ -56,6 +57,9 @@ void append(std::string& output, batch const& message) {
     for (auto const& each : message.spans) append(output, each);
 }
 void append(std::string&, flush const&) {}
+void append(std::string& output, begin const& message) {
+    base::append(output, message.session);
+}
 
 // Members in their order; `valid` is false after the first that is out of its bounds.
 struct parser {
@@ -82,6 +86,7 @@ struct parser {
 
 void read(parser& input, hello& message) {
     message.version = input.input.integer<std::uint32_t>();
+    message.session = input.input.integer<std::uint64_t>();
 }
 void read(parser& input, report& message) {
     message.exported = input.input.integer<std::uint64_t>();
@@ -126,6 +131,9 @@ void read(parser& input, batch& message) {
         read(input, message.spans.emplace_back());
 }
 void read(parser&, flush&) {}
+void read(parser& input, begin& message) {
+    message.session = input.input.integer<std::uint64_t>();
+}
 
 template <std::size_t index = 0>
 bool read_type(std::size_t type, message& content, parser& input) {

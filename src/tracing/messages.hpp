@@ -3,6 +3,7 @@
 //
 //     helper               service
 //     hello            →   spans on the way are lost: the process that had them has ended
+//                      ←   begin, with the session of that hello: what comes before is not for it
 //                      ←   settings
 //                      ←   batch…
 //     report…          →   after each request to the endpoint
@@ -26,13 +27,14 @@
 namespace latchkey::tracing {
 
 // Raised with every change of a message: service and helper come from the same build.
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 inline constexpr std::size_t text_bytes_max = 8 * 1024;
 inline constexpr std::size_t fields_max = 64;
 inline constexpr std::size_t spans_per_batch_max = 512;
 
 struct hello {
     std::uint32_t version = 0;
+    std::uint64_t session = 0;  // random: of this process
     bool operator==(hello const&) const = default;
 };
 
@@ -73,8 +75,13 @@ struct flush {
     bool operator==(flush const&) const = default;
 };
 
+struct begin {
+    std::uint64_t session = 0;
+    bool operator==(begin const&) const = default;
+};
+
 // The index is the type in the encoding: append only.
-using message = std::variant<hello, report, settings, batch, flush>;
+using message = std::variant<hello, report, settings, batch, flush, begin>;
 
 std::string encode(message const& content);
 // The error says what is wrong with the bytes.

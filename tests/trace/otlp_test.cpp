@@ -84,6 +84,8 @@ TEST(otlp, names_the_parent_an_error_and_what_has_no_route) {
     EXPECT_EQ(attributes.at("server.port"), R"({"intValue":"8080"})");
     for (auto const* name : {"http.route", "url.path", "latchkey.key.id"})
         EXPECT_FALSE(attributes.contains(name)) << name;
+    source.method = "_OTHER";
+    EXPECT_EQ(make_span(source, settings).at("name").as_string(), "HTTP");
     source.status = 404;
     EXPECT_FALSE(make_span(source, settings).contains("status")) << "an error of the client";
 }

@@ -106,7 +106,15 @@ class running_helper {
         settings.endpoint = endpoint;
         settings.fields = {{"Authorization", "Bearer x"}};
         settings.service_name = "keys";
-        EXPECT_TRUE(std::holds_alternative<tracing::hello>(receive()));
+        auto const content = receive();
+        auto const* const hello = std::get_if<tracing::hello>(&content);
+        EXPECT_NE(hello, nullptr);
+        auto const session = hello != nullptr ? hello->session : 0;
+        // Of an earlier helper, which has ended: its spans are lost, and not this one's to count.
+        send(tracing::begin{session + 1});
+        send(settings);
+        send_spans(7);
+        send(tracing::begin{session});
         send(settings);
     }
     ~running_helper() { (void)close(); }

@@ -24,7 +24,8 @@ span sample_span() {
 }
 
 std::vector<message> samples() {
-    return {hello{protocol_version}, report{3, 4, "connection refused"},
+    return {hello{protocol_version, 5},
+            report{3, 4, "connection refused"},
             settings{.endpoint = "http://127.0.0.1:4318/v1/traces",
                      .fields = {{"Authorization", "Bearer x"}},
                      .service_name = "latchkey",
@@ -32,7 +33,9 @@ std::vector<message> samples() {
                      .instance_id = "host/7",
                      .plain = {"127.0.0.1", 80},
                      .tls = {"::1", 443}},
-            batch{{sample_span(), span{}}}, flush{}};
+            batch{{sample_span(), span{}}},
+            flush{},
+            begin{5}};
 }
 
 TEST(tracing_messages, survive_their_encoding) {
