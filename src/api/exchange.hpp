@@ -88,9 +88,11 @@ class exchange {
 
     // For the access log and the metrics; valid after the response, until the next `begin`.
     std::string_view request_id() const;
-    std::string_view trace_id() const;  // of `traceparent`, 32 hexadecimal digits or empty
-    std::string_view route() const;     // the pattern, "/api/v1/users/{id}", or empty
-    api::route const* handler() const;  // its row of routes(); null: none
+    std::string_view trace_id() const;        // of `traceparent`, 32 hexadecimal digits or empty
+    std::string_view parent_span_id() const;  // of the same field, 16 digits or empty
+    bool is_trace_sampled() const;            // its flag "sampled"
+    std::string_view route() const;           // the pattern, "/api/v1/users/{id}", or empty
+    api::route const* handler() const;        // its row of routes(); null: none
     http::method method() const;
     model::id key_id() const;  // 0: none; set on 403 and 429 too
     std::string_view project() const;

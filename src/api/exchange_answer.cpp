@@ -189,6 +189,12 @@ std::string_view exchange::request_id() const {
 std::string_view exchange::trace_id() const {
     return state_->trace_id.text();
 }
+std::string_view exchange::parent_span_id() const {
+    return state_->trace_id.parent();
+}
+bool exchange::is_trace_sampled() const {
+    return state_->trace_id.is_sampled();
+}
 std::string_view exchange::route() const {
     return state_->matched.pattern;
 }

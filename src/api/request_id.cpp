@@ -45,6 +45,7 @@ void request_id::take(std::optional<std::string_view> client_id, std::uint64_t& 
 
 void trace_id::take(std::optional<std::string_view> traceparent) {
     size_ = 0;
+    is_sampled_ = false;
     if (!traceparent) return;
     auto const& text = *traceparent;
     // version "-" trace-id "-" parent-id "-" flags; a later version may append more.
@@ -58,7 +59,11 @@ void trace_id::take(std::optional<std::string_view> traceparent) {
     if (text.substr(3, 32).find_first_not_of('0') == text.npos) return;
     if (text.substr(36, 16).find_first_not_of('0') == text.npos) return;
     std::copy_n(text.begin() + 3, 32, text_.begin());
+    std::copy_n(text.begin() + 36, 16, parent_.begin());
     size_ = 32;
+    // The lowest bit of the flags; further ones mean nothing here.
+    auto const digit = text[54];
+    is_sampled_ = ((digit <= '9' ? digit - '0' : digit - 'a' + 10) & 1) != 0;
 }
 
 }  // namespace latchkey::api

@@ -59,6 +59,20 @@ TEST_F(api_test, a_trace_is_taken_from_a_well_formed_traceparent) {
     EXPECT_EQ(service.exchange.trace_id(), "") << "that of the request before";
 }
 
+TEST_F(api_test, a_trace_has_a_parent_and_the_flag_that_samples_it) {
+    std::string const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-";
+    for (auto const& [flags, is_sampled] :
+         {std::pair("00", false), {"01", true}, {"fe", false}, {"0b", true}, {"a2", false}}) {
+        service.request("GET /api/v1/users", {}, {"traceparent: " + trace + flags});
+        EXPECT_EQ(service.exchange.parent_span_id(), "00f067aa0ba902b7");
+        EXPECT_EQ(service.exchange.is_trace_sampled(), is_sampled) << flags;
+    }
+    service.request("GET /api/v1/users", {}, {"traceparent: " + trace + "01"});
+    service.request("GET /api/v1/users");
+    EXPECT_EQ(service.exchange.parent_span_id(), "");
+    EXPECT_FALSE(service.exchange.is_trace_sampled());
+}
+
 TEST_F(api_test, caching) {
     auto const id = std::to_string(service.add_user());
     auto const user = R"({"name":"Eve","email":"eve@example.com"})";
