@@ -71,6 +71,14 @@ base::result<std::uint64_t> number_of(setting const& entry, std::string const& t
     return number;
 }
 
+base::result<double> fraction_of(setting const& entry, std::string const& text) {
+    double number = 0;
+    auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure != std::errc{} || end != text.data() + text.size())
+        return wrong_type(entry, "a number such as 0.1");
+    return number;
+}
+
 base::result<void> assign_node(config& target, setting const& entry, toml::node const& node) {
     if (auto const* const member = std::get_if<std::string config::*>(&entry.member)) {
         if (!node.is_string()) return wrong_type(entry, "a string");
@@ -78,6 +86,10 @@ base::result<void> assign_node(config& target, setting const& entry, toml::node 
     } else if (auto const* const flag = std::get_if<bool config::*>(&entry.member)) {
         if (!node.is_boolean()) return wrong_type(entry, "true or false");
         target.** flag = **node.as_boolean();
+    } else if (auto const* const fraction = std::get_if<double config::*>(&entry.member)) {
+        auto const value = node.value<double>();
+        if (!node.is_number() || !value) return wrong_type(entry, "a number such as 0.1");
+        target.** fraction = *value;
     } else if (auto const* const number = std::get_if<std::uint64_t config::*>(&entry.member)) {
         if (!is_whole_number(node)) return wrong_type(entry, "a whole number");
         target.** number = static_cast<std::uint64_t>(**node.as_integer());
@@ -251,7 +263,11 @@ base::result<void> assign(config& target, setting const& entry,
         return {};
     }
     auto const& text = values.back();
-    if (auto const* const member = std::get_if<std::string config::*>(&entry.member)) {
+    if (auto const* const fraction = std::get_if<double config::*>(&entry.member)) {
+        auto const number = fraction_of(entry, text);
+        if (!number) return number.error();
+        target.** fraction = *number;
+    } else if (auto const* const member = std::get_if<std::string config::*>(&entry.member)) {
         target.** member = text;
     } else if (auto const* const flag = std::get_if<bool config::*>(&entry.member)) {
         if (text != "true" && text != "false") return wrong_type(entry, "true or false");

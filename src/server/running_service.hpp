@@ -1,5 +1,5 @@
-// The parts of a service and the order in which they begin and end. Private to service.cpp and
-// service_handover.cpp. Main thread.
+// The parts of a service and the order in which they begin and end. Private to service.cpp,
+// service_handover.cpp and service_helpers.cpp. Main thread.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@
 #include "server/observe/management.hpp"
 #include "server/observe/operation_times.hpp"
 #include "server/observe/process_stats.hpp"
+#include "server/observe/span_exporter.hpp"
 #include "server/process/clock_watch.hpp"
 #include "server/process/cluster_member.hpp"
 #include "server/process/handover_listener.hpp"
@@ -40,7 +41,6 @@ class service {
 
   private:
     config const& configuration() const { return worker_config_.rules->configuration; }
-    base::result<void> make_deliverer();
     base::result<void> open_buckets();
     void read_buckets();
     void save_rate_limits() const;
@@ -57,6 +57,14 @@ class service {
     void answer_metrics(http::response& response);
     base::instant store_now() const;
     std::size_t connections() const;
+
+    // Helper processes, and what goes to them (service_helpers.cpp).
+    base::result<void> start_helpers();
+    base::result<void> make_deliverer();
+    base::result<void> begin_tracing();
+    base::mono_ns next_export() const;
+    void export_spans(base::mono_ns now);
+    void export_last_spans();
 
     // As a successor (service_handover.cpp).
     base::result<void> meet_predecessor();
@@ -105,6 +113,7 @@ class service {
     std::vector<listen_sockets> sockets_;
     std::unique_ptr<store::writer> writer_;
     base::descriptor delivery_socket_;      // to the helper, until the deliverer has it
+    std::unique_ptr<span_exporter> spans_;  // null: no spans are exported
     std::unique_ptr<deliverer> deliverer_;  // null: webhooks are not delivered
     std::unique_ptr<key_watch> key_watch_;  // null: changes are not recorded
     std::unique_ptr<common> common_;

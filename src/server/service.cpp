@@ -16,9 +16,9 @@
 #include "server/process/bucket_file.hpp"
 #include "server/process/confine.hpp"
 #include "server/process/first_key.hpp"
-#include "server/process/helper_process.hpp"
 #include "server/process/reload.hpp"
 #include "server/process/server_identity.hpp"
+#include "server/process/trace_settings.hpp"
 #include "server/running_service.hpp"
 #include "tls/self_signed.hpp"
 #include "uring/probe.hpp"
@@ -37,8 +37,7 @@ constexpr base::mono_ns reader_check_age = 60 * second;
 base::result<void> service::start() {
     if (auto const met = meet_predecessor(); !met) return met.error();
     // Before the first thread.
-    if (configuration().changes_enabled)
-        delivery_socket_ = start_optional_helper("latchkey-deliver", "webhooks are not delivered");
+    if (auto const started = start_helpers(); !started) return started.error();
     auto member = cluster_member::start(configuration());
     if (!member) return member.error();
     member_ = std::move(*member);
@@ -69,6 +68,7 @@ base::result<void> service::start() {
     worker_config_.take(*files);
     worker_config_.tickets = tls::ticket_keys::make();
     if (auto const status = open_sockets(workers); !status) return status.error();
+    if (auto const status = begin_tracing(); !status) return status.error();
     if (auto const status = open_management(); !status) return status.error();
     open_handover();
     if (auto const status = take_over_node(); !status) return status.error();
@@ -112,21 +112,6 @@ base::result<void> service::open_store() {
     if (auto const claim = claim_store(); !claim) return claim;
     store_->clear_stale_readers();
     if (member_ && !predecessor_) return member_->join(*store_);
-    return {};
-}
-
-base::result<void> service::make_deliverer() {
-    if (!delivery_socket_.is_open()) return {};
-    deliverer_options options{
-        .store = *store_,
-        .writer = *writer_,
-        .allow = worker_config_.rules->interface.webhook_networks,
-        .node = member_ ? &member_->node() : nullptr,
-        .node_name = member_ ? member_->name() : std::string(),
-        .lease_length = base::after(0, configuration().cluster_lease_seconds)};
-    auto result = deliverer::make(std::move(delivery_socket_), std::move(options));
-    if (!result) return result.error();
-    deliverer_ = std::move(*result);
     return {};
 }
 
@@ -222,6 +207,7 @@ base::result<void> service::start_workers(unsigned count) {
             end_at_once();
             return result.error();
         }
+        if (spans_) spans_->add(*instance->span_ring());
         workers_.push_back(std::move(instance));
     }
     for (auto const& each : workers_) {
@@ -249,8 +235,9 @@ void service::handle_signals() {
     notifier_.notify("READY=1");
     for (;;) {
         auto const next_handover = handover_ && handover_->next() != 0 ? handover_->next() : never;
-        int const number = main_loop_->wait(std::min(
-            {next_tickets, next_check, next_watchdog, next_memory, next_keys, next_handover}));
+        int const number =
+            main_loop_->wait(std::min({next_tickets, next_check, next_watchdog, next_memory,
+                                       next_keys, next_handover, next_export()}));
         now = base::read_clocks().mono;
         if (number == SIGTERM || number == SIGINT) return;
         if (number == SIGHUP) reload_wanted = true;
@@ -275,6 +262,7 @@ void service::handle_signals() {
         if (now >= next_check) check_once_a_minute(), next_check = now + reader_check_age;
         if (now >= next_memory)
             memory_.look_at(workers_, now), next_memory = now + memory_return::look_every;
+        export_spans(now);
         if (key_watch_) next_keys = predecessor_ ? now + second : key_watch_->turn(now);
         if (predecessor_ && predecessor_->has_ended()) note_end_of_predecessor();
         if (handover_ && handover_->turn(now)) return;
@@ -293,11 +281,14 @@ base::result<void> service::reload() {
             return safe.error();
     auto const files = load_files(next->configuration, worker_config_.issuers);
     if (!files) return files_.explain(files.error());
+    auto trace = spans_ ? read_trace_settings(next->configuration, sockets_) : tracing::settings{};
+    if (!trace) return files_.explain(trace.error());
     if (auto const log = log_->reopen(access_log_path(next->configuration)); !log)
         return files_.explain(log.error());
 
     worker_config_.rules = std::make_shared<config_snapshot>(next->configuration);
     worker_config_.take(*files);
+    if (spans_) spans_->use(std::move(*trace));
     base::set_log_style(log_style_of(configuration()));
     failures_->allow(static_cast<std::uint32_t>(configuration().auth_failures_per_minute));
     if (!next->need_restart.empty())
@@ -346,8 +337,9 @@ base::instant service::store_now() const {
 bool service::wait_for_stop(base::mono_ns patience) {
     auto const deadline = base::read_clocks().mono + patience;
     while (base::read_clocks().mono < deadline) {
-        int const number = main_loop_->wait(deadline);
+        int const number = main_loop_->wait(std::min(deadline, next_export()));
         if (number == SIGTERM || number == SIGINT) return true;
+        export_spans(base::read_mono());
     }
     return false;
 }
@@ -403,6 +395,7 @@ void service::answer_metrics(http::response& response) {
         totals.certificate_expires = worker_config_.identity->valid_until();
     if (member_) totals.node = member_->node().report();
     if (deliverer_) totals.deliveries = &deliverer_->metrics();
+    if (spans_) totals.spans = spans_->count();
     for (auto const& each : workers_) totals.workers.push_back(&each->metrics());
     response.add("Content-Type", exposition_type);
     append_exposition(totals, response.body);
@@ -448,6 +441,7 @@ bool service::await_connections(base::mono_ns deadline) {
     while (connections() != 0 && base::read_clocks().mono < deadline) {
         int const number = main_loop_->wait(base::read_clocks().mono + second / 50);
         if (number == SIGTERM || number == SIGINT) return true;
+        export_spans(base::read_mono());
     }
     return false;
 }
@@ -462,6 +456,7 @@ void service::end_threads() {
         member_->leave();
         member_->on_tokens({});
     }
+    export_last_spans();
     workers_.clear();  // with their mailboxes, which nobody else uses any more
 }
 

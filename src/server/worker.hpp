@@ -69,6 +69,8 @@ class worker {
     std::size_t connections() const { return context_.connections.count(); }
     // For the thread that serves `/metrics`; a little late.
     worker_metrics const& metrics() const { return context_.metrics; }
+    // For the span exporter, while the worker lives; null: no spans are recorded.
+    tracing::span_ring* span_ring() const { return context_.recorder.spans().ring(); }
     connection_balancer const& balancer() const { return balancer_; }
     // Ends the worker once no connection is left, and waits for its thread; call after `drain`.
     void finish();

@@ -45,6 +45,7 @@ void worker_context::adopt(worker_config next) {
     anonymous.set_bytes_max(
         std::max(base::limits::credential_bodies_bytes_max / worker_count(current_config()),
                  base::limits::credential_body_bytes_max));
+    recorder.sample(current_config().tracing_sample_ratio);
     sessions.configuration = {configuration.rules, &configuration.rules->sessions};
 }
 

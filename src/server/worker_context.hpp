@@ -50,7 +50,9 @@ class worker_context {
         : shared(services),
           configuration(std::move(initial)),
           streams(services.streams),
-          recorder(metrics, services.log),
+          recorder(metrics, services.log,
+                   current_config().tracing_endpoint.empty() ? span_recorder::off()
+                                                             : span_recorder::on()),
           ahead(options.read_ahead, metrics.prefetch_hints) {}
     worker_context(worker_context const&) = delete;
     worker_context& operator=(worker_context const&) = delete;

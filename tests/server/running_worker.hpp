@@ -29,6 +29,8 @@ class running_worker {
     // For further workers.
     common& shared() { return *common_; }
     worker_metrics const& metrics() const { return worker_->metrics(); }
+    // Spans that nobody takes from the worker; with a `tracing_endpoint`.
+    std::uint64_t span_losses() const { return worker_->span_ring()->losses(); }
     std::filesystem::path access_log() const { return folder_ / "access.log"; }
     // A GET of a path below /api/v1, with the key.
     std::string get(std::string_view path) const;

@@ -39,6 +39,22 @@ TEST(worker, allocates_nothing_for_a_get_once_it_is_warm) {
     EXPECT_EQ(test::allocations_everywhere() - baseline, 0u);
 }
 
+// With tracing on: neither what is not sampled nor what is, even where the ring is full.
+TEST(worker, allocates_nothing_for_a_span_once_it_is_warm) {
+    if (!test::counts_allocations()) GTEST_SKIP() << "nothing is counted in this build";
+    config settings;
+    settings.tracing_endpoint = "http://127.0.0.1:4318/v1/traces";
+    settings.tracing_sample_ratio = 0.5;
+    running_worker service(settings);
+    socket_client const client(service.address());
+    auto const request = service.get("/users/1");
+    for (int i = 0; i < 8000; ++i) ASSERT_TRUE(is_served(client.fd(), request)) << i;
+    auto const baseline = test::allocations_everywhere();
+    for (int i = 0; i < 2000; ++i) ASSERT_TRUE(is_served(client.fd(), request)) << i;
+    EXPECT_EQ(test::allocations_everywhere() - baseline, 0u);
+    EXPECT_GT(service.span_losses(), 0u) << "spans were made, more than the ring takes";
+}
+
 // An IPv6 address is longer than what a string holds without the heap.
 TEST(access_log, allocates_nothing_for_a_line_about_any_client) {
     if (!test::counts_allocations()) GTEST_SKIP() << "nothing is counted in this build";

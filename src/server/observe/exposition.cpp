@@ -298,6 +298,19 @@ void append_deliveries(delivery_metrics const& deliveries, page& output) {
         .sample(read(deliveries.lag));
 }
 
+void append_spans(span_exporter::counts const& spans, page& output) {
+    output
+        .family("latchkey_trace_spans_exported_total", "counter",
+                "Spans that the endpoint of tracing has taken.")
+        .sample(spans.exported);
+    output
+        .family("latchkey_trace_spans_dropped_total", "counter",
+                "Spans that were dropped: a worker's ring was full, or the helper had too many, "
+                "died, or the endpoint did not take them.")
+        .sample(spans.dropped_by_rings, label("where", "ring"))
+        .sample(spans.dropped_by_helper, label("where", "helper"));
+}
+
 void append_workings(process_totals const& totals, page& output) {
     output.family("latchkey_turns_total", "counter", "Event loop turns of the workers.")
         .sample(sum(totals, &worker_metrics::turns));
@@ -341,6 +354,7 @@ void append_exposition(process_totals const& totals, std::string& output) {
     append_store(totals, families);
     if (totals.node) append_cluster(*totals.node, families), append_tokens(totals, families);
     if (totals.deliveries != nullptr) append_deliveries(*totals.deliveries, families);
+    if (totals.spans) append_spans(*totals.spans, families);
     append_workings(totals, families);
     append_operations(totals, families);
     append_process(totals, families);

@@ -16,6 +16,7 @@
 #include "server/observe/metrics.hpp"
 #include "server/observe/operation_times.hpp"
 #include "server/observe/process_stats.hpp"
+#include "server/observe/span_exporter.hpp"
 #include "store/environment.hpp"
 #include "store/writer.hpp"
 
@@ -35,6 +36,7 @@ struct process_totals {
     operation_time reload;
     std::optional<operation_time> backup;             // nullopt: none was made
     std::optional<process_stats::reading> process{};  // nullopt: the system does not say
+    std::optional<span_exporter::counts> spans;       // nullopt: no spans are exported
 };
 
 inline constexpr std::string_view exposition_type = "text/plain; version=0.0.4; charset=utf-8";

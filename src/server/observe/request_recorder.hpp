@@ -3,13 +3,15 @@
 
 #include "server/observe/access_log.hpp"
 #include "server/observe/metrics.hpp"
+#include "server/observe/span_recorder.hpp"
 #include "session/stream.hpp"
 
 namespace latchkey::server {
 
 class request_recorder {
   public:
-    request_recorder(worker_metrics& metrics, log_thread& log) : metrics_(metrics), log_(log) {}
+    request_recorder(worker_metrics& metrics, log_thread& log, span_recorder spans)
+        : metrics_(metrics), log_(log), spans_(std::move(spans)) {}
 
     void record(session::stream const& stream, api::peer const& client, base::mono_ns now) {
         auto const& entry = stream.entry;
@@ -27,11 +29,16 @@ class request_recorder {
         if (wait != 0) [[unlikely]]
             metrics_.token_waits.record(wait);
         if (log_.enabled()) append_line(entry, exchange, client, duration, log_.lines(now));
+        if (spans_.is_on() && exchange != nullptr) [[unlikely]]
+            spans_.record(entry, *exchange, client, duration);
     }
 
     void begin_turn() { responses_in_turn_ = 0; }
     unsigned small_responses_in_turn() const { return responses_in_turn_; }
     access_log_buffer& log() { return log_; }
+    span_recorder const& spans() const { return spans_; }
+    // Of requests that begin a trace, 0 to 1.
+    void sample(double ratio) { spans_.sample(ratio); }
 
   private:
     static constexpr unsigned responses_per_reading = 8;
@@ -39,6 +46,7 @@ class request_recorder {
 
     worker_metrics& metrics_;
     access_log_buffer log_;
+    span_recorder spans_;
     unsigned responses_in_turn_ = 0;
     base::mono_ns finished_at_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "server/process/config.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "api/deprecation.hpp"
 #include "api/docs/documents.hpp"
@@ -8,6 +9,7 @@
 #include "base/limits.hpp"
 #include "limit/auth_failure_limiter.hpp"
 #include "server/process/cores.hpp"
+#include "server/process/trace_checks.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -164,6 +166,16 @@ constexpr setting table[] = {
               "how long this node answers requests without hearing from PostgreSQL; whoever turns "
               "a key off waits that long for a node that does not answer",
               3, 600}),
+    at_start({"tracing.endpoint", &config::tracing_endpoint,
+              "URL to which spans of requests are sent by OTLP over HTTP, such as "
+              "http://127.0.0.1:4318/v1/traces; empty: none are"}),
+    {"tracing.sample_ratio", &config::tracing_sample_ratio,
+     "part of the requests without a traceparent of which a span is sent, 0 to 1; with one, its "
+     "flag \"sampled\" decides"},
+    {"tracing.service_name", &config::tracing_service_name, "service.name of the spans"},
+    from_credential({"tracing.headers_file", &config::tracing_headers_file,
+                     "file with header fields for the endpoint, one in each line, such as "
+                     "Authorization: Bearer abc"}),
     {"stop.drain_delay_seconds", &config::stop_drain_delay_seconds,
      "how long to continue accepting after SIGTERM, for load balancers to notice", 0, 3600},
     {"stop.grace_seconds", &config::stop_grace_seconds,
@@ -171,6 +183,14 @@ constexpr setting table[] = {
 };
 
 constexpr std::size_t expiring_days_max = 16;
+
+// The shortest text that is read as the same number, with a point, as TOML has it.
+std::string fraction_text(double value) {
+    char digits[32];
+    auto const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    std::string text(digits, end);
+    return text.find_first_of(".en") == text.npos ? text + ".0" : text;
+}
 
 base::result<void> validate_numbers(config const& configuration, setting const& entry) {
     std::vector<std::uint64_t> values;
@@ -278,6 +298,7 @@ std::string to_toml(config const& configuration, setting const& entry) {
             if constexpr (std::same_as<value_type, std::string>) return toml_string(value);
             if constexpr (std::same_as<value_type, bool>) return value ? "true" : "false";
             if constexpr (std::same_as<value_type, std::uint64_t>) return std::to_string(value);
+            if constexpr (std::same_as<value_type, double>) return fraction_text(value);
             std::string list;
             if constexpr (std::same_as<value_type, std::vector<std::string>>)
                 for (auto const& element : value)
@@ -330,6 +351,9 @@ std::vector<setting_error> find_errors(config const& configuration) {
     check("management", validate_management(configuration));
     check("jwt", validate(configuration.jwt));
     check("cluster.postgres", validate_postgres(configuration.cluster_postgres));
+    check("tracing.endpoint", validate_trace_endpoint(configuration.tracing_endpoint));
+    check("tracing.sample_ratio", validate_sample_ratio(configuration.tracing_sample_ratio));
+    check("tracing.service_name", validate_service_name(configuration.tracing_service_name));
     check("listen", validate_listeners(configuration));
     return all;
 }

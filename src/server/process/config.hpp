@@ -86,6 +86,11 @@ struct config {
     std::string cluster_password_file;
     std::uint64_t cluster_lease_seconds = 30;
 
+    std::string tracing_endpoint;  // empty: no spans are exported
+    double tracing_sample_ratio = 0.01;
+    std::string tracing_service_name = "latchkey";
+    std::string tracing_headers_file;
+
     std::uint64_t stop_drain_delay_seconds = 0;
     std::uint64_t stop_grace_seconds = 30;
 
@@ -94,11 +99,11 @@ struct config {
 
 struct setting {
     std::string_view name;  // as in the file: "auth.allow_query"
-    std::variant<std::string config::*, bool config::*, std::uint64_t config::*,
+    std::variant<std::string config::*, bool config::*, std::uint64_t config::*, double config::*,
                  std::vector<std::string> config::*, std::vector<std::uint64_t> config::*>
         member;
     std::string_view help;
-    std::uint64_t least = 0;  // range of a number, or of each in a list
+    std::uint64_t least = 0;  // range of a whole number, or of each in a list
     std::uint64_t most = UINT64_MAX;
     bool restart = false;  // changing it takes a restart
     // A file that the service manager may pass as a credential (`credential_of`).
@@ -107,7 +112,7 @@ struct setting {
 // Every setting of the configuration file, in the order in which they are printed.
 std::span<setting const> setting_table();
 
-// The value as TOML: `"text"`, `true`, `10`, `["a", "b"]`, `[1, 2]`.
+// The value as TOML: `"text"`, `true`, `10`, `0.5`, `["a", "b"]`, `[1, 2]`.
 std::string to_toml(config const& configuration, setting const& entry);
 
 // `LATCHKEY_STORE_MAP_MIB` for `store.map_mib`: the environment variable of a setting.

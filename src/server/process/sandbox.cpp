@@ -17,8 +17,9 @@ void file_sandbox::confine(config const& configuration, std::span<listen_sockets
         for (auto& place : places_of(path)) list.push_back(std::move(place));
     };
     add(grants.write, access_log_path(configuration));
-    for (auto const& path : {configuration.file, configuration.tls_certificate,
-                             configuration.tls_key, configuration.store_master_key_file})
+    for (auto const& path :
+         {configuration.file, configuration.tls_certificate, configuration.tls_key,
+          configuration.store_master_key_file, configuration.tracing_headers_file})
         add(grants.read, path);
     for (auto const& table : configuration.jwt) add(grants.read, table.jwks);
     for (auto const& socket : sockets)

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "server/process/trace_settings.hpp"
 #include "tls/self_signed.hpp"
 
 namespace latchkey::server {
@@ -42,6 +43,7 @@ base::result<loaded_files> load_files(config const& configuration,
 
 base::result<void> check_files(config const& configuration) {
     if (auto const checked = check_issuers(configuration.jwt); !checked) return checked;
+    if (auto const checked = check_trace_headers(configuration); !checked) return checked;
     if (configuration.tls_certificate.empty()) return {};
     auto const loaded = tls::identity::load(configuration.tls_certificate, configuration.tls_key);
     if (!loaded) return loaded.error();

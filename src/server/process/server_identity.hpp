@@ -17,8 +17,8 @@ base::result<std::shared_ptr<tls::identity const>> load_identity(config const& c
 base::result<loaded_files> load_files(config const& configuration,
                                       std::shared_ptr<auth::token_issuers const> const& former);
 
-// Checks that the certificate, the key and the keys of issuers that a configuration names can be
-// loaded.
+// Checks that the certificate, the key, the keys of issuers and the header fields for traces that a
+// configuration names can be loaded.
 base::result<void> check_files(config const& configuration);
 
 }  // namespace latchkey::server

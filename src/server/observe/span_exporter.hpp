@@ -1,0 +1,65 @@
+// Takes the workers' spans to the helper `latchkey-trace`, some times a second, and counts what
+// became of them. Main thread.
+//
+//     auto socket = start_helper("latchkey-trace");    // before the first thread
+//     span_exporter exporter(std::move(socket));
+//     exporter.use(settings);
+//     exporter.add(worker.span_ring());
+//     … exporter.turn(now) at exporter.next() …
+//     exporter.finish(deadline);                       // while the rings are there
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/descriptor.hpp"
+#include "replication/channel.hpp"
+#include "tracing/messages.hpp"
+#include "tracing/span_ring.hpp"
+
+namespace latchkey::server {
+
+class span_exporter {
+  public:
+    explicit span_exporter(base::descriptor socket);
+
+    // For this helper and for those that take its place; before the first `turn`, and at a reload.
+    void use(tracing::settings settings);
+    void add(tracing::span_ring& ring) { rings_.push_back(&ring); }
+    void turn(base::mono_ns now);
+    base::mono_ns next() const { return next_; }
+    // Sends what is there, and waits until the helper has dealt with it, an endpoint fails or the
+    // deadline has passed.
+    void finish(base::mono_ns deadline);
+
+    struct counts {
+        std::uint64_t exported = 0;
+        std::uint64_t dropped_by_rings = 0;   // a ring was full
+        std::uint64_t dropped_by_helper = 0;  // its queue was full, it died, or they were refused
+    };
+    counts count() const;
+
+  private:
+    void receive();
+    bool take(tracing::message const& content);
+    void begin_session(std::uint64_t session);
+    void collect();
+    void fail(std::string const& reason);
+    std::uint64_t unreported() const { return sent_spans_ - report_.exported - report_.dropped; }
+
+    replication::channel channel_;
+    tracing::settings settings_;  // what `hello` is answered with
+    std::vector<tracing::span_ring*> rings_;
+    tracing::batch batch_;  // its capacity is kept
+    bool is_ready_ = false, has_failed_ = false;
+    base::mono_ns next_ = 0;
+    // Of this helper; those of earlier ones are in `total_`.
+    std::uint64_t sent_spans_ = 0;
+    tracing::report report_;
+    counts total_;
+    std::string last_failure_;
+};
+
+}  // namespace latchkey::server

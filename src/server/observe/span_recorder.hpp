@@ -1,0 +1,39 @@
+// Makes spans of the requests that a worker has answered, where tracing is on: those whose client
+// sampled its trace, and of those that begin a trace a random part (parent-based sampling over a
+// ratio, OpenTelemetry SDK "ParentBased"). Allocates only in `on`. Belongs to the worker's thread
+// but for `ring`.
+#pragma once
+
+#include <memory>
+
+#include "api/exchange.hpp"
+#include "session/log_entry.hpp"
+#include "tracing/span_ring.hpp"
+
+namespace latchkey::server {
+
+class span_recorder {
+  public:
+    static span_recorder off() { return {}; }
+    // Samples traces of its clients alone until `sample` is called.
+    static span_recorder on();
+
+    bool is_on() const { return ring_ != nullptr; }
+    // Of requests that begin a trace, 0 to 1.
+    void sample(double ratio);
+    // While it is on. `duration`: until now.
+    void record(session::log_entry const& entry, api::exchange const& exchange,
+                api::peer const& client, base::mono_ns duration);
+    // For the exporter; null: off.
+    tracing::span_ring* ring() const { return ring_.get(); }
+
+  private:
+    span_recorder() = default;
+    std::uint64_t next_random();
+
+    std::unique_ptr<tracing::span_ring> ring_;
+    std::uint64_t sampled_below_ = 0;  // of 2^63
+    std::uint64_t random_ = 0;         // state of a generator: ids must differ, not be secret
+};
+
+}  // namespace latchkey::server
