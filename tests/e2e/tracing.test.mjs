@@ -5,9 +5,10 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
-import { assertStatus, command, message, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, command, message, newUser, run, sleep, startServer, temporaryFolder } from './harness.mjs';
 import { connectHttp2 } from './http2_wire.mjs';
 import { metric } from './load_clients.mjs';
+import { makeTrust, startReceiver } from './webhook_receiver.mjs';
 
 // Collectors that a test which failed has left.
 const running = new Set();
@@ -234,6 +235,23 @@ describe('tracing', () => {
     await collector.stop();
   });
 
+  test('verifies the certificate of an endpoint', async () => {
+    const trust = makeTrust();
+    const receiver = await startReceiver(trust, () => ({ status: 200, body: '{}' }));
+    const config = tracing(receiver.url, 'sample_ratio = 1.0\n');
+    await withTracing(config, async (server, key) => {
+      assertStatus(await server.ask('GET', '/api/v1/users', { key }), 200);
+      await until(() => /spans cannot be exported: .*certificate/.test(server.stderr), 'a warning');
+      assert.equal(receiver.requests.length, 0);
+    });
+    await withTracing(config, async (server, key) => {
+      assertStatus(await server.ask('GET', '/api/v1/users', { key }), 200);
+      await receiver.heard(1);
+      assert.ok(receiver.requests[0].json.resourceSpans.length > 0);
+    }, { env: trust.env });
+    await receiver.stop();
+  });
+
   test('takes another ratio, name and header fields by a reload, all or nothing', async () => {
     const collector = await startCollector();
     const file = path.join(temporaryFolder(), 'headers');
@@ -295,6 +313,26 @@ describe('tracing', () => {
       const stopTime = performance.now();
       await server.stop();
       assert.ok(performance.now() - stopTime < 5000, `${performance.now() - stopTime} ms`);
+    });
+    await collector.stop();
+  });
+
+  test('exports or counts as dropped each span of a burst that is too much', async () => {
+    const collector = await startCollector();
+    const requests = 100_000;
+    await withTracing(tracing(collector.url, 'sample_ratio = 1.0\n'), async (server) => {
+      const counts = async () => {
+        const page = await pageOf(server);
+        const exported = Number(/^latchkey_trace_spans_exported_total ([0-9]+)$/m.exec(page)[1]);
+        return { exported, all: exported + dropped('ring', page) + dropped('helper', page) };
+      };
+      await until(async () => (await counts()).exported === 1, "the span of the harness' own request");
+      const { stdout } = await run('h2load', ['-n', String(requests), '-c', '20', '-m', '20', `${server.base('http')}/healthz`]);
+      assert.match(stdout, new RegExp(`status codes: ${requests} 2xx`));
+      await until(async () => (await counts()).all >= 1 + requests, 'a count of all');
+      const { exported, all } = await counts();
+      assert.equal(all, 1 + requests);
+      assert.equal(exported, collector.spans.length);
     });
     await collector.stop();
   });
