@@ -424,8 +424,8 @@ void service::stop() {
     auto const grace = is_handed_over_ ? 1 : configuration().stop_grace_seconds;
     if (!hurry) await_connections(base::after(base::read_clocks().mono, grace));
     if (auto const open_connections = connections(); open_connections != 0) {
-        base::log(base::severity::warning, "ending " + std::to_string(open_connections) +
-                                               " connections whose requests have not finished");
+        base::log(base::severity::warning,
+                  "ending connections that have not ended: " + std::to_string(open_connections));
         for (auto const& each : workers_) each->abort_all();
     }
     end_threads();
