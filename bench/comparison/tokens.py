@@ -1,5 +1,6 @@
-"""A GET with a JWT against one with a key, and beside a flood of wrong tokens. The service is on core 0, the load on core 1.
-Tokens are signed by OpenSSL, RS256 with 2,048 bits, and have about the size of those of identity providers."""
+"""A GET with a JWT against one with a key. The service is on core 0, the load on core 1.
+Tokens are signed by OpenSSL, RS256 with 2,048 bits, and have about the size of those of identity providers. Beside a flood of
+wrong ones: bench/limits."""
 import base64
 import json
 import os

@@ -109,7 +109,11 @@ std::size_t plan::append(std::string& output, random& generator, std::uint64_t& 
     output.append(entry.method).push_back(' ');
     entry.path.append(output, generator, unique);
     output.append(" HTTP/1.1\r\nHost: localhost\r\n").append(fixed_);
-    if (!keys_.empty()) output.append("X-API-Key: ").append(keys_[key]).append("\r\n");
+    if (!keys_.empty())
+        // A JWT is accepted there alone (api.md §19).
+        output.append(keys_[key].starts_with("eyJ") ? "Authorization: Bearer " : "X-API-Key: ")
+            .append(keys_[key])
+            .append("\r\n");
     if (!entry.has_body) {
         output.append("\r\n");
         return index;
