@@ -1,7 +1,6 @@
 #include "jwt/jws.hpp"
 
-#include <algorithm>
-
+#include "base/ascii.hpp"
 #include "base/bytes.hpp"
 #include "jwt/base64url.hpp"
 #include "jwt/public_key.hpp"
@@ -11,17 +10,9 @@ namespace {
 
 constexpr std::string_view media_type_prefix = "application/";
 
-// ASCII letters alone differ in case: names of media types have no others.
-bool equal_without_case(std::string_view left, std::string_view right) {
-    auto const lower = [](char byte) {
-        return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte;
-    };
-    return std::ranges::equal(left, right, {}, lower, lower);
-}
-
 std::string_view without_prefix(std::string_view type) {
     if (type.size() > media_type_prefix.size() &&
-        equal_without_case(type.substr(0, media_type_prefix.size()), media_type_prefix))
+        base::equal_ignoring_case(type.substr(0, media_type_prefix.size()), media_type_prefix))
         type.remove_prefix(media_type_prefix.size());
     return type;
 }
@@ -93,7 +84,7 @@ std::string_view compact_jws::verify(key_set const& keys, algorithm_set allowed)
 }
 
 bool compact_jws::is_of_type(std::string_view type) const {
-    return type_ && equal_without_case(*type_, without_prefix(type));
+    return type_ && base::equal_ignoring_case(*type_, without_prefix(type));
 }
 
 }  // namespace latchkey::jwt

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/bytes.hpp"
 
 namespace latchkey::model {
@@ -80,10 +81,7 @@ std::optional<delivery_state> find_delivery_state(std::string_view name) {
 }
 
 bool is_same_header(std::string_view left, std::string_view right) {
-    auto const folded = [](char byte) {
-        return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
-    };
-    return std::ranges::equal(left, right, {}, folded, folded);
+    return base::equal_ignoring_case(left, right);
 }
 
 bool is_storable(webhook const& record) {

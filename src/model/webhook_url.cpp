@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/ascii.hpp"
 #include "model/public_address.hpp"
 
 namespace latchkey::model {
@@ -26,13 +27,10 @@ constexpr bool is_digit(char byte) {
 constexpr bool is_letter(char byte) {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
-constexpr char to_lower(char byte) {
-    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte;
-}
 
 std::string lower(std::string_view text) {
     std::string lowered(text);
-    std::ranges::transform(lowered, lowered.begin(), to_lower);
+    std::ranges::transform(lowered, lowered.begin(), base::to_lower);
     return lowered;
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "api/checks/query.hpp"
+#include "base/ascii.hpp"
 #include "http/target.hpp"
 
 namespace latchkey::api {
@@ -12,16 +13,10 @@ namespace {
 
 using http::field_name;
 
-char lower(char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
-}
-
 // The text after "Bearer"; nullopt for another scheme.
 std::optional<std::string_view> bearer_token(std::string_view value) {
     static constexpr std::string_view scheme = "bearer";
-    if (value.size() < scheme.size()) return std::nullopt;
-    for (std::size_t i = 0; i < scheme.size(); ++i)
-        if (lower(value[i]) != scheme[i]) return std::nullopt;
+    if (!base::equal_ignoring_case(value.substr(0, scheme.size()), scheme)) return std::nullopt;
     value.remove_prefix(scheme.size());
     if (value.empty()) return value;
     if (value.front() != ' ' && value.front() != '\t') return std::nullopt;

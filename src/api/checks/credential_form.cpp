@@ -1,23 +1,17 @@
 #include "api/checks/credential_form.hpp"
 
-#include <algorithm>
 #include <array>
 
+#include "api/checks/negotiate.hpp"
 #include "api/checks/query.hpp"
+#include "base/ascii.hpp"
 #include "http/target.hpp"
 
 namespace latchkey::api {
 namespace {
 
+using base::equal_ignoring_case;
 using http::field_name;
-
-char to_lower(char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
-}
-
-bool equals_ignoring_case(std::string_view text, std::string_view expected) {
-    return std::ranges::equal(text, expected, {}, to_lower);
-}
 
 struct form {
     std::string_view name;  // in lower case
@@ -66,7 +60,7 @@ std::string_view authorization_form(std::string_view value) {
     auto const end = value.find_first_of(" \t");
     auto const scheme = value.substr(0, end);
     for (auto const& each : schemes)
-        if (equals_ignoring_case(scheme, each.name)) return each.sentence;
+        if (equal_ignoring_case(scheme, each.name)) return each.sentence;
     if (end == value.npos)
         return "Authorization has one word and no scheme. Write Bearer and a space before the key: "
                "Authorization: Bearer KEY.";
@@ -81,14 +75,6 @@ bool has_key_in_query(std::string_view query) {
     return false;
 }
 
-bool has_form_body(http::request const& request) {
-    auto const value = request.find(field_name::content_type);
-    if (!value) return false;
-    auto const type = value->substr(0, value->find_first_of("; \t"));
-    return equals_ignoring_case(type, "application/x-www-form-urlencoded") ||
-           equals_ignoring_case(type, "multipart/form-data");
-}
-
 }  // namespace
 
 std::string_view unread_credential(http::request const& request, bool allow_query) {
@@ -98,9 +84,9 @@ std::string_view unread_credential(http::request const& request, bool allow_quer
         return "Keys in the query are not read here. Send the key as Authorization: Bearer KEY.";
     for (auto const& field : request.fields())
         for (auto const& each : other_fields)
-            if (field.id == field_name::unknown && equals_ignoring_case(field.name, each.name))
+            if (field.id == field_name::unknown && equal_ignoring_case(field.name, each.name))
                 return each.sentence;
-    if (has_form_body(request))
+    if (has_form_body(request) || has_multipart_body(request))
         return "A form is not read for a key. Send the key as Authorization: Bearer KEY, and the "
                "body as application/json.";
     return {};

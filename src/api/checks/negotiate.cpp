@@ -4,14 +4,12 @@
 #include <array>
 #include <string>
 
+#include "base/ascii.hpp"
+
 namespace latchkey::api {
 namespace {
 
-bool equal_ignoring_case(std::string_view left, std::string_view right) {
-    auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                      [&](char a, char b) { return lower(a) == lower(b); });
-}
+using base::equal_ignoring_case;
 
 std::string_view trimmed(std::string_view text) {
     auto const begin = text.find_first_not_of(" \t");
@@ -171,6 +169,11 @@ bool has_json_body(http::request const& request) {
 bool has_form_body(http::request const& request) {
     auto rest = media_type(request).value_or("");
     return equal_ignoring_case(take_until(rest, ';'), "application/x-www-form-urlencoded");
+}
+
+bool has_multipart_body(http::request const& request) {
+    auto rest = media_type(request).value_or("");
+    return equal_ignoring_case(take_until(rest, ';'), "multipart/form-data");
 }
 
 }  // namespace latchkey::api

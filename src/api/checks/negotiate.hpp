@@ -30,7 +30,8 @@ coding best_coding(http::request const& request);
 // The body's media type is application/json (or, on PATCH, application/merge-patch+json), and its
 // charset, if named, UTF-8.
 bool has_json_body(http::request const& request);
-// The same of application/x-www-form-urlencoded.
+// The same of application/x-www-form-urlencoded, and of multipart/form-data.
 bool has_form_body(http::request const& request);
+bool has_multipart_body(http::request const& request);
 
 }  // namespace latchkey::api

@@ -1,21 +1,12 @@
 #include "api/resources/delivery.hpp"
 
 #include "auth/key_form.hpp"
+#include "base/ascii.hpp"
 
 namespace latchkey::api {
 namespace {
 
 using model::event_format;
-
-bool equals_lower(std::string_view name, std::string_view lower) {
-    if (name.size() != lower.size()) return false;
-    for (std::size_t i = 0; i < name.size(); ++i) {
-        char const byte =
-            name[i] >= 'A' && name[i] <= 'Z' ? static_cast<char>(name[i] | 0x20) : name[i];
-        if (byte != lower[i]) return false;
-    }
-    return true;
-}
 
 // Marks of different kinds are never equal.
 model::event_mark mark_of(std::string_view kind, std::string_view text) {
@@ -51,7 +42,7 @@ auth::signed_request signed_request_of(http::request const& request) {
     };
     for (auto const& field : request.fields())
         for (auto const& each : signed_fields)
-            if (equals_lower(field.name, each.name) && each.field.count++ == 0)
+            if (base::equal_ignoring_case(field.name, each.name) && each.field.count++ == 0)
                 each.field.value = field.value;
     return result;
 }
