@@ -12,6 +12,12 @@ void put_escape(std::string& output, std::string_view prefix, unsigned value, un
     while (digits-- != 0) output.push_back("0123456789abcdef"[value >> (4 * digits) & 15]);
 }
 
+// Of a sequence of that length, which is not 0.
+bool is_escaped(std::string_view text, std::size_t length) {
+    auto const lead = byte_of(text, 0);
+    return length == 1 ? lead < 0x20 || lead == 0x7f : hidden_point(text, length) != 0;
+}
+
 }  // namespace
 
 std::size_t utf8_length(std::string_view text) {
@@ -41,6 +47,15 @@ unsigned hidden_point(std::string_view text, std::size_t length) {
     bool const hides = point == 0x200e || point == 0x200f || (point >= 0x2028 && point <= 0x202e) ||
                        (point >= 0x2066 && point <= 0x2069);
     return hides ? point : 0;
+}
+
+bool is_visible(std::string_view text) {
+    while (!text.empty()) {
+        auto const length = utf8_length(text);
+        if (length == 0 || is_escaped(text, length)) return false;
+        text.remove_prefix(length);
+    }
+    return true;
 }
 
 std::string visible(std::string_view text) {

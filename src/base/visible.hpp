@@ -19,6 +19,9 @@ std::size_t utf8_length(std::string_view text);
 // of others (UAX #9 §2); else 0. All of these take two or three bytes.
 unsigned hidden_point(std::string_view text, std::size_t length);
 
+// UTF-8 of which `visible` escapes nothing.
+bool is_visible(std::string_view text);
+
 // Escapes control characters, the code points above and bytes that are not UTF-8 as \u00XX, \uXXXX
 // and \xXX. A backslash is kept: the result is for display, not for parsing.
 std::string visible(std::string_view text);

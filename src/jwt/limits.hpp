@@ -7,7 +7,7 @@
 namespace latchkey::jwt {
 
 inline constexpr std::size_t token_bytes_max = std::size_t{8} * 1024;
-inline constexpr std::size_t subject_bytes_max = 256;
+inline constexpr std::size_t subject_bytes_max = 255;
 inline constexpr std::size_t key_id_bytes_max = 256;
 inline constexpr std::uint32_t leeway_seconds_max = 60;
 

@@ -39,18 +39,6 @@ bool names_audience(json_object const& claims, issuer const& signer) {
            std::ranges::any_of(claims.strings(*audience), is_own);
 }
 
-// Of valid UTF-8, so every sequence has a length.
-bool is_printable(std::string_view text) {
-    while (!text.empty()) {
-        auto const length = base::utf8_length(text);
-        auto const byte = static_cast<unsigned char>(text.front());
-        if (length == 0 || byte < ' ' || byte == 0x7f || base::hidden_point(text, length) != 0)
-            return false;
-        text.remove_prefix(length);
-    }
-    return true;
-}
-
 // scope-token of RFC 6749 §3.3.
 bool is_scope_character(char byte) {
     return byte > ' ' && byte < '\x7f' && byte != '"' && byte != '\\';
@@ -77,6 +65,11 @@ bool read_scopes(json_object const& claims, json_member const& claim, std::strin
     return claim.kind == json_kind::strings &&
            std::ranges::all_of(claims.strings(claim),
                                [&](std::string_view scope) { return append_scope(scopes, scope); });
+}
+
+// Null: the token narrows no scopes.
+json_member const* find_scopes(json_object const& claims, issuer const& signer) {
+    return signer.scope_claim.empty() ? nullptr : claims.find(signer.scope_claim);
 }
 
 // The dates of a token; missing ones are judged as if they lay in the past.
@@ -125,10 +118,10 @@ verification read_claims(json_object const& claims, issuer const& signer, std::i
     verified_token token{.signer = &signer};
     auto const* const subject = claims.find(signer.subject_claim);
     if (subject == nullptr || subject->kind != json_kind::string || subject->text.empty() ||
-        subject->text.size() > subject_bytes_max || !is_printable(subject->text))
-        return invalid("The claim of the subject is not a string of 1 to 256 printable bytes.");
+        subject->text.size() > subject_bytes_max || !base::is_visible(subject->text))
+        return invalid("The claim of the subject is not a string of 1 to 255 printable bytes.");
     token.subject = subject->text;
-    if (auto const* const claim = claims.find(signer.scope_claim)) {
+    if (auto const* const claim = find_scopes(claims, signer)) {
         token.scopes.emplace();
         if (!read_scopes(claims, *claim, *token.scopes))
             return invalid("The claim of the scopes is neither a string nor an array of scopes.");
@@ -142,13 +135,17 @@ void throw_exception_from_error(refusal const& failure, boost::source_location c
     throw std::runtime_error(std::string(failure.detail));
 }
 
-bool looks_like_jwt(std::string_view text) {
-    if (text.size() < 5 || text[0] != 'e') return false;
+bool begins_as_jwt(std::string_view text) {
+    if (text.size() < 3 || text[0] != 'e') return false;
     auto const second = base64url_value(text[1]), third = base64url_value(text[2]);
-    auto const byte = static_cast<char>((second & 15) << 4 | third >> 2);
-    // '{', then the name of a member or white space.
     if (second > 63 || third > 63 || second >> 4 != 3) return false;
-    if (byte != '"' && byte != ' ' && byte != '\n' && byte != '\r' && byte != '\t') return false;
+    // After '{'.
+    auto const byte = static_cast<char>((second & 15) << 4 | third >> 2);
+    return byte == '"' || byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+}
+
+bool looks_like_jwt(std::string_view text) {
+    if (!begins_as_jwt(text)) return false;
     std::size_t dots = 0;
     char previous = '.';
     for (char const each : text.substr(0, token_bytes_max + 1)) {

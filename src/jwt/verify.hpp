@@ -34,7 +34,7 @@ struct issuer {
     algorithm_set algorithms;
     std::uint32_t leeway_seconds = 0;     // for clocks that differ, of exp, nbf and iat
     std::string subject_claim = "sub";    // "sub", "azp", "client_id"
-    std::string scope_claim = "scope";    // "scope", "scp", "permissions"
+    std::string scope_claim = "scope";    // "scope", "scp", "permissions"; empty: none is read
     std::optional<std::string> type;      // `typ` must be this, such as "at+jwt"
     std::shared_ptr<key_set const> keys;  // not null
 };
@@ -67,7 +67,10 @@ struct refusal {
 
 using verification = boost::system::result<verified_token, refusal>;
 
-// Three parts of base64url text, of which the first begins an object of JSON: `eyJ…`. Reads no more
+// Text that begins an object of JSON with a member in base64url, white space before it or not, as
+// every JOSE header does (RFC 7515 §3): mostly `eyJ`. Reads three bytes.
+bool begins_as_jwt(std::string_view text);
+// Three parts of base64url text, of which the first begins so. Reads no more
 // than token_bytes_max + 1 bytes; a longer text is one if its beginning is. No key that the service
 // makes is one (api.md §4), but an imported key can be.
 bool looks_like_jwt(std::string_view text);

@@ -4,7 +4,7 @@
 
 #include "base/bytes.hpp"
 #include "base/check.hpp"
-#include "model/utf8.hpp"
+#include "base/visible.hpp"
 
 namespace latchkey::model {
 namespace {
@@ -256,7 +256,7 @@ bool is_project(std::string_view text) {
 }
 
 bool is_claim_text(std::string_view text, std::size_t bytes_max) {
-    return !text.empty() && text.size() <= bytes_max && !has_control_character(text);
+    return !text.empty() && text.size() <= bytes_max && base::is_visible(text);
 }
 
 std::string bearer_identity(std::string_view issuer, std::string_view subject) {

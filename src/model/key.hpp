@@ -118,7 +118,7 @@ bool is_project(std::string_view text);  // [a-z0-9-]{1,64}
 
 inline constexpr std::size_t issuer_bytes_max = 512;
 inline constexpr std::size_t subject_bytes_max = 255;
-// 1 to `bytes_max` bytes without control characters.
+// 1 to `bytes_max` bytes of UTF-8, all of it visible (base::is_visible).
 bool is_claim_text(std::string_view text, std::size_t bytes_max);
 // A record of kind `jwt` is found by the SHA-256 of this, in the place of a secret. Its first bytes
 // occur in no key (auth/key_form.hpp), so nothing that is shown as a key leads to such a record.

@@ -263,11 +263,19 @@ TEST(visible, escapes_what_moves_the_cursor_or_the_text) {
         }
         char escape[8];
         std::snprintf(escape, sizeof escape, "\\u%04x", point);
-        EXPECT_EQ(visible(text), control || turns || ends_line ? escape : text) << point;
+        bool const is_hidden = control || turns || ends_line;
+        EXPECT_EQ(visible(text), is_hidden ? escape : text) << point;
+        EXPECT_EQ(is_visible(text), !is_hidden) << point;
+        EXPECT_EQ(is_visible("a" + text + "b"), !is_hidden) << point;
     }
 }
 
 TEST(visible, escapes_what_is_no_utf_8) {
+    for (std::string_view const text : {"a\x9b"
+                                        "31m",
+                                        "\xe2\x80", "\xc2", "\xc0\x80", "a\xff"})
+        EXPECT_FALSE(is_visible(text));
+    EXPECT_TRUE(is_visible("\xf0\x9f\x94\x91"));
     EXPECT_EQ(visible("a\x9b"
                       "31m"),
               "a\\x9b31m");

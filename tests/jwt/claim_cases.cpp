@@ -50,7 +50,7 @@ void add_audiences(case_list& list) {
 
 void add_subjects(case_list& list) {
     auto const quoted = [](std::string text) { return '"' + text + '"'; };
-    auto const longest = quoted(std::string(256, 's')), too_long = quoted(std::string(257, 's'));
+    auto const longest = quoted(std::string(255, 's')), too_long = quoted(std::string(256, 's'));
     for (std::string_view const json :
          {R"("a")", R"("auth0|5f7c8ec7c33c6c004bbafe82")", R"("google-oauth2|1234567890")",
           R"("f:550e8400-e29b-41d4-a716-446655440000:ada")", R"("Ada Lovelace")", "\"J\xc3\xb6rg\"",

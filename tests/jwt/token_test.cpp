@@ -93,6 +93,16 @@ TEST(jwt_verify, joins_scopes_by_single_spaces) {
               "users:read posts:write users:read");
 }
 
+// An issuer may write scopes into tokens that mean nothing here.
+TEST(jwt_verify, reads_no_scopes_where_no_claim_is_named) {
+    auto issuers = test_issuers();
+    issuers[0].scope_claim.clear();
+    for (std::string_view const json : {R"("users:read")", "[]", "1", "null"}) {
+        EXPECT_EQ(accepted_token(issuers, {{"scope", json}}).scopes, std::nullopt) << json;
+        EXPECT_EQ(accepted_token(issuers, {{"", json}}).scopes, std::nullopt) << json;
+    }
+}
+
 TEST(jwt_verify, tells_when_the_token_ends) {
     auto const issuers = test_issuers();
     auto token = accepted_token(issuers, {{"exp", "1800000060.75"}});
@@ -168,6 +178,16 @@ TEST(jwt_form, is_that_of_signed_tokens) {
         EXPECT_TRUE(looks_like_jwt(base64url(header) + ".e30.")) << header;
     EXPECT_TRUE(looks_like_jwt("eyJh.e30." + std::string(token_bytes_max, 'A')));
     EXPECT_TRUE(looks_like_jwt("eyJh" + std::string(token_bytes_max, 'A')));
+}
+
+TEST(jwt_form, begins_as_an_object_with_a_member) {
+    for (std::string_view const header : {R"({"alg":"none"})", R"({ "a":1})", "{\n\"a\":1}",
+                                          "{\r\n \"a\":1}", "{\t\"a\":1}", "{\""})
+        EXPECT_TRUE(begins_as_jwt(base64url(header))) << header;
+    EXPECT_TRUE(begins_as_jwt("eyJ"));
+    for (std::string_view const text :
+         {"", "e", "ey", "ey.", "e.J", "e30", "ewA", "fyJ", "eA==", "EyJ", "lkey", "\xffyJ"})
+        EXPECT_FALSE(begins_as_jwt(text)) << text;
 }
 
 TEST(jwt_form, is_not_that_of_keys_and_other_text) {

@@ -141,7 +141,10 @@ TEST(keys, of_kind_jwt_come_back_with_issuer_and_subject) {
     EXPECT_EQ(decoded->subject, record.subject);
     for (std::size_t size = 0; size < bytes.size(); ++size)
         EXPECT_FALSE(decode_key(9, std::string_view(bytes).substr(0, size))) << size;
-    for (auto const& text : {std::string(), std::string(256, 's'), std::string("a\nb")}) {
+    for (auto const& text : {std::string(), std::string(256, 's'), std::string("a\nb"),
+                             std::string("a\xe2\x80\xae"
+                                         "b"),
+                             std::string("a\xff")}) {
         record.subject = text;
         encode(record, bytes);
         EXPECT_FALSE(decode_key(9, bytes)) << text.size();

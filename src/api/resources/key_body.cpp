@@ -41,7 +41,8 @@ void take_bearer(members& body, model::key& key) {
         if (text && !model::is_claim_text(*text, bytes_max))
             body.fault(name, field_code::invalid_format,
                        "must have 1 to " + std::to_string(bytes_max) +
-                           " bytes, without control characters");
+                           " bytes, without control characters and those that set the direction of "
+                           "others");
         return std::string(text.value_or(""));
     };
     key.issuer = take("issuer", model::issuer_bytes_max);
