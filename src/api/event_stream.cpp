@@ -11,6 +11,13 @@ namespace {
 constexpr std::string_view beginning = "retry: 2000\n\n";
 constexpr std::string_view comment = ":\n\n";
 
+// Without issuers, as after a reload that removes them, no token is good.
+bool has_good_token(auth::principal const& caller, request_services const& services,
+                    base::instant now) {
+    if (caller.token() == nullptr) return true;
+    return services.tokens != nullptr && services.tokens->is_good(caller, now);
+}
+
 }  // namespace
 
 bool stream_slots::enter(std::size_t most) {
@@ -45,7 +52,7 @@ bool event_stream::may_go_on(request_services& services, base::instant now) {
     auto const* const client = caller_.client ? &*caller_.client : nullptr;
     auto verdict = services.keys.authenticate_again(caller_.key, client, services.snapshot, now);
     if (verdict.problem != base::problem::none || !verdict.caller->may(caller_.scope)) return false;
-    if (services.tokens != nullptr && !services.tokens->is_good(*verdict.caller, now)) return false;
+    if (!has_good_token(*verdict.caller, services, now)) return false;
     caller_.key = std::move(*verdict.caller);
     auto const& session = caller_.session;
     return !session || (now.wall < session->expires_at &&
@@ -60,7 +67,7 @@ base::mono_ns event_stream::end_of_key(base::instant now) const {
         if (time > now.wall) end = std::min(end, (time - now.wall) * base::millisecond);
     if (auto const* const token = caller_.key.token(); token != nullptr)
         end = std::min(
-            end, std::max<base::mono_ns>(token->refused_from - now.clock, 0) * base::millisecond);
+            end, std::max<base::mono_ns>(token->kept_until - now.clock, 0) * base::millisecond);
     return now.mono + end;
 }
 

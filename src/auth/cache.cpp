@@ -53,6 +53,17 @@ table::entry make_identity(model::key&& record) {
 
 }  // namespace
 
+base::wall_ms principal::ends_at() const {
+    base::wall_ms end = 0;
+    auto const bound = [&](base::wall_ms time) {
+        if (time != 0 && (end == 0 || time < end)) end = time;
+    };
+    bound(record().expires_at);
+    bound(record().rotation_ends_at);
+    if (token_ != nullptr) bound(std::min(token_->expires_at, token_->kept_until));
+    return end;
+}
+
 cache::presented_key cache::present(std::string_view key) {
     presented_key presented;
     presented.text = key;

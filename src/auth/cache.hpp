@@ -51,6 +51,8 @@ class principal {
     bool covers(model::scope_set const& other) const {
         return record().scopes.covers(other) && (!narrows() || token_->scopes->covers(other));
     }
+    // When time alone ends what was shown: the record, its rotation or the token. 0: never.
+    base::wall_ms ends_at() const;
     model::scope_set scopes() const {
         return narrows() ? model::intersection(record().scopes, *token_->scopes) : record().scopes;
     }

@@ -1,9 +1,11 @@
 #include "auth/token_cache.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <boost/smart_ptr/make_local_shared.hpp>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "auth/key_form.hpp"
@@ -17,11 +19,12 @@ namespace {
 using base::problem;
 using grant_ptr = boost::local_shared_ptr<token_grant const>;
 
-// Every JOSE header begins so: `{"` in base64url (RFC 7515 §3).
-constexpr std::string_view header_start = "eyJ";
+// So that there can be a record for every token; base::is_visible says of both what text they have.
+static_assert(jwt::subject_bytes_max == model::subject_bytes_max);
 // A token that is valid later is verified again after this time.
 constexpr base::wall_ms early_retry_ms = 1000;
 constexpr std::int64_t second_ms = 1000;
+constexpr auto never = std::numeric_limits<base::wall_ms>::max();
 
 // Set-associative with second chance, as auth::table is; digests cannot be chosen by a client.
 class grant_table {
@@ -129,6 +132,7 @@ struct token_cache::state {
     counters count;
 
     jwt::verification verify(std::string_view token, base::wall_ms clock) const;
+    base::wall_ms end_of_key(jwt::verified_token const& token) const;
     boost::local_shared_ptr<token_grant> make_grant(jwt::verified_token const& token) const;
     verdict judge(grant_ptr grant, model::address const* client, store::snapshot const& snapshot,
                   base::instant now);
@@ -145,6 +149,13 @@ jwt::verification token_cache::state::verify(std::string_view token, base::wall_
     return is_better ? std::move(other) : std::move(result);
 }
 
+// A token that the keys of now verify too is never one of the former keys.
+base::wall_ms token_cache::state::end_of_key(jwt::verified_token const& token) const {
+    bool const is_former = std::ranges::any_of(
+        issuers->former, [&](auto const& issuer) { return &issuer == token.signer; });
+    return is_former ? issuers->former_until : never;
+}
+
 boost::local_shared_ptr<token_grant> token_cache::state::make_grant(
     jwt::verified_token const& token) const {
     auto grant = boost::make_local_shared<token_grant>();
@@ -153,6 +164,7 @@ boost::local_shared_ptr<token_grant> token_cache::state::make_grant(
     if (token.scopes) grant->scopes = known_scopes(*token.scopes);
     grant->expires_at = token.expires_at * second_ms;
     grant->refused_from = token.refused_from * second_ms;
+    grant->kept_until = std::min(grant->refused_from, end_of_key(token));
     return grant;
 }
 
@@ -177,15 +189,16 @@ verdict token_cache::authenticate(std::string_view token, model::address const* 
     auto const digest = own.recent.digest(token);
     grant_ptr grant;
     if (own.grants.find(digest, grant) != nullptr) {
-        bool const is_over = now.clock >= grant->refused_from;
-        bool const is_early = grant->refusal == problem::token_not_yet_valid;
-        if (!is_over && grant->refusal == problem::none) [[likely]] {
+        bool const is_kept = now.clock < grant->kept_until;
+        if (is_kept && grant->refusal == problem::none) [[likely]] {
             ++own.count.hits;
             return own.judge(std::move(grant), client, snapshot, now);
         }
-        if (is_over != is_early) {
+        // Neither its key nor a reload makes an expired token good again.
+        bool const is_over = grant->refusal == problem::none && now.clock >= grant->refused_from;
+        if (is_kept || is_over) {
             ++own.count.hits;
-            auto const code = is_early ? problem::token_not_yet_valid : problem::token_expired;
+            auto const code = is_over ? problem::token_expired : grant->refusal;
             return refusal(code, sentence_of(code));
         }
     }
@@ -199,8 +212,8 @@ verdict token_cache::authenticate(std::string_view token, model::address const* 
         if (code != problem::token_invalid) {
             auto const reminder = boost::make_local_shared<token_grant>();
             reminder->refusal = code;
-            reminder->refused_from =
-                code == problem::token_expired ? 0 : now.clock + early_retry_ms;
+            reminder->kept_until =
+                code == problem::token_expired ? never : now.clock + early_retry_ms;
             own.grants.insert(digest, reminder);
         }
         return refusal(code, verification.error().detail);
@@ -213,14 +226,13 @@ verdict token_cache::authenticate(std::string_view token, model::address const* 
 }
 
 bool token_cache::may_be_token(std::string_view text) const {
-    auto const* const issuers = state_->issuers.get();
-    return issuers != nullptr && text.size() > key_bytes && text.starts_with(header_start);
+    return state_->issuers != nullptr && jwt::begins_as_jwt(text);
 }
 
 bool token_cache::is_good(principal const& caller, base::instant now) const {
     auto const* const token = caller.token();
     return token == nullptr ||
-           (token->generation == state_->generation && now.clock < token->refused_from);
+           (token->generation == state_->generation && now.clock < token->kept_until);
 }
 
 void token_cache::use(std::shared_ptr<token_issuers const> issuers) {

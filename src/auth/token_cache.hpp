@@ -7,7 +7,8 @@
 //
 // The cache holds no principal: the token's digest leads to the digest of its key record, which
 // auth::cache judges at every call. So a change of the record counts for the next request, as it
-// does for a key. Only verified tokens are kept, so what a stranger sends evicts nothing.
+// does for a key. Kept are tokens that an issuer has signed: those of a record, and those that come
+// too late or too early, whatever their subject. So what nobody signed evicts nothing.
 //
 // A hit allocates nothing and costs the SHA-256 of the token, which a burst of requests with one
 // token saves as one with a key does (recent_text.hpp). The caller wipes the bytes of the token.

@@ -13,13 +13,16 @@
 namespace latchkey::auth {
 
 struct token_grant {
-    // none; token_expired; or token_not_yet_valid, which is verified again after `refused_from`.
+    // none, token_expired or token_not_yet_valid: the answer until `kept_until`.
     base::problem refusal = base::problem::none;
     model::digest record{};                  // by which the key record is found
     std::optional<model::scope_set> scopes;  // nullopt: the token narrows nothing
     base::wall_ms expires_at = 0;            // as the token has it
     base::wall_ms refused_from = 0;          // with the leeway; by the machine's clock
-    std::uint64_t generation = 0;            // of the issuers that verified it
+    // From then on the token is verified anew: the end of what was known when it was verified, also
+    // of the key that signed it. By the machine's clock.
+    base::wall_ms kept_until = 0;
+    std::uint64_t generation = 0;  // of the issuers that verified it
 };
 
 }  // namespace latchkey::auth

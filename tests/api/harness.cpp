@@ -173,8 +173,13 @@ std::string api_fixture::add_key(std::vector<std::string_view> const& scopes, mo
 }
 
 void api_fixture::accept_tokens_of(auth::token_signer const& signer) {
-    tokens_.use(signer.issuers());
-    services_.tokens = &tokens_;
+    accept_tokens_of(signer.issuers());
+}
+
+// As a worker does after a reload.
+void api_fixture::accept_tokens_of(std::shared_ptr<auth::token_issuers const> issuers) {
+    services_.tokens = issuers ? &tokens_ : nullptr;
+    tokens_.use(std::move(issuers));
 }
 
 model::key api_fixture::add_bearer(auth::token_signer const& signer, std::string subject,

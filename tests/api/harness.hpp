@@ -82,6 +82,8 @@ class api_fixture {
                         model::key record = {.rate_limits = {}});
     // From now on JWTs of that issuer are accepted.
     void accept_tokens_of(auth::token_signer const& signer);
+    // Null: from now on none are.
+    void accept_tokens_of(std::shared_ptr<auth::token_issuers const> issuers);
     // Adds a record for tokens of that issuer with that subject.
     model::key add_bearer(auth::token_signer const& signer, std::string subject,
                           std::vector<std::string_view> const& scopes = {"*"},

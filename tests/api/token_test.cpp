@@ -215,29 +215,108 @@ TEST_F(tokens, begin_no_session_of_a_browser) {
     EXPECT_EQ(response.field("Set-Cookie"), "");
 }
 
-TEST_F(tokens, end_a_stream_that_they_began) {
+// Whether it is remembered or not.
+TEST_F(tokens, that_were_accepted_end_with_their_time) {
     service.add_bearer(signer_, "anna");
-    auto const follow = [&] {
-        service.request_anonymous("GET /api/v1/changes", {},
-                                  {bearer(token("anna", {}, 10)), "Accept: text/event-stream"});
+    auto const text = token("anna", {}, 10);
+    auto const verified_count = service.tokens().count().verified;
+    EXPECT_EQ(show(text).status, 200);
+    service.advance(8'000);
+    EXPECT_EQ(show(text).status, 200);
+    EXPECT_EQ(service.tokens().count().verified, verified_count + 1);
+    service.advance(2'500);
+    auto const late = show(text);
+    EXPECT_EQ(late.status, 401);
+    EXPECT_EQ(late.code(), "token_expired");
+}
+
+class token_streams : public tokens {
+  protected:
+    std::unique_ptr<event_stream> follow(std::int64_t seconds = 10) {
+        service.request_anonymous(
+            "GET /api/v1/changes", {},
+            {bearer(token("anna", {}, seconds)), "Accept: text/event-stream"});
         return service.exchange.take_event_stream();
-    };
-    auto const goes_on = [&](auto& stream) {
+    }
+    bool goes_on(event_stream& stream) {
         std::string output;
-        return stream->append(service.services(), service.now, 0, output) !=
+        return stream.append(service.services(), service.now, 0, output) !=
                event_stream::progress::ended;
-    };
+    }
+
+    model::key record_ = service.add_bearer(signer_, "anna");
+};
+
+TEST_F(token_streams, end_with_the_token) {
     auto const stream = follow();
     ASSERT_NE(stream, nullptr);
-    EXPECT_TRUE(goes_on(stream));
+    EXPECT_TRUE(goes_on(*stream));
     service.advance(9'000);
-    EXPECT_TRUE(goes_on(stream));
+    EXPECT_TRUE(goes_on(*stream));
     service.advance(1'500);
-    EXPECT_FALSE(goes_on(stream));
-    auto const other = follow();
-    EXPECT_TRUE(goes_on(other));
+    EXPECT_FALSE(goes_on(*stream));
+}
+
+TEST_F(token_streams, end_when_the_issuers_change_or_are_removed) {
+    auto const stream = follow();
+    ASSERT_NE(stream, nullptr);
+    EXPECT_TRUE(goes_on(*stream));
     service.accept_tokens_of(auth::token_signer("2"));
-    EXPECT_FALSE(goes_on(other));
+    EXPECT_FALSE(goes_on(*stream));
+    service.accept_tokens_of(signer_);
+    auto const other = follow();
+    ASSERT_NE(other, nullptr);
+    EXPECT_TRUE(goes_on(*other));
+    service.accept_tokens_of(nullptr);
+    EXPECT_FALSE(goes_on(*other));
+    auto const of_a_key = [&] {
+        service.request("GET /api/v1/changes", {}, {"Accept: text/event-stream"});
+        return service.exchange.take_event_stream();
+    }();
+    ASSERT_NE(of_a_key, nullptr);
+    EXPECT_TRUE(goes_on(*of_a_key)) << "which needs no issuer";
+}
+
+// After a reload: the key that signed the token counts for an hour more.
+TEST_F(token_streams, end_with_the_former_key) {
+    auto issuers = std::make_shared<auth::token_issuers>(*auth::token_signer("2").issuers());
+    issuers->former.push_back(signer_.accepted());
+    issuers->former_until = service.now.clock + 5'000;
+    service.accept_tokens_of(issuers);
+    auto const text = token("anna");
+    EXPECT_EQ(show(text).status, 200);
+    auto const stream = follow(300);
+    ASSERT_NE(stream, nullptr);
+    std::string output;
+    stream->append(service.services(), service.now, 4096, output);
+    EXPECT_LE(stream->due(), service.now.mono + 5'000'000'000);
+    service.advance(4'000);
+    EXPECT_TRUE(goes_on(*stream));
+    EXPECT_EQ(show(text).status, 200);
+    service.advance(1'500);
+    EXPECT_FALSE(goes_on(*stream));
+    EXPECT_EQ(show(text).code(), "token_invalid");
+}
+
+TEST_F(tokens, are_of_subjects_that_records_can_have) {
+    auto const create = [&](std::string const& subject) {
+        return service.request("POST /api/v1/keys", R"({"name":"a","kind":"jwt","issuer":")" +
+                                                        signer_.issuer() + R"(","subject":")" +
+                                                        subject + R"(","scopes":["users:read"]})");
+    };
+    for (std::string const& subject : {std::string(255, 's'), std::string("J\xc3\xb6rg")}) {
+        EXPECT_EQ(create(subject).status, 201) << subject;
+        EXPECT_EQ(show(token(subject)).status, 200) << subject;
+    }
+    for (std::string const& subject : {std::string(256, 's'),
+                                       std::string("\xe2\x80\xae"
+                                                   "anna"),
+                                       std::string("a\\u2028b")}) {
+        auto const response = create(subject);
+        EXPECT_EQ(response.status, 422) << subject;
+        EXPECT_EQ(response.faults().count("/subject"), 1u) << subject;
+        EXPECT_EQ(show(token(subject)).code(), "token_invalid") << subject;
+    }
 }
 
 }  // namespace

@@ -229,6 +229,84 @@ TEST_F(token_cache_test, accepts_the_former_keys_for_a_while) {
     EXPECT_EQ(show(later).problem, problem::token_invalid);
 }
 
+// The keys of before, beside those of the successor, until `former_keys_ms` from now.
+std::shared_ptr<token_issuers const> overlap(token_signer const& former,
+                                             token_signer const& successor, base::instant now) {
+    auto issuers = std::make_shared<token_issuers>(*successor.issuers());
+    issuers->former.push_back(former.accepted());
+    issuers->former_until = now.clock + former_keys_ms;
+    return issuers;
+}
+
+TEST_F(token_cache_test, forgets_with_its_key_what_a_former_key_has_signed) {
+    add("anna");
+    token_signer const successor("2");
+    subject.use(overlap(signer, successor, now));
+    auto const of_former = token("anna", 7200);
+    auto const of_successor =
+        successor.sign(R"("sub":"anna","exp":)" + std::to_string(present_s + 7200));
+    auto const short_lived = token("anna", 60);
+    auto const first = show(of_former), other = show(of_successor);
+    EXPECT_EQ(show(short_lived).problem, problem::none);
+    EXPECT_EQ(first.caller->ends_at(), now.clock + former_keys_ms);
+    EXPECT_EQ(other.caller->ends_at(), (present_s + 7200) * 1000);
+    advance(former_keys_ms - 1);
+    EXPECT_EQ(show(of_former).problem, problem::none);
+    EXPECT_TRUE(subject.is_good(*first.caller, now));
+    EXPECT_EQ(subject.count().verified, 3u) << "until then it costs no signature";
+    advance(1);
+    EXPECT_EQ(show(of_former).problem, problem::token_invalid);
+    EXPECT_FALSE(subject.is_good(*first.caller, now));
+    EXPECT_EQ(show(of_former, false).problem, problem::too_many_auth_failures);
+    EXPECT_EQ(show(short_lived).problem, problem::token_expired) << "which it was before";
+    EXPECT_EQ(show(of_successor).problem, problem::none);
+    EXPECT_TRUE(subject.is_good(*other.caller, now));
+    EXPECT_EQ(subject.count().verified, 3u);
+}
+
+// An issuer publishes old and new keys together: then nothing ends with the overlap.
+TEST_F(token_cache_test, keeps_what_a_key_of_both_sets_has_signed) {
+    add("anna");
+    subject.use(overlap(signer, signer, now));
+    auto const text = token("anna", 7200);
+    auto const result = show(text);
+    advance(former_keys_ms);
+    EXPECT_EQ(show(text).problem, problem::none);
+    EXPECT_TRUE(subject.is_good(*result.caller, now));
+    EXPECT_EQ(subject.count().verified, 1u);
+}
+
+TEST_F(token_cache_test, tells_when_time_alone_ends_what_was_shown) {
+    auto const record = add("anna", {.expires_at = present_ms + 50'000});
+    EXPECT_EQ(show(token("anna", 60)).caller->ends_at(), record.expires_at);
+    EXPECT_EQ(show(token("anna", 40)).caller->ends_at(), present_ms + 40'000);
+    auto const ends = [&](model::key record) {
+        auto const text = unknown_key();
+        store.add(text, std::move(record));
+        turn();
+        return keys.authenticate(text, nullptr, snapshot, now).caller->ends_at();
+    };
+    EXPECT_EQ(ends({.name = "a"}), 0);
+    EXPECT_EQ(ends({.expires_at = present_ms + 7, .name = "b"}), present_ms + 7);
+    EXPECT_EQ(ends({.rotation_ends_at = present_ms + 6, .name = "c"}), present_ms + 6);
+    EXPECT_EQ(ends({.expires_at = present_ms + 5, .rotation_ends_at = present_ms + 6, .name = "d"}),
+              present_ms + 5);
+}
+
+// One rule for the claim and the record: there is a record for whatever a token can carry, and none
+// that no token could name.
+TEST_F(token_cache_test, accepts_the_subjects_that_a_record_can_have) {
+    for (std::string const& name :
+         {std::string("a"), std::string(255, 's'), std::string(256, 's'),
+          std::string("J\xc3\xb6rg"), std::string("Ada Lovelace"), std::string("a\xc2\x85"),
+          std::string("a\xe2\x80\xa8"), std::string("a\xe2\x80\xae"), std::string("a\xd8\x9c"),
+          std::string("a\x7f"), std::string("\xf0\x9f\x94\x91"), std::string("\xe2\x80\x8b")}) {
+        bool const has_record = model::is_claim_text(name, model::subject_bytes_max);
+        auto const problem = show(token(name)).problem;
+        EXPECT_EQ(problem, has_record ? problem::key_invalid : problem::token_invalid) << name;
+    }
+}
+
 TEST_F(token_cache_test, takes_no_token_of_more_than_8_kib) {
     add("anna");
     auto const of_size = [&](std::size_t filler) {
@@ -236,6 +314,27 @@ TEST_F(token_cache_test, takes_no_token_of_more_than_8_kib) {
     };
     EXPECT_EQ(show(of_size(5900)).problem, problem::none);
     EXPECT_EQ(show(of_size(6200)).problem, problem::token_invalid);
+}
+
+// RFC 7515 allows white space in the header, so a token need not begin with eyJ.
+TEST_F(token_cache_test, takes_tokens_whose_header_has_white_space) {
+    add("anna");
+    auto const end = std::to_string(present_s + 60);
+    for (std::string_view const space : {" ", "\n", "\r\n", "\t  "}) {
+        auto const text = signer.sign(R"("sub":"anna","exp":)" + end, space);
+        EXPECT_FALSE(text.starts_with("eyJ"));
+        EXPECT_EQ(show(text).problem, problem::none);
+    }
+}
+
+// However short it is, and whatever keys were imported.
+TEST_F(token_cache_test, looks_up_as_a_key_nothing_that_looks_like_a_token) {
+    for (std::string const& text :
+         {"eyJh." + std::string(30, 'a') + ".b", "eyAi." + std::string(60, 'a') + ".b"}) {
+        store.add(text, {.name = "imported"});
+        turn();
+        EXPECT_EQ(show(text).problem, problem::token_invalid) << text;
+    }
 }
 
 TEST_F(token_cache_test, looks_up_as_a_key_what_is_no_token) {

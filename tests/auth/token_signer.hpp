@@ -40,11 +40,18 @@ class token_signer {
         return R"({"keys":[{"kty":"OKP","crv":"Ed25519","kid":")" + key_id_ + R"(","x":")" +
                base64url_of(key) + R"("}]})";
     }
-    // The claims beside `iss` and `aud`, as members of an object.
-    std::string sign(std::string_view claims) const {
-        auto const header = R"({"alg":"EdDSA","kid":")" + key_id_ + R"("})";
-        auto const payload =
-            R"({"iss":")" + issuer_ + R"(","aud":"latchkey",)" + std::string(claims) + "}";
+    // The claims beside `iss` and `aud`, as members of an object. `after_brace`: white space of the
+    // header.
+    std::string sign(std::string_view claims, std::string_view after_brace = {}) const {
+        return sign_for(R"("latchkey")", claims, after_brace);
+    }
+    // `audience`: as JSON.
+    std::string sign_for(std::string_view audience, std::string_view claims,
+                         std::string_view after_brace = {}) const {
+        auto const header =
+            '{' + std::string(after_brace) + R"("alg":"EdDSA","kid":")" + key_id_ + R"("})";
+        auto const payload = R"({"iss":")" + issuer_ + R"(","aud":)" + std::string(audience) + ',' +
+                             std::string(claims) + '}';
         auto text = base64url_of(header) + "." + base64url_of(payload);
         std::array<char, ED25519_SIGNATURE_LEN> signature;
         auto const bytes = [](auto* data) { return reinterpret_cast<std::uint8_t const*>(data); };

@@ -1,7 +1,5 @@
 // POST /introspect (RFC 7662, api.md §19): another service asks about a key or a JWT that it
 // received. Members without a value are absent, as the RFC has it.
-#include <algorithm>
-
 #include "api/checks/credential.hpp"
 #include "api/checks/negotiate.hpp"
 #include "api/checks/validate.hpp"
@@ -117,9 +115,7 @@ void append_active(std::string& output, auth::principal const& caller, std::stri
     append_plain_string(output, "Bearer");
     append_name(output, "sub");
     append_string(output, is_key ? client : key.subject);
-    auto const end = is_key ? 0 : caller.token()->expires_at;
-    auto const ends = {key.expires_at == 0 ? end : key.expires_at, end == 0 ? key.expires_at : end};
-    append_seconds(output, "exp", std::min(ends));
+    append_seconds(output, "exp", caller.ends_at());
     if (is_key) {
         append_seconds(output, "nbf", key.not_before);
         append_seconds(output, "iat", key.created_at);

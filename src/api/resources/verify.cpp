@@ -69,14 +69,6 @@ bool is_about_time(problem code) {
     return code == problem::token_expired || code == problem::token_not_yet_valid;
 }
 
-// When what was shown ends: the record, or its token. 0: never.
-base::wall_ms end_of(auth::principal const& caller) {
-    auto const end = caller.record().expires_at;
-    auto const* const token = caller.token();
-    if (token == nullptr) return end;
-    return end == 0 ? token->expires_at : std::min(end, token->expires_at);
-}
-
 auth::verdict authenticate(verify_body const& verification, request_context const& context,
                            request_services& services) {
     auto const* const client = verification.ip ? &*verification.ip : nullptr;
@@ -102,7 +94,7 @@ void append_known(std::string& output, auth::principal const& caller, live_limit
     append_string(output, model::name_of(key.environment));
     append_scopes(output, caller.scopes());
     output.append(",\"expires_at\":");
-    append_timestamp_or_null(output, end_of(caller));
+    append_timestamp_or_null(output, caller.ends_at());
     append_metadata(output, key);
     live != nullptr ? append_limits(output, *live) : append_limits(output, key);
     output.push_back('}');
