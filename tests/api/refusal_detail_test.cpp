@@ -66,6 +66,25 @@ TEST_F(api_test, limits_are_named) {
             "more than 131072 bytes"));
 }
 
+TEST_F(api_test, limits_of_trailers_are_named) {
+    auto const body = in_chunks("POST /api/v1/users", {bearer(service.key)}, "{}");
+    auto const send = [&](std::string const& trailers) {
+        return service.send(body.substr(0, body.size() - 2) + trailers + "\r\n");
+    };
+    std::string many;
+    for (int i = 0; i < 33; ++i) many += "X-" + std::to_string(i) + ": a\r\n";
+    for (auto const& trailers : {"X-A: " + std::string(5000, 'a') + "\r\n", many}) {
+        auto const response = send(trailers);
+        EXPECT_EQ(response.status, 431) << response.body;
+        EXPECT_EQ(response.code(), "headers_too_large");
+        EXPECT_TRUE(has(response.at("/detail"),
+                        "The trailers have more than 4096 bytes or more than 32 fields"))
+            << response.body;
+        EXPECT_FALSE(service.committed);
+    }
+    EXPECT_EQ(send("X-A: a\r\n").code(), "validation_failed") << "few are dropped";
+}
+
 TEST_F(api_test, what_is_no_scope_gets_the_scopes_once) {
     auto const response =
         service.request("POST /api/v1/keys", R"({"name":"k","scopes":["users:raed","none","*"]})");

@@ -114,6 +114,23 @@ bool equals(std::string_view quoted, std::string_view name) {
     return rest.empty();
 }
 
+// The value of each cookie of that name; a browser sends two where another path has one too.
+void for_each_session(http::request const& request, auto const& visit) {
+    if (!request.find(field_name::cookie)) return;
+    for (auto const& field : request.fields()) {
+        if (field.id != field_name::cookie) continue;
+        for (auto rest = field.value; !rest.empty();) {
+            auto const end = rest.find(';');
+            auto pair = rest.substr(0, end);
+            rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
+            pair.remove_prefix(std::min(pair.find_first_not_of(" \t"), pair.size()));
+            if (!pair.starts_with(session_cookie)) continue;
+            pair.remove_prefix(session_cookie.size());
+            if (pair.starts_with('=')) visit(pair.substr(1));
+        }
+    }
+}
+
 }  // namespace
 
 std::string_view name_of(key_source source) {
@@ -148,20 +165,11 @@ credential find_credential(std::string_view body, base::secret& text) {
 }
 
 std::optional<std::string_view> find_session(http::request const& request) {
-    if (!request.find(field_name::cookie)) return std::nullopt;
-    for (auto const& field : request.fields()) {
-        if (field.id != field_name::cookie) continue;
-        for (auto rest = field.value; !rest.empty();) {
-            auto const end = rest.find(';');
-            auto pair = rest.substr(0, end);
-            rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
-            pair.remove_prefix(std::min(pair.find_first_not_of(" \t"), pair.size()));
-            if (!pair.starts_with(session_cookie)) continue;
-            pair.remove_prefix(session_cookie.size());
-            if (pair.starts_with('=')) return pair.substr(1);
-        }
-    }
-    return std::nullopt;
+    std::optional<std::string_view> first;
+    for_each_session(request, [&](std::string_view value) {
+        if (!first) first = value;
+    });
+    return first;
 }
 
 bool is_from_own_page(http::request const& request, bool is_https) {
@@ -248,7 +256,7 @@ void wipe_credentials(http::request const& request) {
             wipe(token.value_or(std::string_view()));
         }
     }
-    if (auto const session = find_session(request)) wipe(*session);
+    for_each_session(request, wipe);
     if (request.query.empty()) return;
     http::query_cursor cursor(request.query);
     while (auto const parameter = cursor.next())

@@ -29,7 +29,7 @@ credential find_credential(http::request const& request, bool allow_query, std::
 // is longer than any key.
 credential find_credential(std::string_view body, base::secret& text);
 
-// The sealed session of a browser, from its cookie; nullopt: there is none.
+// The sealed session of a browser, from its first cookie of that name; nullopt: there is none.
 std::optional<std::string_view> find_session(http::request const& request);
 inline constexpr std::string_view session_cookie = "__Host-latchkey";
 // The browser says that a page of this service sent the request, and, of one that may change
@@ -37,7 +37,7 @@ inline constexpr std::string_view session_cookie = "__Host-latchkey";
 // `is_https`: the client's own connection, which a proxy may end.
 bool is_from_own_page(http::request const& request, bool is_https);
 
-// Overwrites the credentials of ways 1 to 3 and the session where they lie in the connection's
+// Overwrites the credentials of ways 1 to 3 and the sessions where they lie in the connection's
 // buffer, which must be writable.
 void wipe_credentials(http::request const& request);
 // Overwrites the string that is the top-level member api_key (way 4) or `name`. `body` must be a
@@ -45,6 +45,19 @@ void wipe_credentials(http::request const& request);
 void wipe_credential(std::string_view body);
 void wipe_member(std::string_view body, std::string_view name);
 void wipe(std::string_view secret);
+
+// Overwrites a secret at the end of its scope, whichever return ends it.
+class wiped_at_end {
+  public:
+    explicit wiped_at_end(std::string_view secret) : secret_(secret) {}
+    ~wiped_at_end() { wipe(secret_); }
+    wiped_at_end(wiped_at_end const&) = delete;
+    wiped_at_end& operator=(wiped_at_end const&) = delete;
+    void keep() { secret_ = {}; }  // it will be read again
+
+  private:
+    std::string_view secret_;
+};
 
 // The parts of a body around its first top-level member api_key and the comma that goes with it.
 // All of it is in `head` when there is no such member or it is not JSON.

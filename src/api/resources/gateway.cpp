@@ -1,6 +1,7 @@
 // /auth: a gateway asks whether a request of its client may pass (nginx auth_request, forward_auth,
 // ext_authz). The key was accepted and admitted before; this checks a scope and names the key.
 #include "api/handlers.hpp"
+#include "api/resources/key_json.hpp"
 #include "api/resources/resource.hpp"
 #include "api/route.hpp"
 #include "http/target.hpp"
@@ -31,12 +32,9 @@ std::optional<api_error> answer_gateway(request_context const& context, http::re
         context.query.refuse("scope", base::field_code::not_in_enum, model::unknown_scope_detail());
     if (auto error = context.query.refuse_rest()) return error;
     if (!context.principal.covers(required)) return missing_scope(*scope);
-    std::string scopes;
-    for (auto const& name : context.principal.scopes().names())
-        scopes.append(scopes.empty() ? "" : " ") += name;
     response.add("X-Auth-Key-Id", key.id);
     response.add("X-Auth-Project", key.project);
-    response.add("X-Auth-Scopes", scopes);
+    response.add("X-Auth-Scopes", scope_words(context.principal.scopes()));
     response.add("Cache-Control", "no-store");
     return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include "api/json/json_reader.hpp"
 #include "api/json/json_writer.hpp"
 #include "api/request_services.hpp"
+#include "api/resources/key_json.hpp"
 #include "api/resources/resource.hpp"
 #include "auth/token_cache.hpp"
 #include "http/target.hpp"
@@ -25,15 +26,18 @@ api_error invalid_token_parameter(field_code code, std::string_view detail) {
             .faults = {{.location = "/token", .code = code, .detail = std::string(detail)}}};
 }
 
-// The one `token` of a form (RFC 7662 §2.1), which is overwritten; other parameters are ignored.
+// The one `token` of a form (RFC 7662 §2.1); other parameters are ignored.
 api_result<std::string> take_from_form(std::string_view form) {
     std::optional<std::string> token;
     http::query_cursor cursor(form);
     while (auto const parameter = cursor.next()) {
         if (http::percent_decode(parameter->name, true) != token_parameter) continue;
         auto value = http::percent_decode(parameter->value, true);
-        wipe(parameter->value);
-        if (token) return invalid_token_parameter(field_code::invalid_format, "must be there once");
+        if (token) {
+            wipe(*token);
+            if (value) wipe(*value);
+            return invalid_token_parameter(field_code::invalid_format, "must be there once");
+        }
         if (!value)
             return invalid_token_parameter(field_code::invalid_format, "is not percent-encoded");
         token = std::move(value);
@@ -45,7 +49,6 @@ api_result<std::string> take_from_form(std::string_view form) {
 api_result<std::string> take_from_json(http::request const& request) {
     auto object = read_object(request);
     if (!object) return object.error();
-    wipe_member(request.body, token_parameter);
     std::vector<base::fault> faults;
     members body(*object, faults);
     std::string token(body.word(token_parameter, true).value_or(""));
@@ -54,6 +57,7 @@ api_result<std::string> take_from_json(http::request const& request) {
     body.word("token_type_hint", false);
     body.refuse_rest();
     if (faults.empty()) return token;
+    wipe(token);
     return api_error{.problem = problem::validation_failed, .faults = std::move(faults)};
 }
 
@@ -104,11 +108,8 @@ void append_active(std::string& output, auth::principal const& caller, std::stri
     auto const& key = caller.record();
     auto const client = std::to_string(key.id);
     bool const is_key = caller.token() == nullptr;
-    std::string scopes;
-    for (auto const& name : caller.scopes().names())
-        scopes.append(scopes.empty() ? "" : " ") += name;
     output.append("{\"active\":true,\"scope\":");
-    append_string(output, scopes);
+    append_string(output, scope_words(caller.scopes()));
     append_name(output, "client_id");
     append_plain_string(output, client);
     append_name(output, "token_type");
@@ -131,10 +132,12 @@ void append_active(std::string& output, auth::principal const& caller, std::stri
 
 std::optional<api_error> introspect_token(request_context const& context,
                                           request_services& services, http::response& response) {
+    wiped_at_end const body(context.request.body);
     if (auto error = context.query.refuse_rest()) return error;
     auto token = has_json_body(context.request) ? take_from_json(context.request)
                                                 : take_from_form(context.request.body);
     if (!token) return token.error();
+    wiped_at_end const text(*token);
     auto const verdict = authenticate(*token, context, services);
     bool const is_active = verdict.problem == problem::none && verdict.caller &&
                            sees_project(context, verdict.caller->record().project);
@@ -143,7 +146,6 @@ std::optional<api_error> introspect_token(request_context const& context,
         append_active(response.body, *verdict.caller, *token);
     else
         response.body.append("{\"active\":false}");
-    wipe(*token);
     show_written(response);
     return std::nullopt;
 }

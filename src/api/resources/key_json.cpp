@@ -79,6 +79,12 @@ void append_scopes(std::string& output, model::scope_set const& scopes) {
                  [&](std::string const& name) { append_string(output, name); });
 }
 
+std::string scope_words(model::scope_set const& scopes) {
+    std::string words;
+    for (auto const& name : scopes.names()) words.append(words.empty() ? "" : " ").append(name);
+    return words;
+}
+
 void append_limits(std::string& output, model::key const& record) {
     append_name(output, "rate_limits");
     append_array(output, record.rate_limits,

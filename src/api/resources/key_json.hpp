@@ -28,6 +28,9 @@ void append_metadata(std::string& output, model::key const& record);
 void append_limits(std::string& output, live_limits const& live);
 void append_limits(std::string& output, model::key const& record);  // without their state
 
+// The names with spaces between, as OAuth 2.0 writes scopes (RFC 6749 §3.3).
+std::string scope_words(model::scope_set const& scopes);
+
 inline constexpr std::size_t key_start_bytes = 8;
 
 }  // namespace latchkey::api

@@ -155,9 +155,12 @@ void append_verification(std::string& output, verification const& verification) 
 
 std::optional<api_error> verify_key(request_context const& context, request_services& services,
                                     http::response& response) {
+    // Its key is a credential, though not the caller's.
+    wiped_at_end body(context.request.body);
     std::vector<base::fault> faults;
-    auto const verification = read_verify(context.request, faults);
+    auto verification = read_verify(context.request, faults);
     if (!verification) return verification.error();
+    wiped_at_end const key_text(verification->key);
     if (auto error = context.query.refuse_rest()) return error;
     if (!faults.empty())
         return api_error{.problem = problem::validation_failed, .faults = std::move(faults)};
@@ -173,14 +176,9 @@ std::optional<api_error> verify_key(request_context const& context, request_serv
     cluster::quota_verdict charged;
     if (is_visible) charged = context.charge(*verdict.caller, pays ? verification->cost : 0);
     if (charged.state == cluster::quota_state::pending) {
-        wipe(verification->key);
+        body.keep();
         return std::nullopt;
     }
-    // In the body too: it is a credential, though not the caller's.
-    if (auto const place = context.request.body.find(verification->key);
-        !verification->key.empty() && place != std::string_view::npos)
-        wipe(context.request.body.substr(place, verification->key.size()));
-    wipe(verification->key);
     if (verdict.problem == problem::internal_error) return make_error(problem::internal_error);
     if (charged.state == cluster::quota_state::behind) return make_error(problem::behind);
     auto result = verdict.problem;

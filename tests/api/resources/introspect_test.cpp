@@ -53,6 +53,75 @@ TEST_F(introspection, of_a_token) {
     EXPECT_EQ(response.at("/iat") + response.at("/nbf"), "17000000001700000001");
 }
 
+TEST_F(introspection, tells_the_earliest_end) {
+    auto const seconds_of = [](base::wall_ms time) { return std::to_string(time / 1000); };
+    auto const now = service.now.wall;
+    struct {
+        base::wall_ms expires_at, rotation_ends_at;
+        std::string expected;
+    } const rows[] = {
+        {now + 90'000, 0, seconds_of(now + 90'000)},
+        {0, now + 60'000, seconds_of(now + 60'000)},
+        {now + 90'000, now + 60'000, seconds_of(now + 60'000)},
+        {now + 30'000, now + 60'000, seconds_of(now + 30'000)},
+    };
+    for (auto const& row : rows) {
+        model::key record{.expires_at = row.expires_at, .rate_limits = {}};
+        record.rotation_ends_at = row.rotation_ends_at;
+        EXPECT_EQ(ask("token=" + service.add_key({"users:read"}, record)).at("/exp"), row.expected);
+    }
+    // Rotated by a request, it ends with the overlap.
+    auto const key = service.add_key({"users:read"});
+    auto const rotation =
+        service.request("POST /api/v1/keys/" + std::to_string(service.last_key()) + "/rotate",
+                        R"({"overlap_seconds":600})");
+    EXPECT_EQ(rotation.status, 201);
+    auto const end = std::stoll(ask("token=" + key).at("/exp")) - now / 1000;
+    EXPECT_TRUE(end >= 590 && end <= 610) << end;
+    auto const verdict = service.request("POST /api/v1/keys/verify", R"({"key":")" + key + "\"}");
+    EXPECT_NE(verdict.at("/expires_at"), "null");
+    // Of a token and its record.
+    service.add_bearer(signer_, "anna", {"users:*"},
+                       {.expires_at = now + 100'000, .rate_limits = {}});
+    EXPECT_EQ(ask("token=" + token("", 300)).at("/exp"), seconds_of(now + 100'000));
+    EXPECT_EQ(ask("token=" + token("", 50)).at("/exp"),
+              std::to_string(service.now.clock / 1000 + 50));
+}
+
+TEST_F(introspection, shows_the_audience_as_the_token_has_it) {
+    service.add_bearer(signer_, "anna", {"users:*"});
+    auto const end = std::to_string(service.now.clock / 1000 + 300);
+    auto const of_many = ask(
+        "token=" + signer_.sign_for(R"(["account","latchkey"])", R"("sub":"anna","exp":)" + end));
+    EXPECT_EQ(of_many.at("/active") + of_many.at("/aud"), R"(true["account","latchkey"])");
+    EXPECT_EQ(ask("token=" + token("")).at("/aud"), "\"latchkey\"");
+}
+
+// Whatever is wrong with the request, its body has had a credential.
+TEST_F(introspection, leaves_no_token_in_the_buffer) {
+    auto const key = service.add_key({"users:read"}), other = service.add_key({"users:read"});
+    auto const is_wiped = [&] {
+        return service.buffer.find(key) == std::string::npos &&
+               service.buffer.find(other) == std::string::npos;
+    };
+    for (auto const& form : {"token=" + key + "&token=" + other, "token=%zz&a=" + key,
+                             "a=b&tokem=" + key, "token=" + key + "&token=%zz"}) {
+        EXPECT_EQ(ask(form).status, 422) << form;
+        EXPECT_TRUE(is_wiped()) << form;
+    }
+    auto const wrong_query = service.request_anonymous(
+        "POST /api/v1/introspect?a=b", "token=" + key,
+        {"Content-Type: application/x-www-form-urlencoded", bearer(service.key)});
+    EXPECT_EQ(wrong_query.status, 400);
+    EXPECT_TRUE(is_wiped());
+    for (auto const& json : {R"({"token":")" + key + R"(","more":1})", R"({"token":")" + key + "\"",
+                             R"({"token":")" + key + R"(","token":")" + other + "\"}",
+                             R"(["token",")" + key + "\"]", R"({"tokem":")" + key + "\"}"}) {
+        EXPECT_NE(service.request("POST /api/v1/introspect", json).status, 200) << json;
+        EXPECT_TRUE(is_wiped()) << json;
+    }
+}
+
 TEST_F(introspection, takes_json_too) {
     auto const key = service.add_key({"users:read"});
     auto const response = service.request("POST /api/v1/introspect", R"({"token":")" + key + "\"}");

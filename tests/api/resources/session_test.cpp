@@ -50,6 +50,30 @@ TEST_F(session, begins_with_a_key_and_is_that_key) {
     EXPECT_EQ(service.buffer.find(cookie.substr(cookie.find('=') + 1)), service.buffer.npos);
 }
 
+// Of two cookies of one name the first counts; the other one is a credential too.
+TEST_F(session, is_wiped_wherever_it_is) {
+    auto const first = begin(service.key), second = begin(service.add_key({"users:read"}));
+    auto const is_wiped = [&] {
+        return service.buffer.find(first.substr(first.find('=') + 1)) == std::string::npos &&
+               service.buffer.find(second.substr(second.find('=') + 1)) == std::string::npos;
+    };
+    EXPECT_EQ(read("GET /api/v1/keys", first + "; a=b; " + second).status, 200);
+    EXPECT_TRUE(is_wiped());
+    EXPECT_EQ(read("GET /api/v1/keys", second + ";" + first).code(), "insufficient_scope");
+    EXPECT_TRUE(is_wiped());
+    EXPECT_EQ(service
+                  .request_anonymous(
+                      "GET /api/v1/keys", {},
+                      {"Cookie: " + first, "Cookie: a=b; " + second, "Sec-Fetch-Site: same-origin"})
+                  .status,
+              200);
+    EXPECT_TRUE(is_wiped());
+    // Beside a key, which counts before them.
+    EXPECT_EQ(service.request("GET /api/v1/keys", {}, {"Cookie: " + first + "; " + second}).status,
+              200);
+    EXPECT_TRUE(is_wiped());
+}
+
 TEST_F(session, needs_the_key_in_a_header) {
     service.settings.allow_query = true;
     EXPECT_EQ(service.request_anonymous("POST /api/v1/session?api_key=" + service.key).code(),

@@ -50,6 +50,36 @@ TEST_F(verify, a_key_that_is_valid) {
     EXPECT_EQ(response.field("Cache-Control"), "no-store");
 }
 
+TEST_F(verify, tells_when_time_alone_ends_the_key) {
+    model::key record{.expires_at = service.now.wall + 90'000, .rate_limits = {}};
+    record.rotation_ends_at = service.now.wall + 60'000;
+    auto const rotating = request(service.add_key({"users:read"}, record)).at("/expires_at");
+    record.expires_at = record.rotation_ends_at;
+    record.rotation_ends_at = 0;
+    EXPECT_EQ(rotating, request(service.add_key({"users:read"}, record)).at("/expires_at"));
+}
+
+// Whatever is wrong with the request, its body has had a credential.
+TEST_F(verify, leaves_no_key_in_the_buffer) {
+    auto const key = service.add_key({"users:read"});
+    auto const is_wiped = [&] { return service.buffer.find(key) == std::string::npos; };
+    for (std::string const more : {R"(,"scopes":["none"])", R"(,"more":1)", R"(,"key_id":1)",
+                                   R"(,"key":"a")", ",,", R"(,"ip":"x")", R"(,"cost":-1)"}) {
+        EXPECT_NE(request(key, more).status, 200) << more;
+        EXPECT_TRUE(is_wiped()) << more;
+    }
+    auto const body = R"({"key":")" + key + "\"}";
+    EXPECT_EQ(
+        service.request_anonymous("POST /api/v1/keys/verify?a=b", body, {bearer(asker_)}).status,
+        400);
+    EXPECT_TRUE(is_wiped());
+    // An escape in it does not hide the rest of it.
+    char first[8];
+    std::snprintf(first, sizeof first, "\\u%04x", static_cast<unsigned>(key[0]));
+    EXPECT_EQ(code(first + key.substr(1)), "\"VALID\"");
+    EXPECT_EQ(service.buffer.find(key.substr(1)), std::string::npos);
+}
+
 TEST_F(verify, codes_come_in_the_order_of_the_checks) {
     auto const* const lacking = R"(,"scopes":["posts:write"])";
     EXPECT_EQ(code(bad_from(1), lacking), "\"DEACTIVATED\"");
