@@ -41,9 +41,18 @@ export async function until(look, label, limit = 15_000) {
   return Math.round(performance.now() - start);
 }
 
+// The program of another version, 'next' or 'previous', as it would be installed: beside its helper.
+export function installVersion(name) {
+  const build = path.join(path.dirname(binary), '..');
+  const folder = temporaryFolder();
+  fs.copyFileSync(path.join(build, `tests/e2e/latchkey-${name}`), path.join(folder, 'latchkey'));
+  fs.symlinkSync(path.join(build, 'src/replicate/latchkey-replicate'), path.join(folder, 'latchkey-replicate'));
+  return path.join(folder, 'latchkey');
+}
+
 export class Node {
   constructor(cluster, name, folder = name) {
-    Object.assign(this, { cluster, name, program: binary, server: null, leaseSeconds: cluster.leaseSeconds });
+    Object.assign(this, { cluster, name, program: cluster.program, server: null, leaseSeconds: cluster.leaseSeconds });
     this.folder = path.join(cluster.folder, folder);
     this.data = path.join(this.folder, 'data');
     this.configuration = path.join(this.folder, 'latchkey.toml');
@@ -126,6 +135,16 @@ export class Node {
     this.paused = null;
   }
 
+  // From now on this program has its data.
+  async replace(program) {
+    const { server } = this;
+    this.server = null; // no more is sent to it
+    this.closeClients();
+    await server.stop();
+    this.program = program;
+    await this.start();
+  }
+
   closeClients() {
     for (const each of this.clients.splice(0)) each.close();
   }
@@ -145,9 +164,9 @@ export class Node {
 }
 
 export class Cluster {
-  static async begin(postgres, { leaseSeconds = 30, names = ['one', 'two', 'three'], disks = false, settings = '' } = {}) {
+  static async begin(postgres, { leaseSeconds = 30, names = ['one', 'two', 'three'], disks = false, settings = '', program = binary } = {}) {
     const cluster = new Cluster();
-    Object.assign(cluster, { engine: postgres, disks, settings });
+    Object.assign(cluster, { engine: postgres, disks, settings, program });
     cluster.database = `c${crypto.randomBytes(6).toString('hex')}`;
     cluster.postgres = await postgres.makeDatabase(cluster.database);
     cluster.leaseSeconds = leaseSeconds;

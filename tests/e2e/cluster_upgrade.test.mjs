@@ -1,35 +1,16 @@
-// Nodes are upgraded one by one, under writes, to a program whose rows may have the next schema (next_row_schema.cpp): until
+// Nodes are upgraded one by one, under writes, to a program whose rows may have the next schema (other_row_schema.cpp): until
 // `latchkey cluster upgrade` both versions read what the other writes, after it the older one refuses.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Cluster, postsOf } from './cluster_harness.mjs';
+import { Cluster, installVersion, postsOf } from './cluster_harness.mjs';
 import { Load } from './cluster_load.mjs';
 import { Postgres } from './cluster_postgres.mjs';
-import { assertStatus, binary, newUser, sleep, temporaryFolder } from './harness.mjs';
+import { assertStatus, binary, newUser, sleep } from './harness.mjs';
 
 const postgres = await Postgres.begin();
 after(() => postgres.stop());
-
-// The next version as it would be installed: beside its helper.
-function installNext() {
-  const build = path.join(path.dirname(binary), '..');
-  const folder = temporaryFolder();
-  fs.copyFileSync(path.join(build, 'tests/e2e/latchkey-next'), path.join(folder, 'latchkey'));
-  fs.symlinkSync(path.join(build, 'src/replicate/latchkey-replicate'), path.join(folder, 'latchkey-replicate'));
-  return path.join(folder, 'latchkey');
-}
-
-async function replace(node, program) {
-  const { server } = node;
-  node.server = null; // no more is sent to it
-  node.closeClients();
-  await server.stop();
-  node.program = program;
-  await node.start();
-}
 
 const schemasOf = async (cluster) => (await postgres.ask(cluster.database, 'SELECT DISTINCT schema FROM latchkey_log ORDER BY 1')).trim().split('\n').map(Number);
 
@@ -38,7 +19,7 @@ describe('three nodes that are upgraded one by one', () => {
   before(async () => {
     cluster = await Cluster.begin(postgres, { leaseSeconds: 3 });
     [one, two, three] = cluster.nodes;
-    next = installNext();
+    next = installVersion('next');
     [old] = await schemasOf(cluster);
   });
   after(() => cluster.stop());
@@ -47,13 +28,13 @@ describe('three nodes that are upgraded one by one', () => {
     const load = new Load(cluster);
     await load.prepare();
     load.begin();
-    await replace(one, next);
-    await replace(two, next);
+    await one.replace(next);
+    await two.replace(next);
     assertStatus(await three.ask('POST', '/users', { body: newUser() }), 201);
     assert.match((await one.command('cluster', 'upgrade')).stderr, /nodes of an older version are there: three/);
-    await replace(two, binary);
-    await replace(two, next);
-    await replace(three, next);
+    await two.replace(binary);
+    await two.replace(next);
+    await three.replace(next);
     await sleep(300);
     await load.end();
     load.check(postsOf(await cluster.assertEqual()));

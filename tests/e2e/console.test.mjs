@@ -312,6 +312,16 @@ describe('what happens', () => {
     await page.sees('The chain is broken at 1 place');
     await page.close();
   });
+
+  test('is whole as far as a key without * sees it, which is its own project', async () => {
+    const other = await api.create('/keys', { name: 'of another project', scopes: ['users:read'], project: 'elsewhere' });
+    const page = await loggedIn(await server.makeKey({ name: 'auditor', scopes: ['audit:read'] }));
+    await page.show('/audit');
+    await page.sees('Every entry that you see is whole.');
+    await page.sees('lead to entries of other projects, which you do not see');
+    assert.doesNotMatch(await page.text(), /elsewhere|of another project/, `key ${other.id} is out of its sight`);
+    await page.close();
+  });
 });
 
 describe('a user', () => {

@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
 import * as jose from 'jose';
+import { openStream } from './event_stream.mjs';
 import { connectHttp2 } from './http2_wire.mjs';
 import { searchMemory } from './memory.mjs';
 import { assertStatus, binary, command, message, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
@@ -265,6 +266,19 @@ describe('a token', () => {
     assertStatus(await read(`${large}${'A'.repeat(8)}`, { from: '127.0.0.14' }), 401, 'token_invalid');
   });
 
+  test('narrows nothing where no claim of scopes is configured', async () => {
+    const own = temporaryFolder();
+    const one = await startServer({ data: path.join(own, 'data'), config: table({ more: 'scopes = ""' }) });
+    try {
+      const { subject } = await makeRecord('job', { at: one });
+      for (const claims of [{ scope: 'openid' }, { '': 'openid' }, { '': 1 }]) {
+        assertStatus(await read(await sign(rsa, { sub: subject, ...claims }), { at: one }), 200);
+      }
+    } finally {
+      await one.stop();
+    }
+  });
+
   test('begins no session of a browser', async () => {
     const { subject } = await makeRecord();
     assertStatus(await server.ask('POST', '/api/v1/session', { headers: bearer(await sign(rsa, { sub: subject })) }), 401, 'key_missing');
@@ -363,7 +377,7 @@ describe('the keys of an issuer', () => {
     const text = table({ file });
     const one = await startServer({ data: path.join(own, 'data'), config: text });
     try {
-      const { subject } = await makeRecord('job', { at: one });
+      const { subject } = await makeRecord('job', { at: one, scopes: ['users:read', 'changes:read'] });
       const old = await sign(first, { sub: subject });
       assertStatus(await read(old, { at: one }), 200);
       writeKeys(file, second);
@@ -374,8 +388,11 @@ describe('the keys of an issuer', () => {
       await reload(one);
       assertStatus(await read(old, { at: one }), 401, 'token_invalid');
       assertStatus(await read(await sign(second, { sub: subject }), { at: one }), 200);
-      // Without the issuer a token is an unknown key.
+      // Without the issuer a token is an unknown key, and what it began ends.
+      const stream = await openStream(one, 'counts after the token', { headers: bearer(await sign(second, { sub: subject })) });
+      assert.equal(stream.status, 200);
       await reload(one, '');
+      await stream.until(() => stream.hasEnded, 15_000);
       assertStatus(await read(await sign(second, { sub: subject }), { at: one }), 401, 'key_invalid');
       assert.match(await reload(one, text), /changed jwt/);
       assertStatus(await read(await sign(second, { sub: subject }), { at: one }), 200);

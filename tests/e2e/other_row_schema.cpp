@@ -1,11 +1,11 @@
-// The program of a version that reads rows of the next schema, for the test of an upgrade.
+// The program of a version that reads rows up to another schema, for tests of upgrades: OTHER_ROW_SCHEMA.
 #include "store/engine/layout.hpp"
 #include "store/shared_log.hpp"
 
 namespace latchkey::store {
 
 std::uint32_t row_schema() {
-    return schema_version + 1;
+    return OTHER_ROW_SCHEMA;
 }
 
 }  // namespace latchkey::store
