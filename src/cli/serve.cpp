@@ -59,6 +59,8 @@ void append_value(std::string& output, server::config const& configuration,
         output.append(configuration.**flag ? "true" : "false");
     else if (auto const* const number = std::get_if<std::uint64_t config::*>(&setting.member))
         api::append_number(output, configuration.**number);
+    else if (std::holds_alternative<double config::*>(setting.member))
+        output.append(server::to_toml(configuration, setting));  // the same in JSON
     else if (auto const* const numbers =
                  std::get_if<std::vector<std::uint64_t> config::*>(&setting.member))
         api::append_array(output, configuration.**numbers,
