@@ -10,7 +10,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { until } from './cluster_harness.mjs';
-import { run, temporaryFolder } from './harness.mjs';
+import { binary, run, temporaryFolder } from './harness.mjs';
 
 const top = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const offsets = [0, 1, 2, 3, 11, 12, 13, 21, 22, 23]; // of the ports that it takes
@@ -27,7 +27,7 @@ async function freePort() {
 }
 
 async function start(data, port) {
-  const child = spawn(path.join(top, 'tools/cluster'), ['--port', String(port)], {
+  const child = spawn(path.join(top, 'tools/cluster'), ['--port', String(port), '--program', binary], {
     env: { ...process.env, LATCHKEY_CLUSTER: data }, stdio: ['ignore', 'ignore', 'pipe'],
   });
   process.on('exit', () => child.kill('SIGTERM'));
