@@ -41,6 +41,13 @@ bool may_be_used(reference_value const& key) {
     return type == "OKP" && curve == "Ed25519" && (name.empty() || name == "EdDSA");
 }
 
+std::size_t count_of(reference_value const& list, std::string_view id) {
+    std::size_t count = 0;
+    for (auto const& each : list.elements)
+        count += each.find("kid") != nullptr && text_of(each, "kid") == id;
+    return count;
+}
+
 void check_keys(key_set const& keys, reference_value const& document) {
     auto const* const list = document.find("keys");
     require(document.is(value_type::object) && !document.repeats_a_name());
@@ -49,10 +56,10 @@ void check_keys(key_set const& keys, reference_value const& document) {
     for (auto const& each : list->elements) {
         bool const may = may_be_used(each);
         usable += may ? 1 : 0;
-        if (each.find("kid") == nullptr) continue;
-        // Two keys of the same id are there only if one of them is not used.
+        // Of two keys of the same id one is not used, for whatever reason: it says nothing.
+        if (each.find("kid") == nullptr || count_of(*list, text_of(each, "kid")) > 1) continue;
         auto const* const key = keys.find(text_of(each, "kid"));
-        if (key != nullptr && !may) continue;
+        require(key == nullptr || may);
         if (key != nullptr && text_of(each, "kty") == "RSA" && each.find("alg") != nullptr)
             require(name_of(key->own_algorithm()) == text_of(each, "alg"));
     }
