@@ -34,7 +34,7 @@ bool may_be_used(reference_value const& key) {
         if (!for_verifying) return false;
     }
     auto const type = text_of(key, "kty"), curve = text_of(key, "crv"), name = text_of(key, "alg");
-    if (type == "RSA") return key.find("alg") == nullptr || name.substr(1, 1) == "S";
+    if (type == "RSA") return key.find("alg") == nullptr || (name.size() > 1 && name[1] == 'S');
     if (type == "EC")
         return (curve == "P-256" && (name.empty() || name == "ES256")) ||
                (curve == "P-384" && (name.empty() || name == "ES384"));

@@ -136,7 +136,7 @@ bool are_right_scopes(reference_value const* scopes) {
 
 // Code points that are not printed, as base::hidden_point lists them.
 bool is_right_subject(reference_value const* subject) {
-    if (!is_string(subject) || subject->text.empty() || subject->text.size() > 256) return false;
+    if (!is_string(subject) || subject->text.empty() || subject->text.size() > 255) return false;
     std::string_view const text = subject->text;
     for (std::size_t i = 0; i < text.size(); ++i) {
         auto const byte = static_cast<unsigned char>(text[i]);
