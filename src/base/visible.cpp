@@ -67,7 +67,7 @@ std::string visible(std::string_view text) {
         auto const point = length > 1 ? hidden_point(text, length) : 0;
         if (length == 0)
             put_escape(output, "\\x", byte, 2);
-        else if (byte < 0x20 || byte == 0x7f || point != 0)
+        else if (is_escaped(text, length))
             put_escape(output, "\\u", point != 0 ? point : byte, 4);
         else
             output.append(text.substr(0, length));

@@ -115,9 +115,11 @@ std::string service::standing_objection() const {
 void service::end_at_once() {
     common_->draining.store(true);
     std::vector<int> queues;
-    for (auto const& each : sockets_)
-        if (auto const own = each.descriptors(); predecessor_)
-            queues.insert(queues.end(), own.begin(), own.end());
+    if (predecessor_)
+        for (auto const& each : sockets_) {
+            auto const descriptors = each.descriptors();
+            queues.insert(queues.end(), descriptors.begin(), descriptors.end());
+        }
     for (auto const& each : workers_) {
         each->stop_accepting(queues);
         each->drain();

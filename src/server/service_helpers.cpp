@@ -59,9 +59,10 @@ void service::export_spans(base::mono_ns now) {
     if (spans_ && now >= spans_->next()) spans_->turn(now);
 }
 
-// The workers' threads have ended, their rings are still there.
+// The workers' threads have ended, their rings are still there: the exporter ends before them.
 void service::export_last_spans() {
     if (spans_) spans_->finish(base::read_mono() + last_spans_patience);
+    spans_.reset();
 }
 
 }  // namespace latchkey::server

@@ -35,7 +35,7 @@ base::result<void> validate_sample_ratio(double ratio) {
 }
 
 base::result<void> validate_service_name(std::string const& name) {
-    if (!name.empty() && name.size() <= name_bytes_max && base::visible(name) == name) return {};
+    if (!name.empty() && name.size() <= name_bytes_max && base::is_visible(name)) return {};
     return base::error{"tracing.service_name must be 1 to 255 bytes of visible text (UTF-8)"};
 }
 
