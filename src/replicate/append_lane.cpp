@@ -170,12 +170,13 @@ coro::task<> append_lane::reserve(std::uint32_t request, replication::reserve pl
         statements.push_back(std::move(
             statement("SELECT id FROM latchkey_cluster WHERE id = 1 AND cluster = $1 FOR UPDATE")
                 .bytes(view(*shared_.cluster))));
-        statements.push_back(read_bounds());
+        statements.push_back(read_head());
         statements.push_back(read_nonce(position));
+        statements.push_back(read_page(position));
         auto const replies = co_await engine_->run(&statements, answer_deadline());
         if (!replies.error) {
             reserved_ = true;
-            answer.head = replies.list[2].number(0, 1);
+            answer.head = replies.list[2].number(0, 0);
             bool const other = is_other_row(replies.list[3], place.nonce);
             if (other) {
                 shared_.unchecked = true;
@@ -183,7 +184,9 @@ coro::task<> append_lane::reserve(std::uint32_t request, replication::reserve pl
             }
             answer.granted = !other && replies.list[1].rows() == 1 && answer.head >= position &&
                              answer.head - position <= reserved_rows_max;
-            if (answer.granted) answer.granted = co_await send_rows(position, answer.head);
+            if (answer.granted)
+                answer.granted =
+                    co_await send_rows(position, answer.head, parse_page(replies.list[4]));
         } else if (!replies.error->broken) {
             reserved_ = true;  // a transaction that failed has to be ended too
         }
@@ -193,14 +196,17 @@ coro::task<> append_lane::reserve(std::uint32_t request, replication::reserve pl
     shared_.out.send(answer, request);
 }
 
-// False: not all of them could be read.
-coro::task<bool> append_lane::send_rows(std::uint64_t position, std::uint64_t head) {
-    while (position < head) {
-        auto rows = co_await read_rows(&engine_.connection(), position, answer_deadline());
+// The rows after `position`, of which the first ones have been read. False: not all of the others
+// could be.
+coro::task<bool> append_lane::send_rows(std::uint64_t position, std::uint64_t head,
+                                        std::vector<replication::log_row> first) {
+    for (rows_result rows(std::move(first)); position < head;) {
+        if (rows->empty())
+            rows = co_await read_rows(&engine_.connection(), position, answer_deadline());
         if (!rows || rows->empty() || rows->front().position != position + 1) co_return false;
         position = rows->back().position;
         if (shared_.position < position) shared_.advance(position, rows->back().nonce);
-        shared_.out.send(replication::rows{std::move(*rows)});
+        shared_.out.send(replication::rows{std::exchange(*rows, {})});
     }
     co_return true;
 }

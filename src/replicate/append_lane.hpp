@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "coro/task.hpp"
 #include "replicate/context.hpp"
@@ -37,7 +38,8 @@ class append_lane {
     coro::task<replication::append_result> try_append(replication::append const* content);
     coro::task<> resolve(std::uint32_t request, replication::resolve question);
     coro::task<> reserve(std::uint32_t request, replication::reserve place);
-    coro::task<bool> send_rows(std::uint64_t position, std::uint64_t head);
+    coro::task<bool> send_rows(std::uint64_t position, std::uint64_t head,
+                               std::vector<replication::log_row> first);
     coro::task<> release();
     append_place place_after(replication::identity const& previous) const;
 

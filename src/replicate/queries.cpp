@@ -47,6 +47,15 @@ constexpr char const* append_after_sql =
     "SELECT 0, $2, $3, $4, $5, $6, $7 FROM gate WHERE EXISTS (SELECT 1 FROM latchkey_log "
     "WHERE shard = 0 AND position = $8 AND nonce = $9) ON CONFLICT (shard, position) DO NOTHING";
 
+replication::log_row row_without_effects(answer const& page, std::size_t line) {
+    replication::log_row row;
+    row.position = page.number(line, 0);
+    row.nonce = identity_of(page.bytes(line, 1));
+    row.schema = static_cast<std::uint32_t>(page.number(line, 2));
+    row.urgent = (page.number(line, 3) & urgent_flag) != 0;
+    return row;
+}
+
 }  // namespace
 
 batch make_tables() {
@@ -79,6 +88,12 @@ statement read_bounds() {
         "(SELECT position FROM latchkey_log WHERE shard = 0 ORDER BY position DESC LIMIT 1)");
 }
 
+statement read_head() {
+    return statement(
+        "SELECT (SELECT position FROM latchkey_log WHERE shard = 0 ORDER BY position DESC LIMIT "
+        "1)");
+}
+
 statement read_fold() {
     return statement("SELECT folded, schema FROM latchkey_fold WHERE id = 1");
 }
@@ -106,36 +121,35 @@ std::vector<node_row> parse_nodes(answer const& lines) {
     return nodes;
 }
 
+statement read_page(std::uint64_t position) {
+    return std::move(statement(log_page).number(position));
+}
+
+std::vector<replication::log_row> parse_page(answer const& page) {
+    std::vector<replication::log_row> rows;
+    for (std::size_t i = 0; i < page.rows() && !page.is_null(i, 4); ++i) {
+        auto row = row_without_effects(page, i);
+        if (!rows.empty() && row.position != rows.back().position + 1) break;
+        row.effects = page.bytes(i, 4);
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
 coro::task<rows_result> read_rows(connection* engine, std::uint64_t position,
                                   base::mono_ns deadline) {
-    auto const page =
-        co_await engine->run_one(std::move(statement(log_page).number(position)), deadline);
+    auto const page = co_await engine->run_one(read_page(position), deadline);
     if (page.error) co_return rows_result();
-    auto const& lines = page.list[0];
-    std::vector<replication::log_row> rows;
-    for (std::size_t i = 0; i < lines.rows(); ++i) {
-        replication::log_row row;
-        row.position = lines.number(i, 0);
-        row.nonce = identity_of(lines.bytes(i, 1));
-        row.schema = static_cast<std::uint32_t>(lines.number(i, 2));
-        row.urgent = (lines.number(i, 3) & urgent_flag) != 0;
-        bool const large = lines.is_null(i, 4);
-        bool const gap = !rows.empty() && row.position != rows.back().position + 1;
-        if (gap || (large && !rows.empty())) break;
-        if (!large) {
-            row.effects = lines.bytes(i, 4);
-            rows.push_back(std::move(row));
-            continue;
-        }
-        statement alone("SELECT effects FROM latchkey_log WHERE shard = 0 AND position = $1");
-        alone.number(row.position);
-        auto const content = co_await engine->run_one(std::move(alone), deadline);
-        if (content.error) co_return rows_result();
-        if (content.list[0].rows() == 1) {
-            row.effects = content.list[0].bytes(0, 0);
-            rows.push_back(std::move(row));
-        }
-        break;
+    auto rows = parse_page(page.list[0]);
+    if (!rows.empty() || page.list[0].rows() == 0) co_return rows_result(std::move(rows));
+    auto row = row_without_effects(page.list[0], 0);
+    statement alone("SELECT effects FROM latchkey_log WHERE shard = 0 AND position = $1");
+    alone.number(row.position);
+    auto const content = co_await engine->run_one(std::move(alone), deadline);
+    if (content.error) co_return rows_result();
+    if (content.list[0].rows() == 1) {
+        row.effects = content.list[0].bytes(0, 0);
+        rows.push_back(std::move(row));
     }
     co_return rows_result(std::move(rows));
 }

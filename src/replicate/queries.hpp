@@ -44,11 +44,18 @@ statement read_nonce(std::uint64_t position);
 bool is_other_row(answer const& nonces, replication::identity const& nonce);
 // (first position, last position), each NULL without a row.
 statement read_bounds();
+// (last position), NULL without a row: cheaper, since what was removed lies before the first one.
+statement read_head();
 // (folded, schema)
 statement read_fold();
 // The lines for `parse_nodes`.
 statement read_nodes();
 std::vector<node_row> parse_nodes(answer const& lines);
+
+// The next rows after `position` for `parse_page`.
+statement read_page(std::uint64_t position);
+// In their order without a gap, up to one that is too large for a page.
+std::vector<replication::log_row> parse_page(answer const& page);
 
 // The rows after `position` in their order, as many as fit one message, without a gap; none: there
 // are none. A gap after `position` itself shows in the first row.

@@ -129,6 +129,28 @@ TEST_F(append_test, a_reservation_of_a_helper_that_hangs_ends) {
     EXPECT_EQ(one.resolve(one.make_row(1)).result, append_result::lost);
 }
 
+// More than a page of the log, and one row that no page holds.
+TEST_F(append_test, a_reservation_brings_all_rows_that_are_missing) {
+    fake_node node(conninfo_);
+    node.init();
+    sql_session(conninfo_).run(
+        "INSERT INTO latchkey_log SELECT 0, i, 'x', decode(lpad(to_hex(i), 32, '0'), 'hex'), 1, 0, "
+        "convert_to(repeat('x', CASE WHEN i = 70 THEN 300000 ELSE 100 END), 'UTF8') FROM "
+        "generate_series(1, 150) AS i");
+    auto const reservation = node.send(replication::reserve{0});
+    auto const rows = node.rows_until(150);
+    ASSERT_EQ(rows.size(), 150u);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        EXPECT_EQ(rows[i].position, i + 1);
+        EXPECT_EQ(rows[i].effects.size(), i == 69 ? 300000u : 100u);
+        EXPECT_EQ(rows[i].nonce.back(), static_cast<char>(i + 1));
+    }
+    auto const reserved = node.wait_for<replication::reserved>({}, reservation);
+    EXPECT_TRUE(reserved.granted);
+    EXPECT_EQ(reserved.head, 150u);
+    EXPECT_EQ(node.append(151).result, append_result::won);
+}
+
 TEST_F(append_test, a_reservation_far_behind_the_log_is_refused) {
     fake_node node(conninfo_);
     node.init();
