@@ -221,8 +221,8 @@ std::vector<store::log_row> node::rows_after(std::uint64_t position, std::size_t
     return result;
 }
 
-// Called by a writer that has lost: it takes the lock of the log's head for its next append, since
-// nodes that write at the same time would decide most of their groups in vain.
+// Takes the lock of the log's head for the next append of a writer that others compete with: nodes
+// that write at the same time would decide most of their groups in vain.
 bool node::fetch(std::uint64_t position) {
     auto& link = *link_;
     lock mutex_lock(link.mutex);

@@ -63,9 +63,10 @@ class shared_log {
     // there is one, else as many as have at most `bytes_max` of effects. Never blocks. The same
     // rows are asked for again until `applied` names a later position.
     virtual std::vector<log_row> rows_after(std::uint64_t position, std::size_t bytes_max) = 0;
-    // Called after `lost`, by the transaction that decides again: blocks until a row after
-    // `position` has arrived. It may reserve the next position, for a bounded time, so that the
-    // append that follows wins. False: no row arrived within the time, or the engine is away.
+    // Called after `lost`, by the transaction that decides again, and from then on by each that
+    // decides until it returns false: brings the rows after `position` here. It may wait, for a
+    // bounded time, until the next position is reserved, so that the append that follows wins.
+    // False: there is none, none arrived within the time, or the engine is away.
     virtual bool fetch(std::uint64_t position) = 0;
     // After `fetch` nothing will be appended: gives up the position that `fetch` may have reserved.
     virtual void release() {}

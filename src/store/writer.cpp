@@ -168,8 +168,11 @@ void writer::state::enqueue(ticket_queue::batch more) {
 }
 
 void writer::state::commit_group() {
-    collect_jobs();
-    auto const result = apply_group(store, jobs, purge_beside_commands);
+    auto const collect = [this] {
+        collect_jobs();
+        return std::span<job const>(jobs);
+    };
+    auto const result = apply_group(store, collect, purge_beside_commands);
     purging = has_more_to_remove(result);
     if (result.committed) ++commits;
     if (result.committed && result.job_count != 0) ++groups[std::bit_width(result.job_count - 1)];
@@ -230,6 +233,7 @@ void writer::state::reject_all(base::problem problem) {
 // Makes jobs of the oldest tickets, as many as a group may hold; the tickets stay in the list.
 void writer::state::collect_jobs() {
     namespace limits = base::limits;
+    if (!closed) enqueue(queue.take());
     jobs.clear();
     std::size_t bytes = 0;
     for (auto* each = waiting; each != nullptr; each = each->next) {

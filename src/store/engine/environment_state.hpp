@@ -80,6 +80,10 @@ struct environment_state {
     std::uint64_t urgent_position = 0;
     // Of the own row that lost last: the next transaction fetches the rows up to there. 0: none.
     std::uint64_t lost_position = 0;
+    // Other nodes append too: the last fetch brought rows of theirs.
+    bool is_contended = false;
+    // The position after the last fetch may be reserved: nothing was appended or released since.
+    bool has_turn = false;
     // Reads LMDB's list of free pages; reset between uses, so that it keeps its reader slot.
     MDB_txn* free_list_txn = nullptr;
 

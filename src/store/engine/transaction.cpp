@@ -14,7 +14,7 @@
 
 namespace latchkey::store {
 
-transaction::transaction(environment_state& store) : store_(store) {
+transaction::transaction(environment_state& store, intent intent) : store_(store) {
     locked_ = store_.lock.acquire(store_.lock_patience);
     if (!locked_) {
         fail(EBUSY);
@@ -26,7 +26,7 @@ transaction::transaction(environment_state& store) : store_(store) {
         return;
     }
     knows_end_ = knows_file_end(store_.env, txn_);
-    if (store_.cluster && !begin_in_cluster()) return;
+    if (store_.cluster && !begin_in_cluster(intent)) return;
     begin_command();
     auto const bytes = get(table::index, key_bytes{tag::counters});
     auto const counters = bytes ? decode_counters(*bytes) : std::nullopt;

@@ -27,11 +27,15 @@
 
 namespace latchkey::store {
 
+// What a transaction is begun for. One that decides waits for its turn while other nodes append
+// too: else their rows would win, and most of its work be in vain.
+enum class intent : std::uint8_t { decide, apply_rows };
+
 class transaction {
   public:
     // Waits for the write lock, which another process may hold for one commit; fails with EBUSY
     // after `environment_state::lock_patience`.
-    explicit transaction(environment_state& store);
+    explicit transaction(environment_state& store, intent intent = intent::apply_rows);
     ~transaction();  // aborts unless committed
     transaction(transaction const&) = delete;
     transaction& operator=(transaction const&) = delete;
@@ -148,7 +152,8 @@ class transaction {
             encode(effect, effects_);
     }
     // Of a store that is a node. (transaction_rows.cpp)
-    bool begin_in_cluster();
+    bool begin_in_cluster(intent intent);
+    void take_turn();
     void apply_own_row();
     void apply_arrived_rows();
     bool apply(log_row const& row);

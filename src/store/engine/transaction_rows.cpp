@@ -20,7 +20,7 @@ constexpr std::size_t rows_bytes_beside_group = 64 * base::limits::kib;
 
 // Applies what has arrived, so that whatever is decided in this transaction is decided at the last
 // position that is known here. False: it has failed.
-bool transaction::begin_in_cluster() {
+bool transaction::begin_in_cluster(intent intent) {
     if (store_.log == nullptr) fail(log_missing);
     begin_command();
     auto const bytes = get(table::index, key_bytes{tag::position});
@@ -32,15 +32,24 @@ bool transaction::begin_in_cluster() {
     store_.position = position_ = position->position;
     schema_ = position->schema;
     nonce_ = position->nonce;
-    // Lock order: the store's write lock, then the log's head, which `fetch` may reserve. The other
-    // way round a command and the service would wait for each other.
-    if (auto const target = std::exchange(store_.lost_position, 0); target != 0)
-        if (!store_.log->fetch(position_) && position_ < target) fail(log_away);
+    if (intent == intent::decide) take_turn();
     if (failure_ != 0) return false;
     apply_arrived_rows();
     apply_own_row();
     capacity_.reset();  // what follows grows by other amounts
     return failure_ == 0;
+}
+
+// Once a row has lost, the next position is reserved before anything is decided, until a
+// reservation brings no row: without it that append would have won as well. Lock order: the store's
+// write lock, then the log's head, which `fetch` may reserve. The other way round a command and the
+// service would wait for each other.
+void transaction::take_turn() {
+    auto const target = std::exchange(store_.lost_position, 0);
+    if (target == 0 && (!store_.is_contended || store_.has_turn)) return;
+    store_.has_turn = true;
+    store_.is_contended = store_.log->fetch(position_);
+    if (!store_.is_contended && position_ < target) fail(log_away);
 }
 
 // Nothing may happen before the row is settled. It came after rows that were applied in its own
@@ -115,6 +124,7 @@ int transaction::append_row() {
                     .urgent = is_urgent_,
                     .effects = std::move(effects_)};
         ::RAND_bytes(reinterpret_cast<unsigned char*>(row.nonce.data()), row.nonce.size());
+        store_.has_turn = false;
         auto const result = store_.log->append(row);
         if (result == append_result::lost) {
             store_.lost_position = row.position;

@@ -80,10 +80,28 @@ outcome failure_outcome(int code) {
     return reject(base::problem::internal_error);
 }
 
-// `skipped`: indexes of jobs that were found to exceed the capacity.
-attempt try_group(environment_state& store, std::span<job const> jobs,
-                  std::vector<std::size_t> const& skipped, std::size_t purge_max) {
-    transaction txn(store);
+// The jobs of a group's attempts.
+struct job_batch {
+    job_source source;
+    std::span<job const> jobs;
+    bool is_collected = false;
+    std::vector<std::size_t> skipped;  // indexes of jobs that were found to exceed the capacity
+
+    void collect() {
+        if (!std::exchange(is_collected, true)) jobs = source();
+    }
+    // What was found at another state of the store does not count.
+    void begin_again() {
+        is_collected = false;
+        skipped.clear();
+    }
+};
+
+attempt try_group(environment_state& store, job_batch& batch, std::size_t purge_max) {
+    transaction txn(store, intent::decide);
+    batch.collect();
+    auto const jobs = batch.jobs;
+    auto const& skipped = batch.skipped;
     attempt result;
     result.failure = txn.failure();
     result.has_transaction = result.failure == 0;
@@ -161,17 +179,26 @@ void record_time(environment_state& store) {
 
 group_result apply_group(environment_state& store, std::span<job const> jobs,
                          std::size_t purge_max) {
-    std::vector<std::size_t> skipped;
+    return apply_group(store, [&] { return jobs; }, purge_max);
+}
+
+group_result apply_group(environment_state& store, job_source source, std::size_t purge_max) {
+    job_batch batch{.source = source};
+    auto& jobs = batch.jobs;
+    auto& skipped = batch.skipped;
     bool waited_for_pages = false;
     int rounds = 0;  // that were lost
-    for (auto batch = jobs;;) {
-        auto const result = try_group(store, batch, skipped, purge_max);
+    for (;;) {
+        auto const result = try_group(store, batch, purge_max);
         if (is_of_cluster(result.failure)) {
-            if (auto const followed = follow_log(batch, result, rounds)) return *followed;
-            skipped.clear();  // found at another state of the store
+            if (auto const followed = follow_log(jobs, result, rounds)) {
+                give_up_turn(store);
+                return *followed;
+            }
+            batch.begin_again();
             continue;
         }
-        if (rounds != 0 && !result.committed) store.log->release();
+        give_up_turn(store);
         if (result.failure == 0) {
             if (result.freed_when_full) make_freed_pages_usable(store);
             return {result.applied, result.committed, result.more_to_purge, result.more_expired, 0};
@@ -190,18 +217,18 @@ group_result apply_group(environment_state& store, std::span<job const> jobs,
             if (!std::exchange(waited_for_pages, true) && make_freed_pages_usable(store)) continue;
             // The others may fit. If many do not, the rest waits for the next group.
             skipped.push_back(result.applied - 1);
-            if (skipped.size() >= skipped_max) batch = batch.first(result.applied);
+            if (skipped.size() >= skipped_max) jobs = jobs.first(result.applied);
         } else if (result.failure == record_damaged && !result.decided && result.applied > 1) {
-            batch = batch.first(result.applied - 1);  // the jobs before it are not affected
+            jobs = jobs.first(result.applied - 1);  // the jobs before it are not affected
         } else if (purge_max != 0) {
             purge_max = 0;  // the removal may be the cause: commands must not fail for it
         } else if (result.applied == 1) {
-            *batch.front().outcome = failure_outcome(result.failure);
+            *jobs.front().outcome = failure_outcome(result.failure);
             return {.job_count = 1};
         } else {
             // All outcomes of this attempt are void. Bisect: fewer jobs may succeed, and a single
             // one gets its own failure.
-            batch = batch.first(result.applied / 2);
+            jobs = jobs.first(result.applied / 2);
         }
     }
 }

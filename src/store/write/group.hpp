@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "base/function_ref.hpp"
 #include "store/command.hpp"
 #include "store/engine/environment_state.hpp"
 
@@ -21,10 +22,16 @@ struct group_result {
     int failure = 0;             // of the store as a whole: no transaction could begin, or end
 };
 
+// The jobs that wait, the oldest first. It is called in the transaction of the group, so that jobs
+// that came while it waited for its turn are among them, and again after other nodes' rows have
+// won: those that it gave before stay in front.
+using job_source = base::function_ref<std::span<job const>()>;
+
 // Applies as many jobs from the front as one transaction may hold (at least one), commits, and sets
 // their outcomes. In the same transaction it removes up to `purge_max` posts of deleted users, as
 // many expired events and entries of usage, and as many expired outcomes (twice the number of jobs
 // if that is more, so that removal keeps up). Without jobs it only removes.
+group_result apply_group(environment_state& store, job_source source, std::size_t purge_max);
 group_result apply_group(environment_state& store, std::span<job const> jobs,
                          std::size_t purge_max);
 

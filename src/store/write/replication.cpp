@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "base/time_units.hpp"
 
@@ -13,7 +14,7 @@ constexpr auto own_row_interval = std::chrono::milliseconds(20);
 
 // A function of its own, so that its transaction has ended before anything is waited for.
 int try_in_order(environment_state& store, base::function_ref<bool(transaction&)> write) {
-    transaction txn(store);
+    transaction txn(store, intent::decide);
     if (txn.failure() != 0) return txn.failure();
     if (txn.has_urgent_rows()) {
         int const code = txn.commit();
@@ -38,6 +39,10 @@ int apply_arrived_rows(environment_state& store) {
 
 bool is_of_cluster(int code) {
     return code <= row_lost && code >= rows_committed;
+}
+
+void give_up_turn(environment_state& store) {
+    if (std::exchange(store.has_turn, false)) store.log->release();
 }
 
 append_result resolve_own_row(environment_state& store) {
@@ -66,6 +71,7 @@ int commit_in_order(environment_state& store, base::function_ref<bool(transactio
     for (int round = 0;; ++round) {
         int const code = try_in_order(store, write);
         if (code == rows_committed) continue;
+        give_up_turn(store);
         if (code == row_unapplied) return 0;  // it is in the log, and comes with the next rows
         if (code == row_unknown) {
             auto const result = await_own_row(store);

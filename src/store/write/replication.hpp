@@ -17,6 +17,10 @@ int apply_arrived_rows(environment_state& store);
 // Is `code` one of those that only a transaction of a cluster's node returns?
 bool is_of_cluster(int code);
 
+// Nothing will be appended in the turn that a transaction has taken, if one has: the others need
+// not wait for it.
+void give_up_turn(environment_state& store);
+
 // After row_unknown. `won`: the row is applied with the next transaction. `unknown`: ask again.
 append_result resolve_own_row(environment_state& store);
 // The same, repeated for at most half a minute; for commands, which have nothing else to do.

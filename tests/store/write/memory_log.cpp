@@ -79,9 +79,15 @@ std::vector<log_row> memory_log::rows_after(std::uint64_t position, std::size_t 
 
 bool memory_log::fetch(std::uint64_t position) {
     guard const lock(engine_.mutex_);
+    ++fetches_;
     if (away_) return false;
     fetched_ = engine_.rows_.size();
     return fetched_ > position;
+}
+
+void memory_log::release() {
+    guard const lock(engine_.mutex_);
+    ++releases_;
 }
 
 void memory_log::applied(std::uint64_t position, row_nonce const&, bool urgent) {
@@ -164,6 +170,14 @@ std::uint64_t memory_log::position() const {
 std::size_t memory_log::appends() const {
     guard const lock(engine_.mutex_);
     return appends_;
+}
+std::size_t memory_log::fetches() const {
+    guard const lock(engine_.mutex_);
+    return fetches_;
+}
+std::size_t memory_log::releases() const {
+    guard const lock(engine_.mutex_);
+    return releases_;
 }
 std::size_t memory_log::urgent_reports() const {
     guard const lock(engine_.mutex_);

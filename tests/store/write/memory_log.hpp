@@ -52,6 +52,7 @@ class memory_log final : public shared_log {
     append_result resolve(log_row const& row) override;
     std::vector<log_row> rows_after(std::uint64_t position, std::size_t bytes_max) override;
     bool fetch(std::uint64_t position) override;
+    void release() override;
     void applied(std::uint64_t position, row_nonce const&, bool urgent) override;
     std::uint64_t confirmed() const override;
     base::wall_ms last_lease_end() const override;
@@ -70,6 +71,8 @@ class memory_log final : public shared_log {
     // As the node sees it.
     std::uint64_t position() const;
     std::size_t appends() const;
+    std::size_t fetches() const;
+    std::size_t releases() const;
     std::size_t urgent_reports() const;  // calls of `applied` for what turns something off
 
   private:
@@ -84,7 +87,7 @@ class memory_log final : public shared_log {
     base::wall_ms lease_end_ = 0;
     std::uint32_t schema_ = 0;
     std::uint64_t position_ = 0, fetched_ = 0;
-    std::size_t appends_ = 0, urgent_reports_ = 0;
+    std::size_t appends_ = 0, fetches_ = 0, releases_ = 0, urgent_reports_ = 0;
 };
 
 }  // namespace latchkey::store

@@ -17,6 +17,14 @@ class replication : public cluster_test {
     outcome create(node& node, std::string const& name) {
         return one(*node.store, new_user(name, name + "@example.org"));
     }
+    // The first node appends before the second one does, which does not hear of it.
+    void lose_to_the_first(std::string const& name) {
+        second().log.arrives = false;
+        second().log.before_append = [this, name] {
+            create(first(), name);
+            second().log.before_append = nullptr;  // the end of `name`
+        };
+    }
 };
 
 TEST_F(replication, rows_of_one_node_make_the_same_store_of_another) {
@@ -64,6 +72,69 @@ TEST_F(replication, an_idempotency_key_counts_on_every_node) {
     auto const repeat = one(*second().store, request());
     EXPECT_TRUE(repeat.replayed);
     EXPECT_EQ(get_user(repeat).id, get_user(original).id);
+    expect_equal();
+}
+
+TEST_F(replication, a_node_that_lost_waits_for_its_turn_until_nothing_is_missing) {
+    lose_to_the_first("ann");
+    create(second(), "bob");
+    EXPECT_EQ(second().log.appends(), 2u);
+    EXPECT_EQ(second().log.fetches(), 1u);
+    create(first(), "cid");
+    create(second(), "dan");
+    EXPECT_EQ(second().log.appends(), 3u) << "no row is lost while others append";
+    EXPECT_EQ(second().log.fetches(), 2u);
+    create(second(), "eve");
+    EXPECT_EQ(second().log.fetches(), 3u) << "which brings nothing";
+    create(second(), "fay");
+    EXPECT_EQ(second().log.fetches(), 3u);
+    EXPECT_EQ(second().log.releases(), 0u);
+    expect_equal();
+}
+
+TEST_F(replication, a_turn_without_a_row_is_given_up) {
+    lose_to_the_first("same");
+    EXPECT_EQ(create(second(), "same").problem, problem::email_taken);
+    EXPECT_EQ(second().log.releases(), 1u);
+    EXPECT_EQ(create(second(), "same").problem, problem::email_taken);
+    EXPECT_EQ(second().log.fetches(), 2u);
+    EXPECT_EQ(second().log.releases(), 2u);
+    EXPECT_EQ(create(second(), "same").problem, problem::email_taken);
+    EXPECT_EQ(second().log.fetches(), 2u);
+    EXPECT_EQ(second().log.releases(), 2u);
+}
+
+// The key is committed before anything is decided, in the same turn.
+TEST_F(replication, a_turn_lasts_while_urgent_rows_are_applied) {
+    second().log.arrives = false;
+    second().log.before_append = [&] {
+        second().log.before_append = nullptr;
+        one(*first().store, new_key(key_number(1)));
+    };
+    create(second(), "ann");
+    EXPECT_EQ(second().log.appends(), 2u);
+    EXPECT_EQ(second().log.fetches(), 1u);
+    create(first(), "bob");
+    create(second(), "cid");
+    EXPECT_EQ(second().log.appends(), 3u);
+    EXPECT_EQ(second().log.fetches(), 2u);
+    expect_equal();
+}
+
+TEST_F(replication, a_group_that_is_decided_again_takes_in_what_has_come) {
+    auto const early = new_user("bob", "bob@example.org"),
+               late = new_user("cid", "cid@example.org");
+    outcome early_outcome, late_outcome;
+    job const jobs[] = {{&early, &early_outcome}, {&late, &late_outcome}};
+    std::size_t collections = 0;
+    lose_to_the_first("ann");
+    auto const result = apply_group(
+        second().store->native(), [&] { return std::span(jobs).first(++collections); }, 0);
+    EXPECT_EQ(collections, 2u);
+    EXPECT_EQ(result.job_count, 2u);
+    EXPECT_EQ(get_user(early_outcome).id, 2);
+    EXPECT_EQ(get_user(late_outcome).id, 3);
+    EXPECT_EQ(engine.head(), 2u) << "one row";
     expect_equal();
 }
 
