@@ -1,8 +1,6 @@
 #include "cli/key_text.hpp"
 
-#include <algorithm>
-#include <cctype>
-
+#include "base/ascii.hpp"
 #include "base/visible.hpp"
 
 namespace latchkey::cli {
@@ -21,11 +19,6 @@ std::string credential_of(json_object const& key) {
         return "jwt " + text_of(key, "issuer") + " " + text_of(key, "subject");
     auto const start = text_of(key, "start");
     return start.empty() ? "(imported)" : start + "…" + text_of(key, "last4");
-}
-
-std::string lower(std::string text) {
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-    return text;
 }
 
 }  // namespace
@@ -60,7 +53,7 @@ std::vector<std::vector<std::string>> key_rows(json_object const& key) {
     std::vector<std::vector<std::string>> rows;
     auto const row = key_row(key);
     for (std::size_t i = 0; auto const& heading : key_headings())
-        rows.push_back({lower(heading), row[i++]});
+        rows.push_back({base::to_lower(heading), row[i++]});
     rows.push_back({"created", time_of(key, "created_at")});
     rows.push_back({"created by", text_of(key, "created_by", "the command line")});
     rows.push_back({"not before", time_of(key, "not_before")});

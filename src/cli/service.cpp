@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/bytes.hpp"
 #include "base/visible.hpp"
 #include "cli/json.hpp"
@@ -115,9 +116,8 @@ query_text& query_text::add(std::string_view name, std::string_view value) {
     if (value.empty()) return *this;
     text_.append(text_.empty() ? "?" : "&").append(name).push_back('=');
     for (char const byte : value) {
-        bool const is_plain = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-                              (byte >= 'A' && byte <= 'Z') || byte == '-' || byte == '_' ||
-                              byte == '.' || byte == '~';
+        bool const is_plain = base::is_digit(byte) || base::is_letter(byte) || byte == '-' ||
+                              byte == '_' || byte == '.' || byte == '~';
         auto const code = static_cast<unsigned char>(byte);
         if (is_plain)
             text_.push_back(byte);

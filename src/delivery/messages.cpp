@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/bytes.hpp"
 
 namespace latchkey::delivery {
@@ -64,14 +65,6 @@ struct parser {
     std::string bytes(std::size_t bytes_max) { return std::string(input.bytes(size(bytes_max))); }
 };
 
-// A token (RFC 9110 §5.6.2).
-bool is_field_name(std::string_view name) {
-    constexpr std::string_view punctuation = "!#$%&'*+-.^_`|~";
-    return !name.empty() && std::ranges::all_of(name, [&](char byte) {
-        return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-               (byte >= 'A' && byte <= 'Z') || punctuation.find(byte) != punctuation.npos;
-    });
-}
 bool is_visible(std::string_view text) {
     return std::ranges::all_of(text, [](char byte) { return byte >= ' ' && byte < 0x7f; });
 }
@@ -109,7 +102,7 @@ void read(parser& input, attempt& message) {
         auto& field = message.fields.emplace_back();
         field.name = input.bytes(field_bytes_max);
         field.value = input.bytes(field_bytes_max);
-        input.require(is_field_name(field.name) && is_visible(field.value));
+        input.require(base::is_token(field.name) && is_visible(field.value));
     }
     message.body = input.bytes(body_bytes_max);
     message.timeout_ms = input.input.integer<std::uint32_t>();

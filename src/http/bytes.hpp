@@ -10,6 +10,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/ascii.hpp"
+
 namespace latchkey::http {
 
 enum class byte_class : std::uint8_t {
@@ -28,16 +30,17 @@ constexpr std::array<std::uint8_t, 256> make_byte_classes() {
         for (char const byte : bytes)
             table[static_cast<unsigned char>(byte)] |= static_cast<std::uint8_t>(kind);
     };
-    for (auto const kind :
-         {byte_class::token, byte_class::uri, byte_class::reg_name, byte_class::unreserved})
+    for (auto const kind : {byte_class::uri, byte_class::reg_name, byte_class::unreserved})
         add(kind, alphanumeric);
-    add(byte_class::token, "!#$%&'*+-.^_`|~");
     add(byte_class::uri, "-._~%:/?[]@!$&'()*+,;=");
     add(byte_class::reg_name, "-._~%!$&'()*+,;=");
     add(byte_class::unreserved, "-._~");
-    for (unsigned byte = 0; byte < 256; ++byte)
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        char const text = static_cast<char>(byte);
+        if (base::is_token({&text, 1})) add(byte_class::token, {&text, 1});
         if (byte == '\t' || (byte >= 0x20 && byte != 0x7f))
             table[byte] |= static_cast<std::uint8_t>(byte_class::text);
+    }
     return table;
 }
 
@@ -47,9 +50,7 @@ constexpr bool is(char byte, byte_class kind) {
     return (byte_classes[static_cast<unsigned char>(byte)] & static_cast<std::uint8_t>(kind)) != 0;
 }
 
-constexpr bool is_digit(char byte) {
-    return byte >= '0' && byte <= '9';
-}
+using base::is_digit;
 
 // 0 to 15, or -1.
 constexpr int hexadecimal(char byte) {

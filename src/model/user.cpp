@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/bytes.hpp"
 #include "model/utf8.hpp"
 
@@ -12,8 +13,7 @@ constexpr std::uint8_t user_version = 1;
 constexpr std::uint8_t user_flag_plain = 1;
 
 bool is_letter_or_digit(char byte) {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-           (byte >= '0' && byte <= '9');
+    return base::is_letter(byte) || base::is_digit(byte);
 }
 
 bool is_local_part(std::string_view text) {
@@ -82,10 +82,7 @@ bool is_email(std::string_view text) {
 }
 
 std::string folded_email(std::string_view email) {
-    std::string folded(email);
-    for (char& byte : folded)
-        if (byte >= 'A' && byte <= 'Z') byte = static_cast<char>(byte | 0x20);
-    return folded;
+    return base::to_lower(email);
 }
 
 }  // namespace latchkey::model

@@ -20,20 +20,6 @@ constexpr std::array<std::string_view, 4> metadata_names{"metadata.google.intern
                                                          "metadata.goog", "metadata.azure.internal",
                                                          "instance-data.ec2.internal"};
 
-// Of ASCII only: <cctype> asks the locale.
-constexpr bool is_digit(char byte) {
-    return byte >= '0' && byte <= '9';
-}
-constexpr bool is_letter(char byte) {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
-}
-
-std::string lower(std::string_view text) {
-    std::string lowered(text);
-    std::ranges::transform(lowered, lowered.begin(), base::to_lower);
-    return lowered;
-}
-
 // What RFC 3986 has in a URL: visible ASCII without delimiters that parsers treat differently.
 bool is_url_byte(char byte) {
     return byte > ' ' && byte < 0x7f &&
@@ -49,7 +35,7 @@ bool is_below(std::string_view name, std::string_view suffix) {
 bool is_label(std::string_view label) {
     return !label.empty() && label.size() <= label_bytes_max && label.front() != '-' &&
            label.back() != '-' && std::ranges::all_of(label, [](char byte) {
-               return is_letter(byte) || is_digit(byte) || byte == '-';
+               return base::is_letter(byte) || base::is_digit(byte) || byte == '-';
            });
 }
 
@@ -60,7 +46,7 @@ bool is_name(std::string_view name) {
     for (auto rest = name;;) {
         auto const dot = rest.find('.');
         if (!is_label(rest.substr(0, dot))) return false;
-        if (dot == rest.npos) return is_letter(rest.front());
+        if (dot == rest.npos) return base::is_letter(rest.front());
         rest.remove_prefix(dot + 1);
     }
 }
@@ -68,7 +54,7 @@ bool is_name(std::string_view name) {
 char const* check_name(std::string_view name, bool private_names) {
     if (!is_name(name))
         return "must have a host that is a DNS name with a dot, or an address in its usual form";
-    auto const lowered = lower(name);
+    auto const lowered = base::to_lower(name);
     auto const is_suffix = [&](std::string_view each) { return is_below(lowered, each); };
     if (std::ranges::any_of(metadata_names, is_suffix) ||
         (!private_names && std::ranges::any_of(private_suffixes, is_suffix)))
@@ -85,7 +71,7 @@ char const* read_authority(std::string_view authority, webhook_url& url) {
     url.host = bracketed ? authority.substr(1, end - 1) : authority.substr(0, end);
     if (url.host.empty()) return "must have a host";
     auto const parsed = address::parse(url.host);
-    if (parsed && parsed->text() == lower(url.host)) url.address = parsed;
+    if (parsed && parsed->text() == base::to_lower(url.host)) url.address = parsed;
     if (bracketed ? !url.address || url.address->is_v4() : url.address && !url.address->is_v4())
         return "must have an IPv6 address in brackets, in its shortest form";
     auto port = authority.substr(std::min(bracketed ? end + 1 : end, authority.size()));
@@ -93,8 +79,8 @@ char const* read_authority(std::string_view authority, webhook_url& url) {
     if (!port.starts_with(':')) return "must have a port after a colon, or nothing, after the host";
     port.remove_prefix(1);
     auto const [stop, failure] = std::from_chars(port.data(), port.data() + port.size(), url.port);
-    if (failure != std::errc() || stop != port.data() + port.size() || !is_digit(port.front()) ||
-        port.front() == '0')
+    if (failure != std::errc() || stop != port.data() + port.size() ||
+        !base::is_digit(port.front()) || port.front() == '0')
         return "must have a port of 1 to 65535";
     return nullptr;
 }

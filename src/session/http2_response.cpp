@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/ascii.hpp"
 #include "base/bytes.hpp"
 #include "session/http2.hpp"
 #include "session/http2_stream.hpp"
@@ -123,11 +124,8 @@ void http2::write_head(open_stream& stream, http::response const& response, bool
         auto const colon = rest.find(": ");
         auto const line_end = rest.find("\r\n", colon);
         auto const value = rest.substr(colon + 2, line_end - colon - 2);
-        std::transform(
-            rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(colon), lower.begin(),
-            [](char byte) {
-                return static_cast<char>(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
-            });
+        std::transform(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(colon),
+                       lower.begin(), [](char byte) { return base::to_lower(byte); });
         std::string_view const name(lower.data(), colon);
         encoder_.add(name, value, differs_each_time(name) ? indexing::name : indexing::field,
                      block);

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "base/ascii.hpp"
 #include "base/base62.hpp"
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
@@ -35,6 +36,23 @@ void expect_digits(Number value) {
 }
 
 // All values of 32 bits and 300 million others were compared once; these are where it would break.
+TEST(ascii, has_case_in_its_letters_alone) {
+    EXPECT_EQ(to_lower("AZ az@[`{ 09 \xc3\x89"), "az az@[`{ 09 \xc3\x89");
+    EXPECT_TRUE(equal_ignoring_case("Content-TYPE", "content-type"));
+    EXPECT_FALSE(equal_ignoring_case("@[", "`{"));
+    EXPECT_FALSE(equal_ignoring_case("host", "hosts"));
+}
+
+TEST(ascii, has_tokens_as_the_rfc_lists_them) {
+    std::string const bytes =
+        "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    for (int byte = -128; byte < 128; ++byte) {
+        std::string const text{'x', static_cast<char>(byte)};
+        EXPECT_EQ(is_token(text), bytes.find(text[1]) != bytes.npos) << byte;
+    }
+    EXPECT_FALSE(is_token(""));
+}
+
 TEST(decimals, are_those_of_to_chars) {
     for (std::uint64_t value = 0; value < 1'000'000; ++value) expect_digits(value);
     for (std::uint64_t power = 1; power <= 10'000'000'000'000'000'000u; power *= 10) {

@@ -11,6 +11,7 @@
 #include "api/docs/schema_page.hpp"
 #include "api/docs/search_index.hpp"
 #include "api/openapi/openapi.hpp"
+#include "base/ascii.hpp"
 #include "base/bytes.hpp"
 #include "base/hash.hpp"
 #include "pages/guides.hpp"
@@ -38,7 +39,8 @@ class page_set {
             add("/docs/" + string(guide.name), guide.title, guide_content(reference_, guide));
         for (auto const& group : reference_.groups()) {
             auto const name = text_of(group.as_object(), "name");
-            add("/docs/" + lower_case(name), name, group_content(reference_, group.as_object()));
+            add("/docs/" + base::to_lower(name), name,
+                group_content(reference_, group.as_object()));
         }
         add("/docs/schemas", "Schemas", schemas_content(reference_));
         add("/problems", "Problems", problem_list_content());

@@ -1,6 +1,7 @@
 #include "api/docs/frame.hpp"
 
 #include "api/docs/html.hpp"
+#include "base/ascii.hpp"
 #include "pages/files.hpp"
 #include "pages/guides.hpp"
 
@@ -29,14 +30,17 @@ string frame::navigation(string_view path) const {
     output.raw("</ul>\n<h2>Operations</h2>\n");
     for (auto const& group : reference_.groups()) {
         auto const name = text_of(group.as_object(), "name");
-        auto const page = "/docs/" + lower_case(name);
+        auto const page = "/docs/" + base::to_lower(name);
         output.raw(page == path ? "<details open>" : "<details>").raw("<summary>").text(name);
         output.raw("</summary>\n<ul>\n");
         append_link(output, page, "All operations", path);
         for (auto const& each : reference_.operations())
             if (each.page == page) {
                 output.raw("<li><a href=\"").text(each.link()).raw("\"><span class=\"method ");
-                output.raw(lower_case(each.method)).raw("\">").text(each.method).raw("</span> ");
+                output.raw(base::to_lower(each.method))
+                    .raw("\">")
+                    .text(each.method)
+                    .raw("</span> ");
                 output.text(each.summary()).raw("</a></li>\n");
             }
         output.raw("</ul></details>\n");

@@ -2,6 +2,7 @@
 
 #include "api/docs/html.hpp"
 #include "api/docs/problem_pages.hpp"
+#include "base/ascii.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -65,7 +66,7 @@ string start_content(reference const& reference, string_view base_url) {
     output.raw("</ul>\n").heading("h2", "operations", "Operations").raw("<ul class=\"cards\">\n");
     for (auto const& group : reference.groups()) {
         auto const name = text_of(group.as_object(), "name");
-        append_card(output, "/docs/" + lower_case(name), name,
+        append_card(output, "/docs/" + base::to_lower(name), name,
                     text_of(group.as_object(), "description"));
     }
     output.raw("</ul>\n").heading("h2", "interface", "What holds everywhere");

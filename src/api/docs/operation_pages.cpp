@@ -7,6 +7,7 @@
 #include "api/docs/problem_pages.hpp"
 #include "api/docs/samples.hpp"
 #include "api/docs/schema_text.hpp"
+#include "base/ascii.hpp"
 #include "base/check.hpp"
 
 namespace latchkey::api {
@@ -70,7 +71,7 @@ class section {
         output_.raw("\" data-path=\"").text(operation_.path).raw("\">\n");
         output_.heading("h2", operation_.id(), operation_.summary());
         output_.raw("<p class=\"endpoint\"><span class=\"method ")
-            .raw(lower_case(operation_.method))
+            .raw(base::to_lower(operation_.method))
             .raw("\">")
             .text(operation_.method)
             .raw("</span> ")
@@ -247,13 +248,16 @@ string group_content(reference const& reference, object const& group) {
     string markup;
     html output(markup);
     auto const name = text_of(group, "name");
-    auto const page = "/docs/" + lower_case(name);
+    auto const page = "/docs/" + base::to_lower(name);
     output.raw("<h1>").text(name).raw("</h1>\n<div class=\"lead\">");
     output.marked(text_of(group, "description")).raw("</div>\n<ul class=\"contents\">\n");
     for (auto const& each : reference.operations())
         if (each.page == page) {
             output.raw("<li><a href=\"#").text(each.id()).raw("\"><span class=\"method ");
-            output.raw(lower_case(each.method)).raw("\">").text(each.method).raw("</span> <code>");
+            output.raw(base::to_lower(each.method))
+                .raw("\">")
+                .text(each.method)
+                .raw("</span> <code>");
             output.text(each.path).raw("</code> <span class=\"summary\">").text(each.summary());
             output.raw("</span></a></li>\n");
         }

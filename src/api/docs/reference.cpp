@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "api/route.hpp"
+#include "base/ascii.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -34,13 +35,6 @@ string_view name_in(object const& reference) {
     return path.substr(path.rfind('/') + 1);
 }
 
-string lower_case(string_view text) {
-    string result;
-    for (char const c : text)
-        result.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c);
-    return result;
-}
-
 bool reference_operation::has_key() const {
     auto const* const security = operation->if_contains("security");
     return security == nullptr || !security->as_array().empty();
@@ -67,7 +61,7 @@ void reference::add_operations(string_view group) {
             auto const& operation = value.as_object();
             if (operation.at("tags").as_array().front().get_string() != group) continue;
             if (group == "Gateway" && method != "get") continue;  // it answers all alike
-            reference_operation one{.path = whole, .page = "/docs/" + lower_case(group)};
+            reference_operation one{.path = whole, .page = "/docs/" + base::to_lower(group)};
             for (char const c : method) one.method.push_back(static_cast<char>(c & ~0x20));
             one.operation = &operation;
             add_parameters(item.as_object(), one);

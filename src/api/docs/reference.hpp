@@ -15,8 +15,6 @@ namespace latchkey::api {
 std::string_view text_of(boost::json::object const& object, std::string_view member);
 // "User" of {"$ref": "#/components/schemas/User"}; else empty.
 std::string_view name_in(boost::json::object const& reference);
-// "Users" → "users", the last part of the path of its page.
-std::string lower_case(std::string_view text);
 
 struct reference_operation {
     std::string method;  // "GET"

@@ -2,6 +2,7 @@
 
 #include "api/docs/json_text.hpp"
 #include "api/docs/reference.hpp"
+#include "base/ascii.hpp"
 #include "base/check.hpp"
 
 namespace latchkey::api {
@@ -58,7 +59,7 @@ string typescript_sample(sample_request const& request) {
 
 string python_sample(sample_request const& request) {
     string text("import os\n\nimport requests\n\nresponse = requests.");
-    text.append(lower_case(request.method)).append("(\n    os.environ[\"LATCHKEY_URL\"] + \"");
+    text.append(base::to_lower(request.method)).append("(\n    os.environ[\"LATCHKEY_URL\"] + \"");
     text.append(request.path).append("\",\n");
     if (request.has_key)
         text.append(

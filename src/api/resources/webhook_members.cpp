@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/resources/webhook_json.hpp"
+#include "base/ascii.hpp"
 #include "model/change.hpp"
 
 namespace latchkey::api {
@@ -28,15 +29,6 @@ json_array const* take_list(members& body, std::string_view name, std::size_t mo
     return nullptr;
 }
 
-// RFC 9110 §5.6.2.
-bool is_token(std::string_view text) {
-    constexpr std::string_view others = "!#$%&'*+-.^_`|~";
-    return !text.empty() && std::ranges::all_of(text, [&](char byte) {
-        return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-               (byte >= 'A' && byte <= 'Z') || others.find(byte) != others.npos;
-    });
-}
-
 // Those that the service sets itself, or that belong to a connection.
 bool is_reserved(std::string_view name) {
     static constexpr std::string_view names[] = {
@@ -58,7 +50,7 @@ bool is_header_value(std::string_view text) {
 
 bool check_name(members& inner, std::string_view name,
                 std::vector<store::header_change> const& earlier) {
-    if (!is_token(name))
+    if (!base::is_token(name))
         inner.fault(name, field_code::invalid_format, "is not the name of a header field");
     else if (is_reserved(name))
         inner.fault(name, field_code::invalid_format, "is set by the service, or not for clients");

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "base/ascii.hpp"
 #include "base/descriptor.hpp"
 
 namespace latchkey::server {
@@ -20,15 +21,6 @@ std::string_view trim(std::string_view text) {
     auto const first = text.find_first_not_of(space);
     if (first == text.npos) return {};
     return text.substr(first, text.find_last_not_of(space) - first + 1);
-}
-
-// A token (RFC 9110 §5.6.2).
-bool is_field_name(std::string_view name) {
-    constexpr std::string_view punctuation = "!#$%&'*+-.^_`|~";
-    return !name.empty() && std::ranges::all_of(name, [&](char byte) {
-        return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-               (byte >= 'A' && byte <= 'Z') || punctuation.find(byte) != punctuation.npos;
-    });
 }
 
 base::result<std::vector<tracing::field>> read_header_fields(std::string const& path) {
@@ -88,7 +80,7 @@ base::result<std::vector<tracing::field>> parse_header_fields(std::string_view t
         auto const value = colon == line.npos ? std::string_view() : trim(line.substr(colon + 1));
         bool const is_visible =
             std::ranges::all_of(value, [](char byte) { return byte >= ' ' && byte < 0x7f; });
-        if (!is_field_name(name) || value.empty() || !is_visible ||
+        if (!base::is_token(name) || value.empty() || !is_visible ||
             line.size() > tracing::text_bytes_max)
             return base::error{"line " + std::to_string(number) +
                                " is no header field such as Authorization: Bearer abc"};

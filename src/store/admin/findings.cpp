@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/ascii.hpp"
+
 namespace latchkey::store {
 namespace {
 
@@ -11,8 +13,7 @@ constexpr std::size_t examples_max = 3;
 std::string without_numbers(std::string_view sentence) {
     std::string text;
     for (char const byte : sentence) {
-        bool const digit = byte >= '0' && byte <= '9';
-        if (!digit)
+        if (!base::is_digit(byte))
             text.push_back(byte);
         else if (text.empty() || text.back() != '#')
             text.push_back('#');
