@@ -2,9 +2,9 @@
 
 #include <concepts>
 #include <type_traits>
-#include <utility>
 
 #include "base/bytes.hpp"
+#include "base/variant.hpp"
 
 namespace latchkey::replication {
 namespace {
@@ -291,20 +291,6 @@ template <class Message>
     requires std::is_empty_v<Message>
 void walk(auto& /*archive*/, Message& /*message*/) {}
 
-template <std::size_t index>
-bool decode_as(message& content, parser& input) {
-    walk(input, content.emplace<index>());
-    return input.done();
-}
-
-// Decodes the alternative of a type that is known only now, by a table of one function for each.
-template <std::size_t... indices>
-bool decode_content(std::size_t type, message& content, parser& input,
-                    std::index_sequence<indices...> /*of the alternatives*/) {
-    static constexpr std::array decoders{&decode_as<indices>...};
-    return decoders[type](content, input);
-}
-
 }  // namespace
 
 std::string encode(envelope const& parcel) {
@@ -320,10 +306,11 @@ base::result<envelope> decode(std::string_view bytes) {
     base::reader head(bytes);
     auto const type = head.integer<std::uint8_t>();
     envelope parcel{.request = head.integer<std::uint32_t>()};
-    constexpr auto types = std::variant_size_v<message>;
-    if (!head.ok() || type >= types) return base::error{"a message of an unknown type"};
+    if (!head.ok() || !base::emplace_alternative(parcel.content, type))
+        return base::error{"a message of an unknown type"};
     parser input(head.rest());
-    if (!decode_content(type, parcel.content, input, std::make_index_sequence<types>()))
+    std::visit([&](auto& content) { walk(input, content); }, parcel.content);
+    if (!input.done())
         return base::error{"a message of type " + std::to_string(type) + " has a wrong form"};
     return parcel;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
+#include "base/variant.hpp"
 
 namespace latchkey::tracing {
 namespace {
@@ -135,16 +136,6 @@ void read(parser& input, begin& message) {
     message.session = input.input.integer<std::uint64_t>();
 }
 
-template <std::size_t index = 0>
-bool read_type(std::size_t type, message& content, parser& input) {
-    if constexpr (index < std::variant_size_v<message>) {
-        if (type != index) return read_type<index + 1>(type, content, input);
-        read(input, content.emplace<index>());
-        return input.valid && input.input.done();
-    }
-    return false;
-}
-
 }  // namespace
 
 std::string encode(message const& content) {
@@ -159,7 +150,9 @@ base::result<message> decode(std::string_view bytes) {
     auto const type = head.integer<std::uint8_t>();
     parser input{base::reader(head.rest())};
     message content;
-    if (!head.ok() || !read_type(type, content, input))
+    bool const is_known = head.ok() && base::emplace_alternative(content, type);
+    if (is_known) std::visit([&](auto& each) { read(input, each); }, content);
+    if (!is_known || !input.valid || !input.input.done())
         return base::error{"a message of type " + std::to_string(type) + " has a wrong form"};
     return content;
 }

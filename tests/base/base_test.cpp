@@ -16,6 +16,7 @@
 #include "base/descriptor.hpp"
 #include "base/keyed_hash.hpp"
 #include "base/problem.hpp"
+#include "base/variant.hpp"
 #include "base/visible.hpp"
 
 namespace latchkey::base {
@@ -36,6 +37,16 @@ void expect_digits(Number value) {
 }
 
 // All values of 32 bits and 300 million others were compared once; these are where it would break.
+TEST(variants, become_an_alternative_by_its_index) {
+    std::variant<int, std::string, char> value(7);
+    EXPECT_TRUE(emplace_alternative(value, 1));
+    EXPECT_EQ(std::get<std::string>(value), "");
+    EXPECT_FALSE(emplace_alternative(value, 3));
+    EXPECT_EQ(value.index(), 1u);
+    EXPECT_TRUE(emplace_alternative(value, 0));
+    EXPECT_EQ(std::get<int>(value), 0);
+}
+
 TEST(ascii, has_case_in_its_letters_alone) {
     EXPECT_EQ(to_lower("AZ az@[`{ 09 \xc3\x89"), "az az@[`{ 09 \xc3\x89");
     EXPECT_TRUE(equal_ignoring_case("Content-TYPE", "content-type"));
