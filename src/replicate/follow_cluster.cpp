@@ -128,7 +128,7 @@ coro::task<bool> follow_lane::renew() {
     bool const holding = lease_ == lease_state::holding;
     auto const interval = settings.lease_ms * base::millisecond / renewals_per_lease;
     auto const start = read_boot_clock();
-    auto const applied = applied_;
+    auto const applied = shown_position();
     batch statements;
     statement renewal(renewal_sql);
     renewal.text(settings.node).bytes(view(settings.instance)).number(applied);
@@ -156,7 +156,7 @@ coro::task<bool> follow_lane::renew() {
         co_return false;
     }
     renewal_ = count;
-    applied_told_ = std::max(applied_told_, applied);
+    applied_told_ = applied;
     auto const head = replies.list[1].number(0, 1);
     shared_.head = std::max(shared_.head, head);
     shared_.folded = replies.list[2].number(0, 0);

@@ -96,8 +96,15 @@ base::mono_ns follow_lane::next_step() const {
     if (tailing_) next = std::min(next, tail_time_);
     if (lease_ == lease_state::joining || lease_ == lease_state::holding)
         next = std::min(next, lease_time_);
-    if (applied_ != applied_told_) next = std::min(next, applied_time_);
+    if (shown_position() != applied_told_) next = std::min(next, applied_time_);
     return next;
+}
+
+// What others may rely on: the rows that the node has applied, of which this helper knows that they
+// are those of the log. After `tail` it does not know it of later ones until it has read them: an
+// engine may have failed over without them, and have other rows by now.
+std::uint64_t follow_lane::shown_position() const {
+    return tailing_ ? std::min(applied_, shared_.position) : applied_;
 }
 
 coro::task<bool> follow_lane::take_steps() {
@@ -113,7 +120,7 @@ coro::task<bool> follow_lane::take_steps() {
     bool going = true;
     if (shared_.unchecked) going = co_await check_position(false);
     if (going && renewing && now >= lease_time_) going = co_await renew();
-    if (going && applied_ != applied_told_ && (applied_urgent_ || now >= applied_time_))
+    if (going && shown_position() != applied_told_ && (applied_urgent_ || now >= applied_time_))
         going = co_await write_position();
     if (going && tailing_ && now >= tail_time_) going = co_await poll_rows();
     if (going && now >= nodes_time_) going = co_await poll_nodes();
@@ -205,8 +212,8 @@ void follow_lane::tell_confirmation() {
 }
 
 coro::task<bool> follow_lane::write_position() {
-    auto const position = applied_;
-    applied_urgent_ = false;
+    auto const position = shown_position();
+    applied_urgent_ = applied_urgent_ && position != applied_;
     applied_time_ = base::read_mono() + position_interval;
     if (lease_ == lease_state::joining || lease_ == lease_state::holding) {
         statement update(

@@ -52,6 +52,7 @@ class follow_lane {
     coro::task<bool> renew();
     coro::task<bool> take_over();
     coro::task<bool> write_position();
+    std::uint64_t shown_position() const;
     coro::task<bool> poll_nodes();
     coro::task<bool> depart(departure* leaving);
     coro::task<bool> report_status(std::uint32_t request);

@@ -61,6 +61,29 @@ TEST_F(lease_test, rows_that_have_only_arrived_confirm_nothing) {
     await_confirmation(one, 1);
 }
 
+// What a node has applied may be of a history that the engine has lost, and the log have another row
+// there by now: that one is not confirmed by it.
+TEST_F(lease_test, a_position_beyond_the_rows_that_were_seen_confirms_nothing) {
+    fake_node maker(conninfo_), one(conninfo_, options("one"));
+    maker.init();
+    begin(one, 0);
+    fake_node two(conninfo_, options("two"));
+    begin(two, 0);
+    EXPECT_EQ(one.append(1).result, append_result::won);
+    one.send(replication::applied{1, true});
+    two.rows_until(1);
+    two.send(replication::applied{2, true});
+    one.send(replication::watch{1});
+    await_confirmation(one, 1);
+    two.wait_for<replication::lease>();
+    EXPECT_EQ(sql_session(conninfo_).value("SELECT position FROM latchkey_node WHERE name = 'two'"),
+              "1");
+    EXPECT_EQ(one.append(2).result, append_result::won);
+    one.send(replication::applied{2, true});
+    one.send(replication::watch{2});
+    await_confirmation(one, 2);
+}
+
 TEST_F(lease_test, every_node_with_a_lease_confirms) {
     fake_node maker(conninfo_), one(conninfo_, options("one"));
     maker.init();

@@ -270,10 +270,11 @@ void helper::follow() {
     auto const now = machine_.boot();
     if (is_unchecked_ && !check_position()) return;
     if (lease_ == lease_state::holding && now >= lease_time_) return begin_renewal();
-    if (applied_ != told_ && (is_urgent_ || now >= applied_time_) && lease_ != lease_state::none) {
-        engine_.write_position(settings_.node, applied_);
-        told_ = applied_;
-        is_urgent_ = false;
+    auto const position = shown_position();
+    if (position != told_ && (is_urgent_ || now >= applied_time_) && lease_ != lease_state::none) {
+        engine_.write_position(settings_.node, position);
+        told_ = position;
+        is_urgent_ = is_urgent_ && position != applied_;
         applied_time_ = now + second;
     }
     if (tails_) poll_rows();
@@ -296,7 +297,7 @@ bool helper::finish_stage() {
     }
     if (stage_ == stage::renewed && dice_.proceeds(500)) {
         head_ = std::max(head_, engine_.head());
-        told_ = std::max(told_, renewal_.position);
+        told_ = renewal_.position;
         if (lease_ == lease_state::holding)
             send(replication::lease{.start = renewal_start_, .head = engine_.head()});
         stage_ = stage::none;
@@ -305,12 +306,17 @@ bool helper::finish_stage() {
     return stage_ == stage::none;
 }
 
+// As in follow_lane.
+std::uint64_t helper::shown_position() const {
+    return tails_ ? std::min(applied_, position_) : applied_;
+}
+
 void helper::begin_renewal() {
     renewal_start_ = machine_.boot();
     lease_time_ = renewal_start_ + settings_.lease_ms * millisecond / renewals_per_lease;
     renewal_ = {.name = settings_.node,
                 .instance = settings_.instance,
-                .position = applied_,
+                .position = shown_position(),
                 .lease_ms = settings_.lease_ms,
                 .schema = settings_.schema,
                 .version = settings_.version};

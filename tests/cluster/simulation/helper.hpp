@@ -53,6 +53,7 @@ class helper {
     void follow();
     bool finish_stage();
     void begin_renewal();
+    std::uint64_t shown_position() const;
     void poll_rows();
     void observe_lines();
 
