@@ -84,6 +84,7 @@ outcome run(transaction& txn, end_sessions const& action, command const& command
     std::array<char, 8> value;
     txn.put(table::index, sessions_end_key(key.id),
             id_value(static_cast<model::id>(txn.now()), value));
+    txn.note_urgency();  // the answer waits until no node accepts the sessions
     note(txn, command, audit_action::key_end_sessions, key, {});
     return {.time = txn.now()};
 }
