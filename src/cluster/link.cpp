@@ -305,6 +305,10 @@ void link::watch(std::uint64_t position) {
     send(replication::watch{position});
 }
 
+void link::release_position() {
+    if (std::exchange(reserves, false)) send(replication::release{});
+}
+
 void link::wake_store() {
     std::lock_guard const mutex_lock(wake_mutex);
     if (wake) wake();

@@ -81,6 +81,7 @@ struct link {
     void drop_calls();
     void log(base::severity level, std::string const& sentence) const;
 
+    void release_position();  // that was or may be reserved
     void wake_store();
     // Any thread, with or without the lock: the node's thread is to look again.
     void wake_thread() const;
@@ -125,7 +126,7 @@ struct link {
     std::deque<store::log_row> rows;  // not known to be applied, without a gap
     std::size_t row_bytes = 0;
     std::uint64_t head = 0;
-    bool reserves = false;  // nobody else can append at the moment
+    bool reserves = false;  // nobody else can append at the moment, or soon
 
     std::uint64_t applied = 0;
     std::uint64_t reported_position = 0;  // of it, what the helper knows

@@ -171,7 +171,10 @@ store::append_result node::append(store::log_row const& row) {
     using enum store::append_result;
     auto& link = *link_;
     lock mutex_lock(link.mutex);
-    if (!link.is_usable()) return unavailable;
+    if (!link.is_usable()) {
+        link.release_position();
+        return unavailable;
+    }
     link.reserves = false;
     auto const answer =
         link.call(mutex_lock, replication::append{to_message(row), row.previous}, append_patience);
@@ -233,14 +236,14 @@ bool node::fetch(std::uint64_t position) {
     auto const answer = link.call(
         mutex_lock, replication::reserve{link.followed, link.followed_nonce}, fetch_patience);
     auto const* const verdict = answer ? std::get_if<replication::reserved>(&*answer) : nullptr;
-    link.reserves = verdict != nullptr && verdict->granted;
+    link.reserves = verdict == nullptr || verdict->granted;  // it may be granted later
     return has_arrived();
 }
 
 void node::release() {
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
-    if (std::exchange(link.reserves, false)) link.send(replication::release{});
+    link.release_position();
 }
 
 void node::applied(std::uint64_t position, store::row_nonce const& nonce, bool urgent) {

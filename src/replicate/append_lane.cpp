@@ -60,6 +60,7 @@ coro::task<> append_lane::run() {
         if (!engine_.is_open())
             shared_.report(shared_.append_connected, false, engine_.host() + ": connection lost");
     }
+    co_await release();
     refuse_all();
 }
 
@@ -129,14 +130,15 @@ coro::task<append_result> append_lane::try_append(replication::append const* con
             co_return replies.list[0].changes() == 1 ? append_result::won : append_result::lost;
         }
         base::log(base::severity::warning, "an append failed: " + replies.error->text);
-        bool const again = is_transient(*replies.error) && !reserved_ && tries < tries_max;
-        if (again) continue;
         if (!is_certain(*replies.error)) {
             engine_->close();
             co_return append_result::unknown;
         }
         co_await release();
-        co_return append_result::unavailable;
+        // Where the engine's transactions are stricter than asked for, one that waited for the head
+        // may not see the rows that came meanwhile: one that begins now does.
+        if (!is_transient(*replies.error) || tries == tries_max)
+            co_return append_result::unavailable;
     }
 }
 

@@ -69,6 +69,7 @@ class shared_log {
     // False: there is none, none arrived within the time, or the engine is away.
     virtual bool fetch(std::uint64_t position) = 0;
     // After `fetch` nothing will be appended: gives up the position that `fetch` may have reserved.
+    // The write lock may have been released before.
     virtual void release() {}
     // This store is at `position` now; `nonce` is that of the row there. `urgent`: a row
     // that changes a key is among those since the last call, so others wait for it.

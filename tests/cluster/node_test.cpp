@@ -256,6 +256,25 @@ TEST_F(nodes, reserve_the_next_position_when_they_fetch_what_they_lost_to) {
     EXPECT_TRUE(helper_.is_silent());
 }
 
+TEST_F(nodes, give_up_a_position_that_is_reserved_too_late) {
+    EXPECT_FALSE(node_.fetch(0));
+    helper_.expect<replication::reserve>();
+    node_.release();
+    helper_.expect<replication::release>();
+}
+
+TEST_F(nodes, give_up_a_reserved_position_when_they_cannot_append) {
+    auto result = begin([&] { return node_.fetch(0); });
+    std::uint32_t request = 0;
+    helper_.expect<replication::reserve>(&request);
+    helper_.say(replication::reserved{true, 0}, request);
+    EXPECT_FALSE(result.get());
+    helper_.say(replication::engine{false, "away"});
+    ASSERT_TRUE(eventually([&] { return !node_.report().connected; }));
+    EXPECT_EQ(node_.append({.position = 1}), store::append_result::unavailable);
+    helper_.expect<replication::release>();
+}
+
 TEST_F(nodes, wake_the_store_when_rows_come) {
     std::atomic<int> calls = 0;
     node_.on_news([&] { ++calls; });

@@ -78,7 +78,8 @@ struct environment_state {
     std::uint64_t position = 0;  // in the cluster's log, as of its last transaction
     // Of the last row up to there that others confirm, or a later one where that is not known.
     std::uint64_t urgent_position = 0;
-    // Of the own row that lost last: the next transaction fetches the rows up to there. 0: none.
+    // Of the own row that lost last: the next transaction that decides fetches the rows up to
+    // there. 0: none.
     std::uint64_t lost_position = 0;
     // Other nodes append too: the last fetch brought rows of theirs.
     bool is_contended = false;

@@ -18,7 +18,6 @@ inline constexpr int log_away = -30603;        // its row is not in the log, whi
 inline constexpr int row_unapplied = -30604;   // its row is in the log, but not in this store
 inline constexpr int rows_blocked = -30605;    // there is no space for the rows of other nodes
 inline constexpr int row_newer = -30606;       // a row of a newer schema comes next
-inline constexpr int rows_committed = -30608;  // of other nodes, first: begin again
 inline constexpr int log_missing = -30607;     // the store is a node, but no log is attached
 
 // An MDB_val does not own its bytes: they are the caller's, or those of a mapped page.

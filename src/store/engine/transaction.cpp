@@ -14,19 +14,22 @@
 
 namespace latchkey::store {
 
-transaction::transaction(environment_state& store, intent intent) : store_(store) {
+transaction::transaction(environment_state& store, intent intent) : store_(store), intent_(intent) {
     locked_ = store_.lock.acquire(store_.lock_patience);
-    if (!locked_) {
+    if (locked_)
+        begin();
+    else
         fail(EBUSY);
-        return;
-    }
+}
+
+void transaction::begin() {
     if (int const code = ::mdb_txn_begin(store_.env, nullptr, 0, &txn_); code != 0) {
         txn_ = nullptr;
         fail(code);
         return;
     }
     knows_end_ = knows_file_end(store_.env, txn_);
-    if (store_.cluster && !begin_in_cluster(intent)) return;
+    if (store_.cluster && !begin_in_cluster()) return;
     begin_command();
     auto const bytes = get(table::index, key_bytes{tag::counters});
     auto const counters = bytes ? decode_counters(*bytes) : std::nullopt;
@@ -341,6 +344,12 @@ int transaction::write_counters() {
 int transaction::commit() {
     if (failure_ != 0) return failure_;
     if (!dirty_ && !has_rows_) return 0;
+    int const code = commit_locked();
+    if (code == 0) unlock();
+    return code;
+}
+
+int transaction::commit_locked() {
     if (dirty_)
         if (int const code = write_counters(); code != 0) return code;
     if (store_.cluster)
@@ -349,7 +358,6 @@ int transaction::commit() {
     if (code == 0) {
         store_.aged_at = uptime_;
         if (store_.cluster) note_applied();
-        unlock();
     }
     // LMDB reports the end of the map before it writes the first page: nothing has happened.
     if (code == 0 || code == MDB_MAP_FULL) return code == 0 || !won_ ? code : row_unapplied;

@@ -27,8 +27,8 @@
 
 namespace latchkey::store {
 
-// What a transaction is begun for. One that decides waits for its turn while other nodes append
-// too: else their rows would win, and most of its work be in vain.
+// What a transaction of a node is begun for. One that decides waits for its turn while other nodes
+// append too: else their rows would win, and most of its work be in vain.
 enum class intent : std::uint8_t { decide, apply_rows };
 
 class transaction {
@@ -51,7 +51,10 @@ class transaction {
     // Rows of others that should be committed before anything is decided: others wait for one, or
     // more have arrived than one transaction applies.
     bool has_urgent_rows() const { return has_urgent_rows_; }
-    // A key, or the secret of a source of events, is changed by this transaction.
+    // Commits these, and begins again at the next position under the same lock: another process
+    // that took it meanwhile would wait for the turn that this one has, and this one for the lock.
+    void commit_urgent_rows();
+    // A key, its sessions, or the secret of a source of events, is changed by this transaction.
     void note_urgency() { is_urgent_ = true; }
     // The cluster's schema from this transaction's row on, if it is a later one.
     void raise_schema(std::uint32_t schema) {
@@ -142,6 +145,8 @@ class transaction {
     std::string change_scratch;  // and changes of which they are a part
 
   private:
+    void begin();
+    int commit_locked();
     void put(table table, std::string_view key, std::string_view value, unsigned flags);
     void write(table table, std::string_view key, std::string_view value, unsigned flags);
     bool remove(table table, std::string_view key);
@@ -152,7 +157,7 @@ class transaction {
             encode(effect, effects_);
     }
     // Of a store that is a node. (transaction_rows.cpp)
-    bool begin_in_cluster(intent intent);
+    bool begin_in_cluster();
     void take_turn();
     void apply_own_row();
     void apply_arrived_rows();
@@ -173,6 +178,7 @@ class transaction {
     void unlock();
 
     environment_state& store_;
+    intent const intent_;
     MDB_txn* txn_ = nullptr;
     int failure_ = 0;
     bool locked_ = false;
@@ -181,6 +187,7 @@ class transaction {
     bool has_rows_ = false;  // the position is to be written
     bool has_urgent_rows_ = false;
     bool applied_urgent_rows_ = false;  // one of the rows that were applied
+    bool lost_in_turn_ = false;         // the transaction before, though it had waited
     bool is_urgent_ = false;
     bool won_ = false;  // its row is in the log
     bool knows_end_ = false;

@@ -2,6 +2,7 @@
 // own row.
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
@@ -13,14 +14,16 @@ namespace {
 
 // Effects that one transaction applies, and so how much a node that was away commits at once.
 constexpr std::size_t rows_bytes_max = 4 * base::limits::mib;
-// More than that is committed before a group is decided: it would be applied again with each retry.
+// More than that is committed before a group is decided: it would be applied again with each retry,
+// which are rare in a turn.
 constexpr std::size_t rows_bytes_beside_group = 64 * base::limits::kib;
+constexpr std::size_t rows_bytes_in_turn = base::limits::mib;
 
 }  // namespace
 
 // Applies what has arrived, so that whatever is decided in this transaction is decided at the last
 // position that is known here. False: it has failed.
-bool transaction::begin_in_cluster(intent intent) {
+bool transaction::begin_in_cluster() {
     if (store_.log == nullptr) fail(log_missing);
     begin_command();
     auto const bytes = get(table::index, key_bytes{tag::position});
@@ -32,7 +35,7 @@ bool transaction::begin_in_cluster(intent intent) {
     store_.position = position_ = position->position;
     schema_ = position->schema;
     nonce_ = position->nonce;
-    if (intent == intent::decide) take_turn();
+    if (intent_ == intent::decide) take_turn();
     if (failure_ != 0) return false;
     apply_arrived_rows();
     apply_own_row();
@@ -41,12 +44,17 @@ bool transaction::begin_in_cluster(intent intent) {
 }
 
 // Once a row has lost, the next position is reserved before anything is decided, until a
-// reservation brings no row: without it that append would have won as well. Lock order: the store's
-// write lock, then the log's head, which `fetch` may reserve. The other way round a command and the
-// service would wait for each other.
+// reservation brings no row: that append would have won without it. Urgent rows that are here are
+// committed first, since others wait for them. Lock order: the store's write lock, then the log's
+// head, which `fetch` may reserve. The other way round a command and the service would wait for
+// each other.
 void transaction::take_turn() {
+    bool const has_lost = store_.lost_position != 0;
+    if (!has_lost && (!store_.is_contended || store_.has_turn)) return;
+    auto const arrived = store_.log->rows_after(position_, rows_bytes_max);
+    if (std::ranges::any_of(arrived, &log_row::urgent)) return;
     auto const target = std::exchange(store_.lost_position, 0);
-    if (target == 0 && (!store_.is_contended || store_.has_turn)) return;
+    lost_in_turn_ = has_lost && store_.is_contended;
     store_.has_turn = true;
     store_.is_contended = store_.log->fetch(position_);
     if (!store_.is_contended && position_ < target) fail(log_away);
@@ -67,10 +75,12 @@ void transaction::apply_arrived_rows() {
     for (auto const& row : store_.log->rows_after(position_, rows_bytes_max)) {
         size += row.effects.size();
         // What came before a row that cannot be applied is committed all the same.
+        has_urgent_rows_ |= has_rows_ && row.schema > row_schema();
         if (has_rows_ && row.schema > row_schema()) break;
         if (!apply(row)) return;
     }
-    if (size > rows_bytes_beside_group) has_urgent_rows_ = true;
+    auto const size_max = store_.has_turn ? rows_bytes_in_turn : rows_bytes_beside_group;
+    has_urgent_rows_ |= has_rows_ && (size > size_max || lost_in_turn_);
 }
 
 bool transaction::apply(log_row const& row) {
@@ -148,6 +158,16 @@ void transaction::write_position() {
     begin_command();
     encode(cluster_position{*store_.cluster, position_, schema_, nonce_}, scratch);
     write(table::index, key_bytes{tag::position}, scratch, 0);
+}
+
+void transaction::commit_urgent_rows() {
+    while (failure_ == 0 && has_urgent_rows_) {
+        int const code = commit_locked();
+        if (code != 0) return fail(code == MDB_MAP_FULL ? rows_blocked : code);
+        has_rows_ = has_urgent_rows_ = applied_urgent_rows_ = false;
+        urgent_position_ = 0;
+        begin();
+    }
 }
 
 void transaction::note_applied() {

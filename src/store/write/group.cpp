@@ -82,12 +82,11 @@ outcome failure_outcome(int code) {
 
 // The jobs of a group's attempts.
 struct job_batch {
-    job_source source;
     std::span<job const> jobs;
     bool is_collected = false;
     std::vector<std::size_t> skipped;  // indexes of jobs that were found to exceed the capacity
 
-    void collect() {
+    void collect(job_source source) {
         if (!std::exchange(is_collected, true)) jobs = source();
     }
     // What was found at another state of the store does not count.
@@ -97,19 +96,16 @@ struct job_batch {
     }
 };
 
-attempt try_group(environment_state& store, job_batch& batch, std::size_t purge_max) {
+attempt try_group(environment_state& store, job_source source, job_batch& batch,
+                  std::size_t purge_max) {
     transaction txn(store, intent::decide);
-    batch.collect();
+    txn.commit_urgent_rows();
+    batch.collect(source);
     auto const jobs = batch.jobs;
     auto const& skipped = batch.skipped;
     attempt result;
     result.failure = txn.failure();
     result.has_transaction = result.failure == 0;
-    if (txn.has_urgent_rows() && result.failure == 0) {
-        int const code = txn.commit();
-        result.failure = code == 0 ? rows_committed : code;
-        return result;
-    }
     while (result.failure == 0 && result.applied < jobs.size() && txn.weight() < weight_max(txn)) {
         auto const index = result.applied++;
         auto const& each = jobs[index];
@@ -151,7 +147,6 @@ bool make_freed_pages_usable(environment_state& store) {
 std::optional<group_result> follow_log(std::span<job const> batch, attempt const& result,
                                        int& rounds) {
     int code = result.failure;
-    if (code == rows_committed) return std::nullopt;
     if (code == row_lost) {
         if (++rounds <= rounds_max) return std::nullopt;
         code = log_away;
@@ -183,13 +178,13 @@ group_result apply_group(environment_state& store, std::span<job const> jobs,
 }
 
 group_result apply_group(environment_state& store, job_source source, std::size_t purge_max) {
-    job_batch batch{.source = source};
+    job_batch batch;
     auto& jobs = batch.jobs;
     auto& skipped = batch.skipped;
     bool waited_for_pages = false;
     int rounds = 0;  // that were lost
     for (;;) {
-        auto const result = try_group(store, batch, purge_max);
+        auto const result = try_group(store, source, batch, purge_max);
         if (is_of_cluster(result.failure)) {
             if (auto const followed = follow_log(jobs, result, rounds)) {
                 give_up_turn(store);

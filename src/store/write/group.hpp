@@ -23,7 +23,7 @@ struct group_result {
 };
 
 // The jobs that wait, the oldest first. It is called in the transaction of the group, so that jobs
-// that came while it waited for its turn are among them, and again after other nodes' rows have
+// that came while it waited for its turn are among them, and again when a row of another node has
 // won: those that it gave before stay in front.
 using job_source = base::function_ref<std::span<job const>()>;
 

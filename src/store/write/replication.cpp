@@ -15,11 +15,8 @@ constexpr auto own_row_interval = std::chrono::milliseconds(20);
 // A function of its own, so that its transaction has ended before anything is waited for.
 int try_in_order(environment_state& store, base::function_ref<bool(transaction&)> write) {
     transaction txn(store, intent::decide);
+    txn.commit_urgent_rows();
     if (txn.failure() != 0) return txn.failure();
-    if (txn.has_urgent_rows()) {
-        int const code = txn.commit();
-        return code == 0 ? rows_committed : code;
-    }
     if (!write(txn)) return txn.failure();
     return txn.commit();
 }
@@ -38,7 +35,7 @@ int apply_arrived_rows(environment_state& store) {
 }
 
 bool is_of_cluster(int code) {
-    return code <= row_lost && code >= rows_committed;
+    return code <= row_lost && code >= log_missing;
 }
 
 void give_up_turn(environment_state& store) {
@@ -70,7 +67,6 @@ int commit_in_order(environment_state& store, base::function_ref<bool(transactio
     if (store.unapplied_row && await_own_row(store) == append_result::unknown) return row_unknown;
     for (int round = 0;; ++round) {
         int const code = try_in_order(store, write);
-        if (code == rows_committed) continue;
         give_up_turn(store);
         if (code == row_unapplied) return 0;  // it is in the log, and comes with the next rows
         if (code == row_unknown) {

@@ -51,6 +51,7 @@ void node::start(std::uint64_t session) {
     auto result = store::environment::open({.directory = options_.directory,
                                             .map_bytes = map_bytes,
                                             .sync = false,
+                                            .records_changes = true,
                                             .wall = machine::current_clock,
                                             .mono = machine::current_boot});
     ASSERT_TRUE(result) << result.error().message;

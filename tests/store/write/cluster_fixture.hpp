@@ -22,7 +22,7 @@ struct node {
     void close() { store.reset(); }
 
     temporary_directory directory;
-    environment_options options{.map_bytes = 1u << 30, .sync = false};
+    environment_options options{.map_bytes = 1u << 30, .sync = false, .records_changes = true};
     memory_log log;
     std::unique_ptr<environment> store;
 };

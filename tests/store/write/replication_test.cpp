@@ -5,6 +5,7 @@
 #include "store/admin/bulk_load.hpp"
 #include "store/engine/checksum.hpp"
 #include "store/engine/layout.hpp"
+#include "store/write/confirmation.hpp"
 #include "store/write/group.hpp"
 
 namespace latchkey::store {
@@ -342,8 +343,12 @@ TEST_F(replication, the_schema_of_rows_is_raised_by_a_command) {
     EXPECT_EQ(first().store->node()->schema, schema + 1);
 
     other_row_schema = 0;
-    EXPECT_EQ(apply_arrived_rows(second().store->native()), 0) << "what is older is applied";
-    EXPECT_EQ(second().store->node()->position, head - 1);
+    auto const appends = second().log.appends();
+    std::vector<command> commands;
+    commands.push_back(new_user("eve", "eve@example.org"));
+    EXPECT_FALSE(apply(*second().store, std::move(commands)));
+    EXPECT_EQ(second().store->node()->position, head - 1) << "what is older is applied";
+    EXPECT_EQ(second().log.appends(), appends) << "nothing is decided before what cannot be read";
     EXPECT_EQ(apply_arrived_rows(second().store->native()), row_newer);
     first().store->detach();
     auto const refusal = first().store->attach(first().log, test_cluster);
@@ -493,12 +498,37 @@ TEST_F(replication, every_kind_of_command_is_replicated) {
     commands.push_back({.action = receive_event{.source = "shop", .payload = "{}"}});
     commands.push_back({.action = put_event_secret{.source = "shop", .secret = base::secret("s")}});
     commands.push_back({.action = delete_event_secret{"shop"}});
+    commands.push_back({.action = end_sessions{1}});
+    commands.push_back({.action = note_key_times{{1, 2}}});
+    commands.push_back(
+        {.action = create_webhook{
+             {.url = "https://example.com/hook", .description = {}, .project = {}},
+             {base::secret(std::string(32, 'a')), base::secret(std::string(32, 'b'))}}});
+    commands.push_back({.action = change_webhook{
+                            .id = 1, .headers = {{"authorization", "Bearer x"}}, .expected = {}}});
+    commands.push_back(
+        {.action = rotate_webhook_secret{
+             .id = 1,
+             .secret = {base::secret(std::string(32, 'c')), base::secret(std::string(32, 'd'))}}});
+    commands.push_back({.action = test_webhook{1}});
+    commands.push_back({.action = replay_webhook{.id = 1, .sequences = {}, .first = 1, .last = 3}});
+    commands.push_back(
+        {.action = note_deliveries{
+             {{.webhook = 1,
+               .progress = model::webhook_progress{2, 0},
+               .deliveries = {{.sequence = 2, .attempts = {{.time = 5, .status = 500}}}},
+               .replays = {}}}}});
+    commands.push_back({.action = take_delivery_lease{"one", 1000}});
+    commands.push_back({.action = delete_webhook{1}});
     commands.push_back(new_user_once(9));
     for (std::size_t i = 0; i < commands.size(); ++i) {
         auto& writing = *nodes[i % 2];
+        auto const kind = commands[i];
         auto const outcome = one(*writing.store, std::move(commands[i]));
         EXPECT_EQ(outcome.problem, problem::none) << i << outcome.detail;
         EXPECT_EQ(outcome.position, engine.head());
+        EXPECT_EQ(engine.rows().back().urgent, switch_of(kind, outcome) != key_switch::none)
+            << i << ": what others wait for is applied at once, the rest is not";
         expect_equal();
     }
 }

@@ -100,10 +100,11 @@ class simulation {
 
 void simulation::open(simulated_node& node) {
     simulated_clock = time_ + node.offset;
-    auto result = environment::open(
-        {.directory = node.directory.path(), .map_bytes = 1u << 26, .sync = false, .wall = [] {
-             return simulated_clock;
-         }});
+    auto result = environment::open({.directory = node.directory.path(),
+                                     .map_bytes = 1u << 26,
+                                     .sync = false,
+                                     .records_changes = true,
+                                     .wall = [] { return simulated_clock; }});
     ASSERT_TRUE(result) << result.error().message;
     node.store = std::move(result.value());
     node.log.restart();
