@@ -13,7 +13,7 @@ constexpr char const* system_authorities = "/etc/ssl/certs/ca-certificates.crt";
 
 // Dead servers are noticed by unacknowledged data (tcp_user_timeout, in milliseconds) or, without
 // any, by probes; both within about five seconds.
-constexpr std::pair<char const*, char const*> defaults[] = {
+constexpr std::pair<char const*, char const*> additions[] = {
     {"target_session_attrs", "read-write"},
     {"application_name", "latchkey"},
     {"client_encoding", "UTF8"},
@@ -38,9 +38,10 @@ bool is_named(std::vector<conninfo::setting> const& settings, std::string_view n
     return std::ranges::any_of(settings, [&](auto const& each) { return each.first == name; });
 }
 
-// A Unix socket (libpq's default without a host) or the loopback interface.
+// A Unix socket (libpq's default without a host) or the loopback interface. Not a list.
 bool is_this_machine(std::string const& name, std::string const& address) {
     auto const& place = address.empty() ? name : address;
+    if (place.find(',') != std::string::npos) return false;
     return place.empty() || place[0] == '/' || place[0] == '@' || place == "localhost" ||
            place == "::1" ||
            (place.starts_with("127.") &&
@@ -55,17 +56,46 @@ std::string take(std::vector<conninfo::setting>& settings, std::string_view name
     return value;
 }
 
-std::string from_environment(char const* name) {
-    char const* const value = ::getenv(name);
-    return value != nullptr ? value : "";
-}
+// What libpq takes for a keyword that the string leaves out: from the service that PGSERVICE names,
+// else from the environment. A service that the string names is not read here: what it sets is
+// unknown, and it precedes the environment.
+class libpq_defaults {
+  public:
+    explicit libpq_defaults(bool unknown) : unknown_{unknown} {
+        if (unknown) return;
+        std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> const options(
+            ::PQconndefaults(), ::PQconninfoFree);
+        if (!options) return;
+        for (auto const* option = options.get(); option->keyword != nullptr; ++option)
+            if (option->val != nullptr && *option->val != '\0' &&
+                (option->compiled == nullptr || std::string_view{option->val} != option->compiled))
+                values_.emplace_back(option->keyword, option->val);
+    }
 
-// The authorities of the system, where libpq would look for a file that is not there.
-bool has_own_authorities() {
-    auto const home = from_environment("HOME");
-    return !from_environment("PGSSLROOTCERT").empty() ||
-           (!home.empty() && ::access((home + "/.postgresql/root.crt").c_str(), R_OK) == 0);
-}
+    std::string value(std::string_view name) const {
+        auto const place = std::ranges::find(values_, name, &conninfo::setting::first);
+        return place == values_.end() ? std::string{} : place->second;
+    }
+
+    // Whether libpq connects to this machine; `name` and `address` are those of one host, or empty.
+    bool are_this_machine(std::string const& name, std::string const& address) const {
+        if (unknown_ && address.empty()) return false;  // a hostaddr of the service precedes a host
+        return is_this_machine(name.empty() ? value("host") : name,
+                               address.empty() ? value("hostaddr") : address);
+    }
+
+    // Whether libpq finds certificates of authorities without being told where.
+    bool have_authorities() const {
+        char const* const home = ::getenv("HOME");
+        return unknown_ || !value("sslrootcert").empty() ||
+               (home != nullptr &&
+                ::access((std::string{home} + "/.postgresql/root.crt").c_str(), R_OK) == 0);
+    }
+
+  private:
+    std::vector<conninfo::setting> values_;
+    bool unknown_;
+};
 
 }  // namespace
 
@@ -79,13 +109,17 @@ base::result<conninfo> conninfo::parse(std::string const& text) {
             "the connection string of the engine cannot be read: it has the form "
             "postgresql://user@host:port/database, or that of libpq's keywords"};
     conninfo target;
+    // Without empty values, since PQconnectStartParams skips them and takes its default.
     for (auto const* option = options.get(); option->keyword != nullptr; ++option)
-        if (option->val != nullptr) target.common_.emplace_back(option->keyword, option->val);
+        if (option->val != nullptr && *option->val != '\0')
+            target.common_.emplace_back(option->keyword, option->val);
 
-    bool const placed = is_named(target.common_, "host") || is_named(target.common_, "hostaddr");
-    auto const names = split(placed ? take(target.common_, "host") : from_environment("PGHOST"));
-    auto const addresses = split(take(target.common_, "hostaddr"));
-    auto const ports = split(take(target.common_, "port"));
+    libpq_defaults const defaults{is_named(target.common_, "service")};
+    auto const listed = [&](std::string_view name) {
+        return split(is_named(target.common_, name) ? take(target.common_, name)
+                                                    : defaults.value(name));
+    };
+    auto const names = listed("host"), addresses = listed("hostaddr"), ports = listed("port");
     auto const count = std::max(names.size(), addresses.size());
     if ((names.size() > 1 && addresses.size() > 1 && names.size() != addresses.size()) ||
         (ports.size() > 1 && ports.size() != count))
@@ -95,16 +129,16 @@ base::result<conninfo> conninfo::parse(std::string const& text) {
         host each{.name = i < names.size() ? names[i] : "",
                   .address = i < addresses.size() ? addresses[i] : "",
                   .port = ports[ports.size() > 1 ? i : 0]};
-        this_machine = this_machine && is_this_machine(each.name, each.address);
+        this_machine = this_machine && defaults.are_this_machine(each.name, each.address);
         target.hosts_.push_back(std::move(each));
     }
-    for (auto const& [name, value] : defaults)
+    for (auto const& [name, value] : additions)
         if (!is_named(target.common_, name)) target.common_.emplace_back(name, value);
     if (!this_machine && !is_named(target.common_, "sslmode"))
         target.common_.emplace_back("sslmode", "verify-full");
     auto const mode = std::ranges::find(target.common_, "sslmode", &setting::first);
     if (mode != target.common_.end() && mode->second.starts_with("verify") &&
-        !is_named(target.common_, "sslrootcert") && !has_own_authorities())
+        !is_named(target.common_, "sslrootcert") && !defaults.have_authorities())
         target.common_.emplace_back("sslrootcert", system_authorities);
     return target;
 }

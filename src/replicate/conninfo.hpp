@@ -1,6 +1,8 @@
 // The connection string of the engine (PostgreSQL's documentation, "Connection Strings"), with what
-// latchkey adds where it is silent: TLS with a verified name (unless every host is this machine), a
-// session that can write, and signs of a dead server within seconds.
+// latchkey adds where it is silent: TLS with a verified name (unless every host certainly is this
+// machine), a session that can write, and signs of a dead server within seconds. Hosts may come
+// from libpq's environment or the service that PGSERVICE names. What a service that the string
+// names contains is unknown: only a `hostaddr` of the string then says that it is this machine.
 //
 // Several hosts are tried one after the other, each with a deadline of its own: libpq leaves
 // deadlines to the caller who connects without blocking, and one dead host must not hide the next.

@@ -1,3 +1,7 @@
+#include <stdlib.h>
+
+#include <fstream>
+
 #include "fake_node.hpp"
 #include "postgres.hpp"
 
@@ -53,6 +57,20 @@ TEST_F(tls_test, a_certificate_of_an_unknown_authority_is_refused) {
     auto const text = complaint(
         over_tls("db.test", "sslmode=verify-full sslrootcert=/etc/ssl/certs/ca-certificates.crt"));
     EXPECT_NE(text.find("certificate verify failed"), std::string::npos) << text;
+}
+
+// Without sslmode, which libpq's default would leave unverified.
+TEST_F(tls_test, a_host_of_a_service_is_verified) {
+    auto const& server = postgres::shared();
+    auto const database = conninfo_.substr(conninfo_.find("dbname="));
+    auto const path = testing::TempDir() + "tls_test.pg_service.conf";
+    std::ofstream{path} << "[engine]\nhost=other.test\nhostaddr=127.0.0.1\nport=" << server.port()
+                        << "\n";
+    ::setenv("PGSERVICEFILE", path.c_str(), 1);
+    auto const text =
+        complaint("service=engine user=latchkey sslrootcert=" + certificate_ + " " + database);
+    ::unsetenv("PGSERVICEFILE");
+    EXPECT_NE(text.find("does not match host name \"other.test\""), std::string::npos) << text;
 }
 
 }  // namespace
