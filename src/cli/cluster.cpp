@@ -4,7 +4,9 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "api/json/json_writer.hpp"
 #include "base/bytes.hpp"
@@ -15,6 +17,7 @@
 #include "cli/progress.hpp"
 #include "server/process/cluster_member.hpp"
 #include "store/admin/state_load.hpp"
+#include "store/snapshot.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -126,7 +129,85 @@ std::string state_of(replication::node_state const& node) {
     return node.alive ? "serving" : "silent";
 }
 
-void print_document(replication::status_report const& report) {
+// A bound: leases are timed by those who watch them, from when they first saw the last renewal, and
+// this process has just begun to. So a node that died before shows nearly a whole lease too.
+base::mono_ns lease_rest(replication::node_state const& node, cluster::boot_ns now) {
+    return std::max<base::mono_ns>(node.lease_end - now, 0);
+}
+
+std::string lease_text(replication::node_state const& node, cluster::boot_ns now) {
+    if (node.departed) return "ended";
+    if (node.lease_ms == 0) return "none yet";
+    auto const rest = lease_rest(node, now);
+    if (rest == 0) return "expired";
+    return "at most " + std::to_string((rest + base::second - 1) / base::second) + " s";
+}
+
+// Who delivers webhooks, as the store of this node has it at its position.
+struct delivery_report {
+    std::uint64_t position = 0;
+    std::optional<store::delivery_lease> lease;  // none: nobody has delivered yet
+    bool is_active = false;                      // it has not ended
+};
+
+// nullopt: the store is no node.
+base::result<std::optional<delivery_report>> find_deliverer(store::environment& store) {
+    if (!store.node()) return std::optional<delivery_report>();
+    store::snapshot snapshot(store);
+    snapshot.renew();
+    delivery_report report{.position = snapshot.position(), .lease = snapshot.delivery_lease()};
+    if (snapshot.damaged())
+        return base::error{
+            "the lease of the node that delivers is damaged in this store: run latchkey check"};
+    report.is_active = report.lease && report.lease->deadline > snapshot.time();
+    return std::optional(std::move(report));
+}
+
+struct cluster_view {
+    replication::status_report report;
+    cluster::boot_ns time = 0;                // of the report
+    std::optional<delivery_report> delivery;  // none: this store is no node
+};
+
+void append_node(std::string& document, replication::node_state const& node,
+                 cluster_view const& view) {
+    document.append("{\"name\":");
+    api::append_string(document, node.name);
+    document.append(",\"state\":");
+    api::append_string(document, state_of(node));
+    auto const head = view.report.head;
+    auto const rest = lease_rest(node, view.time) / base::millisecond;
+    for (auto const& [name, number] :
+         {std::pair("position", node.position),
+          std::pair("lag", head - std::min(head, node.position)),
+          std::pair("lease_ms", std::uint64_t{node.lease_ms}),
+          std::pair("lease_ms_left", static_cast<std::uint64_t>(rest))}) {
+        document.append(",\"").append(name).append("\":");
+        api::append_number(document, number);
+    }
+    document.append(",\"version\":");
+    api::append_string(document, node.version);
+    document.append(",\"schema\":");
+    api::append_number(document, node.schema);
+    document.append("}");
+}
+
+void append_delivery(std::string& document, delivery_report const& delivery) {
+    document.append("{\"position\":");
+    api::append_number(document, delivery.position);
+    document.append(",\"node\":");
+    if (delivery.lease)
+        api::append_string(document, delivery.lease->node);
+    else
+        document.append("null");
+    document.append(",\"active\":").append(delivery.is_active ? "true" : "false");
+    document.append(",\"expires_at\":");
+    api::append_timestamp_or_null(document, delivery.lease ? delivery.lease->deadline : 0);
+    document.append("}");
+}
+
+void print_document(cluster_view const& view) {
+    auto const& report = view.report;
     std::string document = "{\"engine\":{\"server\":";
     api::append_string(document, report.server);
     document.append(",\"host\":");
@@ -141,77 +222,89 @@ void print_document(replication::status_report const& report) {
         document.append(",\"").append(name).append("\":");
         api::append_number(document, number);
     }
+    document.append(",\"delivery\":");
+    if (view.delivery)
+        append_delivery(document, *view.delivery);
+    else
+        document.append("null");
     document.append(",\"nodes\":");
     api::append_array(document, report.nodes, [&](replication::node_state const& node) {
-        document.append("{\"name\":");
-        api::append_string(document, node.name);
-        document.append(",\"state\":");
-        api::append_string(document, state_of(node));
-        document.append(",\"position\":");
-        api::append_number(document, node.position);
-        document.append(",\"lag\":");
-        api::append_number(document, report.head - std::min(report.head, node.position));
-        document.append(",\"version\":");
-        api::append_string(document, node.version);
-        document.append(",\"schema\":");
-        api::append_number(document, node.schema);
-        document.append("}");
+        append_node(document, node, view);
     });
     std::printf("%s}\n", document.c_str());
 }
 
-void print_nodes(replication::status_report const& report) {
-    std::printf("engine    %s at %s, %s\n", base::visible(report.server).c_str(),
-                base::visible(report.host).c_str(),
-                report.standby_synchronous ? "with a synchronous standby"
-                                           : "without a synchronous standby");
-    std::printf("log       position %s, state folded up to %s, rows kept after %s\n\n",
+std::string delivery_text(std::optional<delivery_report> const& delivery) {
+    if (!delivery) return "not known: the store in the data directory is no node of the cluster";
+    auto const source = " (this store, at position " + with_commas(delivery->position) + ")";
+    auto const& lease = delivery->lease;
+    if (!lease) return "not delivered by any node yet" + source;
+    auto const node = base::visible(lease->node);
+    auto const time = format_time(lease->deadline, "");
+    if (delivery->is_active)
+        return "delivered by " + node + ", whose lease ends at " + time + source;
+    return "delivered by nobody now: the lease of " + node + " ended at " + time + source;
+}
+
+void print_nodes(cluster_view const& view) {
+    auto const& report = view.report;
+    std::printf("engine    %s at %s, synchronous_standby_names is %s\n",
+                base::visible(report.server).c_str(), base::visible(report.host).c_str(),
+                report.standby_synchronous ? "set" : "empty");
+    std::printf("log       position %s, state folded up to %s, rows kept after %s\n",
                 with_commas(report.head).c_str(), with_commas(report.folded).c_str(),
                 with_commas(report.first).c_str());
-    std::vector<std::vector<std::string>> rows{{"node", "state", "position", "lag", "version"}};
+    std::printf("webhooks  %s\n\n", delivery_text(view.delivery).c_str());
+    std::vector<std::vector<std::string>> rows{
+        {"NODE", "STATE", "POSITION", "LAG", "LEASE", "VERSION"}};
     for (auto const& node : report.nodes)
         rows.push_back({base::visible(node.name), state_of(node), with_commas(node.position),
                         with_commas(report.head - std::min(report.head, node.position)),
-                        base::visible(node.version)});
+                        lease_text(node, view.time), base::visible(node.version)});
     print_table(std::move(rows));
 }
 
-// Opens the store for its key and its cluster only.
-base::result<std::unique_ptr<cluster::node>> connect(server::config const& configuration) {
-    auto const store =
-        store::environment::open({.directory = configuration.data,
-                                  .master_key_file = configuration.store_master_key_file,
-                                  .read_only = true,
-                                  .any_time = true});
+// Opens the store for its key, its cluster, and what it has of it.
+base::result<opened_store> connect(server::config const& configuration) {
+    auto store = store::environment::open({.directory = configuration.data,
+                                           .master_key_file = configuration.store_master_key_file,
+                                           .read_only = true,
+                                           .any_time = true});
     if (!store) return store.error();
-    return server::connect_command(configuration, **store);
+    auto node = server::connect_command(configuration, **store);
+    if (!node) return node.error();
+    return opened_store(std::move(*node), std::move(*store));
 }
 
 template <class Work>
-int with_node(store_command const& options, Work work) {
+int with_cluster(store_command const& options, Work work) {
     int code = done;
     auto const settings = options.settings.resolve(code);
     if (!settings) {
         base::log(base::severity::failure, settings.error().message);
         return code;
     }
-    auto node = connect(*settings);
-    if (!node) return report_failure(node.error().message);
-    return work(**node);
+    auto const store = connect(*settings);
+    if (!store) return report_failure(store.error().message);
+    return work(*store);
 }
 
 int show_status(store_command const& options) {
-    return with_node(options, [&](cluster::node& node) {
-        auto const report = node.status(patience);
+    return with_cluster(options, [&](opened_store const& store) {
+        auto report = store.node().status(patience);
         if (!report) return report_failure(report.error().message);
-        options.json ? print_document(*report) : print_nodes(*report);
+        cluster_view view{.report = std::move(*report), .time = cluster::read_boot()};
+        auto const delivery = find_deliverer(*store);
+        if (!delivery) return report_failure(delivery.error().message);
+        view.delivery = *delivery;
+        options.json ? print_document(view) : print_nodes(view);
         return static_cast<int>(done);
     });
 }
 
 int leave(leave_options const& options) {
-    return with_node(options, [&](cluster::node& node) {
-        if (auto const left = node.remove(options.name, patience); !left)
+    return with_cluster(options, [&](opened_store const& store) {
+        if (auto const left = store.node().remove(options.name, patience); !left)
             return report_failure(left.error().message);
         base::log("node " + options.name + " has left: nobody waits for it any more");
         return static_cast<int>(done);
@@ -288,7 +381,10 @@ void add_cluster(CLI::App& program, int& code) {
           "and this store are two services from then on.\n"
           "Example: latchkey cluster detach --config /etc/latchkey/latchkey.toml",
           detach);
-    plain("status", "Show the nodes, their positions, and the engine",
+    plain("status",
+          "Show the nodes, their positions and leases, who delivers webhooks, and the engine",
+          "A lease is timed from when this command saw the node: it is over within that time\n"
+          "unless the node renews it. Who delivers is read from the store of this node.\n"
           "Example: latchkey cluster status --config /etc/latchkey/latchkey.toml --json",
           show_status);
     plain("check", "Compare the store of this node with the cluster's state, record by record",

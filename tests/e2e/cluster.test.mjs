@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Cluster, Node, consistent, postsOf, tokenOf, until } from './cluster_harness.mjs';
 import { Load } from './cluster_load.mjs';
-import { Postgres } from './cluster_postgres.mjs';
+import { Postgres, signal } from './cluster_postgres.mjs';
 import { assertStatus, command, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
 
 const rounds = Number(process.env.E2E_ROUNDS ?? 40);
@@ -177,6 +177,36 @@ describe('a key', () => {
     });
   }
 
+  // The others apply it only when their helpers go on; the key's new end has passed long before.
+  test('that ends sooner is refused by every node from the answer on, which waits for nodes that have not heard of it', async () => {
+    const soon = 600;
+    for (const node of [one, two, three]) {
+      const { id, key } = await makeKey(node, { expires_in: 3600 });
+      const helpers = others(node).map((each) => each.processes().helper);
+      const state = { requests: 0, answered: false };
+      const hammers = [...others(node), node].map((each) => hammer(each, key, state, 'key_expired'));
+      let answer = null;
+      for (const each of helpers) signal(each, 'SIGSTOP');
+      try {
+        const end = new Date(Date.now() + soon).toISOString();
+        const change = node.client().patch(`/keys/${id}`, { expires_at: end }).then((each) => { answer = each; });
+        await sleep(2 * soon);
+        assert.equal(answer, null, 'it was not answered');
+        assertStatus(await node.ask('GET', '/users?limit=1', { key }), 403, 'key_expired');
+        for (const each of others(node)) assertStatus(await each.ask('GET', '/users?limit=1', { key }), 200);
+        for (const each of helpers) signal(each, 'SIGCONT');
+        await change;
+      } finally {
+        for (const each of helpers) signal(each, 'SIGCONT');
+        state.answered = true;
+      }
+      assertStatus(answer, 200);
+      await Promise.all(hammers);
+      for (const each of cluster.nodes) assertStatus(await each.ask('GET', '/users?limit=1', { key }), 403, 'key_expired');
+      node.closeClients();
+    }
+  });
+
   test('that is off can be turned off again on every node, which need not wait for the others', async () => {
     const { id } = await makeKey(one);
     assertStatus(await one.ask('POST', `/keys/${id}/deactivate`), 200);
@@ -228,16 +258,20 @@ describe('a node', () => {
     const status = await two.status();
     assert.deepEqual(status.nodes.map((each) => each.name), ['one', 'three', 'two']);
     for (const each of status.nodes) {
-      assert.deepEqual(Object.keys(each), ['name', 'state', 'position', 'lag', 'version', 'schema']);
+      assert.deepEqual(Object.keys(each), ['name', 'state', 'position', 'lag', 'lease_ms', 'lease_ms_left', 'version', 'schema']);
       assert.equal(each.state, 'serving');
+      assert.equal(each.lease_ms, 30_000);
+      assert.ok(each.lease_ms_left > 0 && each.lease_ms_left <= 31_000, `${each.lease_ms_left} ms`); // with the margin of clocks
       assert.equal(each.schema, 4);
       assert.ok(each.lag <= 10, `lag ${each.lag}`);
     }
     assert.match(status.engine.server, /PostgreSQL/);
     assert.equal(status.engine.synchronous_standby, false);
     const text = await three.done('cluster', 'status');
-    assert.match(text, /^engine +PostgreSQL .*without a synchronous standby$/m);
-    assert.match(text, /^two +serving +[0-9,]+ +[0-9]+ +\S+$/m);
+    assert.match(text, /^engine +PostgreSQL .*, synchronous_standby_names is empty$/m);
+    assert.match(text, /^webhooks +not delivered by any node yet/m); // cluster_commands.test.mjs has what else it may say
+    assert.match(text, /^NODE +STATE +POSITION +LAG +LEASE +VERSION$/m);
+    assert.match(text, /^two +serving +[0-9,]+ +[0-9]+ +at most 3[01] s +\S+$/m);
   });
 
   test('joins with an empty directory and master.key, and leaves at its end', async (t) => {

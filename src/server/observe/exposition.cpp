@@ -232,7 +232,8 @@ void append_cluster(cluster::node_report const& node, page& output) {
         .sample(static_cast<std::uint64_t>(
             std::ranges::count_if(node.nodes, [](auto const& each) { return each.alive; })));
     output
-        .family("latchkey_cluster_appends_total", "counter", "Rows appended to the cluster's log.")
+        .family("latchkey_cluster_appends_total", "counter",
+                "Appends to the cluster's log, also those that lost or have an unknown end.")
         .sample(node.appends);
     output
         .family("latchkey_cluster_appends_lost_total", "counter",
