@@ -177,6 +177,29 @@ describe('a key', () => {
     });
   }
 
+  test('whose sessions end has none at any node from the answer on, which waits for nodes that have not heard of it', async () => {
+    const { key } = await makeKey(one);
+    const login = await one.ask('POST', '/session', { key });
+    assertStatus(login, 200);
+    const headers = { Cookie: login.headers.get('set-cookie').replace(/;.*/, ''), 'Sec-Fetch-Site': 'same-origin' };
+    const read = (node) => node.ask('GET', '/users?limit=1', { key: undefined, headers });
+    await until(async () => (await read(two)).status === 200, 'the key is known there');
+    const { helper } = two.processes();
+    let answer = null, change;
+    signal(helper, 'SIGSTOP');
+    try {
+      change = one.ask('DELETE', '/sessions', { key }).then((each) => { answer = each; });
+      await sleep(1000);
+      assert.equal(answer, null, 'it was not answered');
+      assertStatus(await read(two), 200);
+    } finally {
+      signal(helper, 'SIGCONT');
+    }
+    await change;
+    assertStatus(answer, 204);
+    for (const node of cluster.nodes) assertStatus(await read(node), 401, 'session_invalid');
+  });
+
   // The others apply it only when their helpers go on; the key's new end has passed long before.
   test('that ends sooner is refused by every node from the answer on, which waits for nodes that have not heard of it', async () => {
     const soon = 600;
