@@ -85,7 +85,7 @@ coro::task<> follow_lane::follow() {
                                                           .news = &shared_.follow_news,
                                                           .deadline = next_step()});
         if (cause == wake_cause::news) tail_time_ = 0;
-        going = engine_->check_idle().has_value();
+        if (cause == wake_cause::ready) going = engine_->check_idle().has_value();
         if (going) going = co_await take_steps();
     }
 }

@@ -8,7 +8,7 @@ namespace latchkey::replicate {
 
 // The log is asked often while rows come, and less often the longer none came.
 inline constexpr base::mono_ns tail_interval_min = 2 * base::millisecond;
-inline constexpr base::mono_ns tail_interval_max = 20 * base::millisecond;
+inline constexpr base::mono_ns tail_interval_max = 32 * base::millisecond;
 inline constexpr base::mono_ns nodes_interval = base::second;
 // While somebody waits for the others; after watch_time the one who waited has given up.
 inline constexpr base::mono_ns watch_interval = 2 * base::millisecond;

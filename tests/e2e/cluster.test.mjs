@@ -110,6 +110,33 @@ describe('a race of three nodes', () => {
   });
 });
 
+// No standby has the name, so commits wait for it. One whose wait is cancelled is there, and a failover may still lose it.
+test('a write whose wait for the standby was cancelled is answered once a standby may have it, and is there once', async () => {
+  const ask = (text) => postgres.ask(cluster.database, text);
+  const set = async (change) => {
+    await ask(`ALTER SYSTEM ${change}`);
+    await ask('SELECT pg_reload_conf()');
+  };
+  const user = newUser();
+  const read = async (node) => (await node.ask('GET', `/users?email=${encodeURIComponent(user.email)}`)).json.data.length;
+  let answer = null, change;
+  await set("SET synchronous_standby_names = 'nobody'");
+  try {
+    change = one.ask('POST', '/users', { body: user }).then((each) => { answer = each; });
+    await until(async () => {
+      await ask("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+      return await read(two) === 1;
+    }, 'the other node has it', 4000);
+    await sleep(700);
+    assert.equal(answer, null, 'it was not answered');
+  } finally {
+    await set('RESET synchronous_standby_names');
+  }
+  await change;
+  assertStatus(answer, 201);
+  for (const node of cluster.nodes) assert.equal(await read(node), 1);
+});
+
 test('mixed writes on all three at the same time leave the same store everywhere', async (t) => {
   const load = new Load(cluster, { writersPerNode: 4 });
   await load.prepare();

@@ -294,6 +294,29 @@ describe('three nodes with leases of 15 s', () => {
     for (const { status, holds } of replays) assert.ok(holds, `a repeat was answered ${status} while a node accepted the key`);
   });
 
+  test('answer the end of the sessions of a key so, and the node that stood still has none of them by then', async () => {
+    const { key } = await makeKey(cluster);
+    const login = await one.ask('POST', '/session', { key });
+    assertStatus(login, 200);
+    const headers = { Cookie: login.headers.get('set-cookie').replace(/;.*/, ''), 'Sec-Fetch-Site': 'same-origin' };
+    const read = () => three.ask('GET', '/users?limit=1', { key: undefined, headers });
+    assertStatus(await read(), 200);
+    const { helper } = three.processes();
+    signal(helper, 'SIGSTOP');
+    try {
+      const answer = await one.ask('DELETE', '/sessions', { key });
+      assertStatus(answer, 202);
+      const left = Date.parse(answer.json.effective_by) - Date.now();
+      assert.ok(left > 0 && left < 17_000, `${left} ms are left`);
+      await sleep(left);
+      const { status } = await read();
+      assert.ok(status === 401 || status === 503, `${status} after effective_by`);
+    } finally {
+      signal(helper, 'SIGCONT');
+    }
+    await until(async () => (await read()).status === 401, 'it is refused as one that has ended');
+  });
+
   for (const [deed, disturb] of [
     ['is killed and started again', async () => {
       await postgres.kill();
