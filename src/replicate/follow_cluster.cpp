@@ -102,6 +102,7 @@ coro::task<bool> follow_lane::check_position(bool gap) {
             "was away for too long: it has to join anew with an empty data directory");
     }
     if (shared_.stopped) co_return false;
+    if (shared_.position == position) server_position_ = position;
     shared_.head = std::max(shared_.head, head);
     shared_.folded = replies.list[1].number(0, 0);
     first_ = first;

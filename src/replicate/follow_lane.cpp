@@ -19,6 +19,7 @@ void follow_lane::take(replication::envelope request) {
         tailing_ = shared_.unchecked = true;
         shared_.position = tail->position;
         shared_.nonce = tail->nonce;
+        server_position_ = 0;
     } else if (auto const* applied = std::get_if<replication::applied>(&request.content)) {
         applied_ = std::max(applied_, applied->position);
         applied_urgent_ = applied_urgent_ || applied->urgent;
@@ -77,6 +78,7 @@ coro::task<> follow_lane::run() {
 coro::task<> follow_lane::follow() {
     connection_time_ = base::read_mono();
     renewal_.reset();  // whether the last renewal was done is not known
+    server_position_ = 0;
     bool going = co_await greet();
     if (going) shared_.report(shared_.follow_connected, true, engine_.host());
     while (going) {
@@ -101,10 +103,10 @@ base::mono_ns follow_lane::next_step() const {
 }
 
 // What others may rely on: the rows that the node has applied, of which this helper knows that they
-// are those of the log. After `tail` it does not know it of later ones until it has read them: an
-// engine may have failed over without them, and have other rows by now.
+// are those of the log on the server where it says so. An engine may have failed over without later
+// ones, or the append_lane may still be connected to the server that was the primary before.
 std::uint64_t follow_lane::shown_position() const {
-    return tailing_ ? std::min(applied_, shared_.position) : applied_;
+    return tailing_ ? std::min(applied_, server_position_) : applied_;
 }
 
 coro::task<bool> follow_lane::take_steps() {
@@ -116,13 +118,14 @@ coro::task<bool> follow_lane::take_steps() {
     }
     auto const now = base::read_mono();
     bool const renewing = lease_ == lease_state::joining || lease_ == lease_state::holding;
+    bool const is_renewal = renewing && now >= lease_time_;
     // First: what is renewed and reported below counts for the log that the engine has.
     bool going = true;
     if (shared_.unchecked) going = co_await check_position(false);
-    if (going && renewing && now >= lease_time_) going = co_await renew();
+    if (going && tailing_ && (is_renewal || now >= tail_time_)) going = co_await poll_rows();
+    if (going && is_renewal) going = co_await renew();
     if (going && shown_position() != applied_told_ && (applied_urgent_ || now >= applied_time_))
         going = co_await write_position();
-    if (going && tailing_ && now >= tail_time_) going = co_await poll_rows();
     if (going && now >= nodes_time_) going = co_await poll_nodes();
     while (going && !status_requests_.empty()) {
         auto const request = status_requests_.back();
@@ -156,26 +159,38 @@ coro::task<bool> follow_lane::poll_rows() {
         co_return true;
     }
     auto const position = shared_.position;
-    auto rows = co_await read_rows(&engine_.connection(), position, step_deadline());
-    if (!rows) co_return false;
-    // Meanwhile this node may have appended, or asked for rows from elsewhere.
+    auto const nonce = shared_.nonce;
+    auto page = co_await read_tail(&engine_.connection(), position, step_deadline());
+    if (!page) co_return false;
+    // Meanwhile this node may have asked for rows from elsewhere.
+    if (shared_.unchecked || position > shared_.position) {
+        tail_time_ = 0;
+        co_return true;
+    }
+    auto& rows = page->rows;
+    bool const is_lost = page->nonces.rows() == 0 && rows.empty();
+    bool const is_gap = !rows.empty() && rows.front().position != position + 1;
+    if (is_lost || is_gap || is_other_row(page->nonces, nonce)) {
+        tail_time_ = base::read_mono() + tail_interval_;
+        bool const whole = co_await check_position(is_gap);
+        co_return whole;
+    }
+    server_position_ = position;
+    // Or appended.
     if (position != shared_.position) {
         tail_time_ = 0;
         co_return true;
     }
-    if (rows->empty()) {
+    if (rows.empty()) {
         tail_interval_ = std::min(2 * tail_interval_, tail_interval_max);
         tail_time_ = base::read_mono() + tail_interval_;
         co_return true;
     }
-    if (rows->front().position != position + 1) {
-        bool const whole = co_await check_position(true);
-        co_return whole;
-    }
     tail_interval_ = tail_interval_min;
     tail_time_ = base::read_mono() + tail_interval_;
-    shared_.advance(rows->back().position, rows->back().nonce);
-    shared_.out.send(replication::rows{std::move(*rows)});
+    server_position_ = rows.back().position;
+    shared_.advance(rows.back().position, rows.back().nonce);
+    shared_.out.send(replication::rows{std::move(rows)});
     co_return true;
 }
 

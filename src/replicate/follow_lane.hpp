@@ -80,6 +80,8 @@ class follow_lane {
     std::uint64_t foreign_renewal_ = 0;     // of another instance under this name, when first seen
     bool foreign_ = false;
 
+    // The last row that the server of this connection is known to have as this node has it.
+    std::uint64_t server_position_ = 0;
     std::uint64_t applied_ = 0, applied_told_ = 0;
     bool applied_urgent_ = false;
     base::mono_ns applied_time_ = 0;

@@ -136,13 +136,14 @@ std::vector<replication::log_row> parse_page(answer const& page) {
     return rows;
 }
 
-coro::task<rows_result> read_rows(connection* engine, std::uint64_t position,
-                                  base::mono_ns deadline) {
-    auto const page = co_await engine->run_one(read_page(position), deadline);
-    if (page.error) co_return rows_result();
-    auto rows = parse_page(page.list[0]);
-    if (!rows.empty() || page.list[0].rows() == 0) co_return rows_result(std::move(rows));
-    auto row = row_without_effects(page.list[0], 0);
+namespace {
+
+// The rows of a page, or its first one, which is too large for it.
+coro::task<rows_result> complete_page(connection* engine, answer const* page,
+                                      base::mono_ns deadline) {
+    auto rows = parse_page(*page);
+    if (!rows.empty() || page->rows() == 0) co_return rows_result(std::move(rows));
+    auto row = row_without_effects(*page, 0);
     statement alone("SELECT effects FROM latchkey_log WHERE shard = 0 AND position = $1");
     alone.number(row.position);
     auto const content = co_await engine->run_one(std::move(alone), deadline);
@@ -152,6 +153,28 @@ coro::task<rows_result> read_rows(connection* engine, std::uint64_t position,
         rows.push_back(std::move(row));
     }
     co_return rows_result(std::move(rows));
+}
+
+}  // namespace
+
+coro::task<rows_result> read_rows(connection* engine, std::uint64_t position,
+                                  base::mono_ns deadline) {
+    auto const page = co_await engine->run_one(read_page(position), deadline);
+    if (page.error) co_return rows_result();
+    auto rows = co_await complete_page(engine, &page.list[0], deadline);
+    co_return rows;
+}
+
+coro::task<std::optional<tail_page>> read_tail(connection* engine, std::uint64_t position,
+                                               base::mono_ns deadline) {
+    batch statements;
+    statements.push_back(read_nonce(position));
+    statements.push_back(read_page(position));
+    auto replies = co_await engine->run(&statements, deadline);
+    if (replies.error) co_return std::nullopt;
+    auto rows = co_await complete_page(engine, &replies.list[1], deadline);
+    if (!rows) co_return std::nullopt;
+    co_return tail_page{.nonces = std::move(replies.list[0]), .rows = std::move(*rows)};
 }
 
 replication::identity identity_of(std::string_view bytes) {

@@ -63,6 +63,14 @@ using rows_result = std::optional<std::vector<replication::log_row>>;
 coro::task<rows_result> read_rows(connection* engine, std::uint64_t position,
                                   base::mono_ns deadline);
 
+// The same, and the row at `position` itself, which tells another history of the log from this one.
+struct tail_page {
+    answer nonces;  // as of `read_nonce`
+    std::vector<replication::log_row> rows;
+};
+coro::task<std::optional<tail_page>> read_tail(connection* engine, std::uint64_t position,
+                                               base::mono_ns deadline);
+
 replication::identity identity_of(std::string_view bytes);
 inline std::string_view view(replication::identity const& bytes) {
     return {bytes.data(), bytes.size()};
