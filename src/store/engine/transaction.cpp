@@ -38,6 +38,11 @@ void transaction::begin() {
         return;
     }
     counters_ = *counters;
+    read_time();
+}
+
+void transaction::read_time() {
+    if (failure_ != 0) return;
     now_ = store_.time.time_at(store_.clocks(), counters_.written_at);
     find_age_time();
 }

@@ -54,6 +54,8 @@ class transaction {
     // Commits these, and begins again at the next position under the same lock: another process
     // that took it meanwhile would wait for the turn that this one has, and this one for the lock.
     void commit_urgent_rows();
+    // Takes the time of now for what is decided from here on; at first it is that of the beginning.
+    void read_time();
     // A key, its sessions, or the secret of a source of events, is changed by this transaction.
     void note_urgency() { is_urgent_ = true; }
     // The cluster's schema from this transaction's row on, if it is a later one.

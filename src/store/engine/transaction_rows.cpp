@@ -18,6 +18,8 @@ constexpr std::size_t rows_bytes_max = 4 * base::limits::mib;
 // which are rare in a turn.
 constexpr std::size_t rows_bytes_beside_group = 64 * base::limits::kib;
 constexpr std::size_t rows_bytes_in_turn = base::limits::mib;
+// Under one lock: where others append without end, what waits here is decided beside their rows.
+constexpr int urgent_commits_max = 16;
 
 }  // namespace
 
@@ -161,10 +163,11 @@ void transaction::write_position() {
 }
 
 void transaction::commit_urgent_rows() {
-    while (failure_ == 0 && has_urgent_rows_) {
+    for (int commits = 0; failure_ == 0 && has_urgent_rows_; ++commits) {
+        if (commits == urgent_commits_max) return;
         int const code = commit_locked();
         if (code != 0) return fail(code == MDB_MAP_FULL ? rows_blocked : code);
-        has_rows_ = has_urgent_rows_ = applied_urgent_rows_ = false;
+        has_rows_ = has_urgent_rows_ = applied_urgent_rows_ = lost_in_turn_ = false;
         urgent_position_ = 0;
         begin();
     }

@@ -101,6 +101,7 @@ attempt try_group(environment_state& store, job_source source, job_batch& batch,
     transaction txn(store, intent::decide);
     txn.commit_urgent_rows();
     batch.collect(source);
+    txn.read_time();  // some commands may have come after the transaction began
     auto const jobs = batch.jobs;
     auto const& skipped = batch.skipped;
     attempt result;

@@ -64,6 +64,7 @@ append_result memory_log::resolve(log_row const& row) {
 }
 
 std::vector<log_row> memory_log::rows_after(std::uint64_t position, std::size_t bytes_max) {
+    if (before_rows) before_rows();
     guard const lock(engine_.mutex_);
     std::vector<log_row> rows;
     std::size_t size = 0;

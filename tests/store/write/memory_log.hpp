@@ -60,6 +60,7 @@ class memory_log final : public shared_log {
 
     // What a test sets, before the writer runs or with the functions below.
     std::function<void()> before_append;  // by whoever decides, at its position
+    std::function<void()> before_rows;    // are asked for
     bool arrives = true;                  // false: rows come only by `fetch`
 
     void fail_next(append_fault fault);

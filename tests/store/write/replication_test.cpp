@@ -122,6 +122,33 @@ TEST_F(replication, a_turn_lasts_while_urgent_rows_are_applied) {
     expect_equal();
 }
 
+// Others may create keys all the time.
+TEST_F(replication, a_group_does_not_wait_for_the_last_urgent_row) {
+    int keys = 0;
+    second().log.before_rows = [&] {
+        if (keys < 100) one(*first().store, new_key(key_number(++keys)));
+    };
+    EXPECT_EQ(create(second(), "ann").problem, problem::none);
+    EXPECT_GT(keys, 1);
+    EXPECT_LT(keys, 100);
+    second().log.before_rows = nullptr;
+    expect_equal();
+}
+
+TEST_F(replication, a_group_is_decided_at_the_time_of_its_last_command) {
+    auto const late = new_user("ann", "ann@example.org");
+    outcome outcome;
+    job const jobs[] = {{&late, &outcome}};
+    base::wall_ms arrival = 0;
+    auto const await_the_command = [&] {
+        auto const begin = base::read_clocks().wall;
+        while (arrival <= begin + 1) arrival = base::read_clocks().wall;
+        return std::span(jobs);
+    };
+    EXPECT_EQ(apply_group(first().store->native(), await_the_command, 0).job_count, 1u);
+    EXPECT_GE(get_user(outcome).created_at, arrival);
+}
+
 TEST_F(replication, a_group_that_is_decided_again_takes_in_what_has_come) {
     auto const early = new_user("bob", "bob@example.org"),
                late = new_user("cid", "cid@example.org");
