@@ -9,6 +9,7 @@
 #include "api/exchange_state.hpp"
 #include "api/handlers.hpp"
 #include "api/json/json_writer.hpp"
+#include "api/resources/effective_time.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::api {
@@ -27,19 +28,10 @@ std::optional<std::uint64_t> parse_consistency_token(std::string_view text) {
     return position;
 }
 
-// What was turned off is durable, but a node that does not answer may accept it until then
-// (api.md §15).
 void tell_effective_time(base::wall_ms time, http::response& response) {
     response.status = 202;
     response.content_type = http::content::json;
-    auto& body = response.body;
-    if (body.ends_with('}'))
-        body.back() = ',';
-    else
-        body.assign(1, '{');
-    body.append("\"effective_by\":");
-    append_timestamp(body, time);
-    body.push_back('}');
+    append_effective_time(response.body, time);
 }
 
 api_error invalid_consistency_token() {

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "api/json/json_writer.hpp"
+#include "api/resources/effective_time.hpp"
 #include "api/resources/event_secret_json.hpp"
 #include "auth/signature.hpp"
 #include "base/bytes.hpp"
@@ -75,6 +76,7 @@ answer_of<std::string> set_here(secret_options const& options,
     if (!outcome) return refusal{outcome.error().message, failed};
     std::string document;
     api::append_kept_secret(document, std::get<store::secret_result>(outcome->record));
+    if (outcome->effective_by != 0) api::append_effective_time(document, outcome->effective_by);
     return document;
 }
 
@@ -98,7 +100,8 @@ int set(secret_options const& options) {
             failure.message = "the secret was not set: " + failure.message;
         return report(failure);
     }
-    auto secret = text_of(parse_object(*document).value(), "secret");
+    auto const setting = parse_object(*document).value();
+    auto secret = text_of(setting, "secret");
     if (options.json) {
         std::printf("%s\n", document->c_str());
     } else {
@@ -109,6 +112,7 @@ int set(secret_options const& options) {
             std::printf("%s\n", secret.c_str());
         }
     }
+    warn_of_delay(setting);
     base::wipe(secret.data(), secret.size());
     base::wipe(document->data(), document->size());
     return done;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "cli/api_command.hpp"
 #include "model/id.hpp"
 
@@ -15,6 +16,11 @@ namespace latchkey::cli {
 // Empty texts: any.
 struct key_selection {
     std::string project, state, environment;
+};
+
+struct deactivations {
+    std::size_t count = 0;
+    base::wall_ms effective_by = 0;  // the last one's (api.md §15); 0: they hold on every node
 };
 
 class keys_backend {
@@ -30,9 +36,10 @@ class keys_backend {
     virtual answer_of<std::string> change(model::id id, std::string_view body) = 0;
     virtual answer_of<std::string> rotate(model::id id, std::int64_t overlap_seconds) = 0;
     virtual answer_of<std::string> deactivate(model::id id, std::string_view reason) = 0;
-    // One after the other; `count` grows by each that is done.
+    // One after the other; adds each that is done to `total`.
     virtual std::optional<refusal> deactivate_all(std::vector<model::id> const& ids,
-                                                  std::string_view reason, std::size_t& count) = 0;
+                                                  std::string_view reason,
+                                                  deactivations& total) = 0;
     // The key to ask with, after whose end nothing can be asked; 0: none is needed.
     virtual answer_of<model::id> own_id() = 0;
     virtual answer_of<std::string> reactivate(model::id id) = 0;

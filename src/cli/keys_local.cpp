@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "api/checks/query.hpp"
+#include "api/resources/effective_time.hpp"
 #include "api/resources/key_body.hpp"
 #include "api/resources/key_json.hpp"
 #include "api/resources/usage_report.hpp"
@@ -50,7 +51,7 @@ class local_keys : public keys_backend {
         return apply(store::deactivate_key{id, reason_of(reason)});
     }
     std::optional<refusal> deactivate_all(std::vector<model::id> const& ids,
-                                          std::string_view reason, std::size_t& count) override;
+                                          std::string_view reason, deactivations& total) override;
     answer_of<model::id> own_id() override { return 0; }
     answer_of<std::string> reactivate(model::id id) override {
         return apply(store::reactivate_key{id});
@@ -77,6 +78,7 @@ answer_of<std::string> local_keys::apply(store::command::any_action change, std:
     document.reserve(32 * 1024);  // a string that grows leaves a copy behind
     api::append_key(document, std::get<model::key>(outcome->record), outcome->time,
                     key.empty() ? std::nullopt : std::optional(key), outcome->last_used_at);
+    if (outcome->effective_by != 0) api::append_effective_time(document, outcome->effective_by);
     return document;
 }
 
@@ -156,15 +158,18 @@ answer_of<std::string> local_keys::rotate(model::id id, std::int64_t overlap_sec
 }
 
 std::optional<refusal> local_keys::deactivate_all(std::vector<model::id> const& ids,
-                                                  std::string_view reason, std::size_t& count) {
+                                                  std::string_view reason, deactivations& total) {
     for (std::size_t begin = 0; begin < ids.size(); begin += keys_per_transaction) {
         std::vector<store::command> commands;
         for (auto i = begin; i < std::min(ids.size(), begin + keys_per_transaction); ++i)
             commands.push_back({.action = store::deactivate_key{ids[i], reason_of(reason)}});
         auto const outcomes = store::apply(*store_, std::move(commands));
         if (!outcomes) return refusal{outcomes.error().message, failed};
-        count += static_cast<std::size_t>(std::ranges::count(
-            *outcomes, base::problem::none, [](auto const& each) { return each.problem; }));
+        for (auto const& each : *outcomes) {
+            if (each.problem != base::problem::none) continue;
+            ++total.count;
+            total.effective_by = std::max(total.effective_by, each.effective_by);
+        }
         for (auto const& each : *outcomes)
             if (each.problem != base::problem::none) return refusal{message_of(each), failed};
     }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cli/json.hpp"
 #include "cli/keys_backend.hpp"
 
@@ -41,10 +43,14 @@ class remote_keys : public keys_backend {
         return service_->call("POST", path_of(id, "/deactivate"), reason_body(reason));
     }
     std::optional<refusal> deactivate_all(std::vector<model::id> const& ids,
-                                          std::string_view reason, std::size_t& count) override {
+                                          std::string_view reason, deactivations& total) override {
         for (auto const id : ids) {
-            if (auto const answer = deactivate(id, reason); !answer) return answer.error();
-            ++count;
+            auto const key = deactivate(id, reason);
+            if (!key) return key.error();
+            ++total.count;
+            auto const end = text_of(parse_object(*key).value(), "effective_by");
+            total.effective_by =
+                std::max(total.effective_by, base::parse_timestamp(end).value_or(0));
         }
         return std::nullopt;
     }

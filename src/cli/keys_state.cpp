@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "api/resources/effective_time.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "cli/confirm.hpp"
@@ -52,24 +53,28 @@ std::optional<refusal> find_remaining(keys_backend& keys, state_options const& o
 // Round by round until none remains, since one of the keys may create new ones meanwhile. The key
 // to ask with comes last: after it nothing can be asked.
 std::optional<refusal> deactivate_rounds(keys_backend& keys, state_options const& options,
-                                         std::vector<model::id> ids, std::size_t& count) {
+                                         std::vector<model::id> ids, deactivations& total) {
     auto const own = keys.own_id();
     if (!own) return own.error();
     for (;;) {
         bool const has_own = std::erase(ids, *own) != 0;
         if (ids.empty())
-            return has_own ? keys.deactivate_all({*own}, options.reason, count) : std::nullopt;
-        if (auto const failure = keys.deactivate_all(ids, options.reason, count)) return failure;
+            return has_own ? keys.deactivate_all({*own}, options.reason, total) : std::nullopt;
+        if (auto const failure = keys.deactivate_all(ids, options.reason, total)) return failure;
         if (auto const failure = find_remaining(keys, options, ids)) return failure;
     }
 }
 
-void print_count(state_options const& options, std::size_t count) {
+void print_total(state_options const& options, deactivations const& total) {
+    auto document = R"({"project":")" + options.project + R"(","deactivated":)" +
+                    std::to_string(total.count) + "}";
+    if (total.effective_by != 0) api::append_effective_time(document, total.effective_by);
     if (options.json)
-        std::printf("{\"project\":\"%s\",\"deactivated\":%zu}\n", options.project.c_str(), count);
+        std::printf("%s\n", document.c_str());
     else
-        base::log(counted(count, "key") + " of project " + options.project +
-                  (count == 1 ? " was deactivated" : " were deactivated"));
+        base::log(counted(total.count, "key") + " of project " + options.project +
+                  (total.count == 1 ? " was deactivated" : " were deactivated"));
+    warn_of_delay(parse_object(document).value());
 }
 
 int deactivate_project(state_options const& options) {
@@ -86,11 +91,11 @@ int deactivate_project(state_options const& options) {
             return *end;
     if (auto const failure = refuse_last_managing(*keys, ids, options.is_confirmed))
         return report(*failure);
-    std::size_t count = 0;
-    auto failure = deactivate_rounds(*keys, options, ids, count);
-    if (!failure) return print_count(options, count), done;
-    if (options.json) print_count(options, count);
-    failure->message = with_commas(count) + " of " + all_keys +
+    deactivations total;
+    auto failure = deactivate_rounds(*keys, options, ids, total);
+    if (!failure) return print_total(options, total), done;
+    if (options.json) print_total(options, total);
+    failure->message = with_commas(total.count) + " of " + all_keys +
                        " were deactivated, and then: " + failure->message +
                        ". The same command again deactivates the others";
     return report(*failure);
@@ -159,8 +164,8 @@ void add_keys_state(CLI::App& keys, int& code) {
                                    "All keys of this project, instead of one");
     add_confirmation(*deactivate_command, deactivate_options->is_confirmed);
     deactivate_command->footer(
-        "Every request that begins after this command is refused. To undo it (if not "
-        "compromised):\n"
+        "Every request that begins after this command is refused; where a node of a cluster does\n"
+        "not answer, from the time that is printed. To undo it (if not compromised):\n"
         "latchkey keys reactivate. Asks first where it turns off several keys, or the last one\n"
         "that can manage keys; without a terminal and without --yes the exit code is then 3.\n"
         "Example: latchkey keys deactivate 17 --reason compromised");

@@ -126,12 +126,20 @@ void print_page(std::vector<std::string> const& records) {
     std::printf("%s\n", document.c_str());
 }
 
+void warn_of_delay(json_object const& document) {
+    auto const end = text_of(document, "effective_by");
+    if (!end.empty())
+        base::log(base::severity::warning,
+                  "a node does not answer: it may accept what was turned off until " + end);
+}
+
 void print_key(std::string const& document, bool json, bool with_settings) {
+    auto const key = parse_object(document).value();
     if (json) {
         std::printf("%s\n", document.c_str());
+        warn_of_delay(key);
         return;
     }
-    auto const key = parse_object(document).value();
     std::fprintf(stderr, "Key %s '%s' in project %s, %s, scopes: %s\n", text_of(key, "id").c_str(),
                  base::visible(text_of(key, "name")).c_str(), text_of(key, "project").c_str(),
                  text_of(key, "state").c_str(), words_of(key, "scopes").c_str());
@@ -142,10 +150,7 @@ void print_key(std::string const& document, bool json, bool with_settings) {
     if (with_settings)
         for (auto const& sentence : settings_of(key))
             std::fprintf(stderr, "%s\n", sentence.c_str());
-    auto const effective = time_of(key, "effective_by", "");
-    if (!effective.empty())
-        base::log(base::severity::warning,
-                  "a node does not answer: the key may be accepted until " + effective);
+    warn_of_delay(key);
     auto secret = text_of(key, "key");
     if (secret.empty()) return;
     std::fprintf(stderr,

@@ -137,6 +137,46 @@ describe('cluster check', () => {
   });
 });
 
+describe('commands that turn something off while a node does not answer', () => {
+  test('say until when it may be accepted there, as a warning and with --json', async () => {
+    const begin = Date.now();
+    const makeKeys = (project) => Promise.all([1, 2].map(async () => JSON.parse(
+      await one.done('keys', 'create', '--name', 'short-lived', '--project', project, '--scope', 'users:read', '--json')).id));
+    const [single, rotated, changed] = [...await makeKeys('single'), ...await makeKeys('single')];
+    await makeKeys('several');
+    await makeKeys('listed');
+    const keyFile = path.join(one.folder, 'operator');
+    fs.writeFileSync(keyFile, `${cluster.key}\n`, { mode: 0o600 });
+    const { helper } = cluster.nodes[2].processes();
+    let ends;
+    signal(helper, 'SIGSTOP');
+    try {
+      ends = await Promise.all([
+        one.command('keys', 'deactivate', String(single)),
+        one.command('keys', 'rotate', String(rotated), '--overlap', '0', '--json'),
+        one.command('keys', 'update', String(changed), '--scope', 'posts:read', '--json'),
+        one.command('keys', 'deactivate', '--project', 'several', '--yes'),
+        command('keys', 'deactivate', '--project', 'listed', '--yes', '--json', '--url', one.server.base('http'), '--key-file', keyFile),
+        one.command('events', 'secret', 'set', 'shop', '--format', 'standard', '--json'),
+      ]);
+    } finally {
+      signal(helper, 'SIGCONT');
+    }
+    const told = ends.map(({ code, stdout, stderr }) => {
+      assert.equal(code, 0, stderr);
+      const [, time] = /a node does not answer: it may accept what was turned off until ([0-9TZ:.-]+)$/m.exec(stderr) ?? assert.fail(stderr);
+      assert.ok(Date.parse(time) > begin + 5000 && Date.parse(time) < begin + 40_000, time);
+      return { time, stdout };
+    });
+    for (const place of [1, 2, 4, 5]) assert.equal(JSON.parse(told[place].stdout).effective_by, told[place].time);
+    assert.equal(JSON.parse(told[4].stdout).deactivated, 2);
+    // With all nodes there is nothing to say.
+    await settled();
+    const later = await one.command('keys', 'deactivate', String(rotated), '--json');
+    assert.deepEqual([later.code, later.stderr, JSON.parse(later.stdout).effective_by], [0, '', undefined]);
+  });
+});
+
 describe('a node that joins', () => {
   test('says how many records it has copied, while that takes seconds', async () => {
     await one.done('seed', '--users', '4000', '--posts', '8000', '--yes');
