@@ -1,4 +1,6 @@
 // Requests to the API. The session is a cookie that scripts cannot read; the key is sent once, by `logIn`, and not kept.
+import { effectOf } from './format';
+import type { Effect } from './types';
 
 export interface FieldError {
   pointer?: string;
@@ -50,10 +52,13 @@ const endings = new Set([
   'ip_not_allowed',
 ]);
 
-let sessionEnded: (problem: Problem) => void = () => {};
-export function onSessionEnd(listener: (problem: Problem) => void): void {
+// The reason is a problem, or a text where the user has ended it.
+let sessionEnded: (reason: Problem | string) => void = () => {};
+export function onSessionEnd(listener: (reason: Problem | string) => void): void {
   sessionEnded = listener;
 }
+export const loggedOut = 'The session cannot be used any more.';
+export const endSession = (text: string): void => sessionEnded(text);
 
 let consistencyToken: string | null = null; // of the last write, in a cluster: what follows sees it on any node
 
@@ -166,6 +171,6 @@ export async function renew(): Promise<Session> {
   return body;
 }
 export async function logOut(everywhere = false): Promise<void> {
-  await request('DELETE', everywhere ? '/sessions' : '/session');
-  forgetSession();
+  const { body } = await request<Effect | undefined>('DELETE', everywhere ? '/sessions' : '/session');
+  endSession(everywhere ? effectOf(body, 'Every session of this key has ended.') : loggedOut);
 }

@@ -1,5 +1,16 @@
 // The console: a page for each hash of the address, behind a session. It uses the public API and nothing else.
-import { forgetSession, isProblem, logOut, onSessionEnd, onStorage, Problem, read, renew, sessionEnd } from './api';
+import {
+  forgetSession,
+  isProblem,
+  loggedOut,
+  logOut,
+  onSessionEnd,
+  onStorage,
+  Problem,
+  read,
+  renew,
+  sessionEnd,
+} from './api';
 import { auditPage } from './audit';
 import { changesPage } from './changes';
 import { checkPage } from './check';
@@ -216,12 +227,9 @@ function account(): HTMLElement {
       text,
       () =>
         void busy(element, () =>
-          logOut(everywhere).then(
-            () => end('out'),
-            (error: unknown) => {
-              if (!isProblem(error) || error.status !== 401) tell(error);
-            },
-          ),
+          logOut(everywhere).catch((error: unknown) => {
+            if (!isProblem(error) || error.status !== 401) tell(error);
+          }),
         ),
       { kind: 'quiet', small: true, shape: everywhere ? undefined : 'door' } as Parameters<typeof button>[2],
     );
@@ -272,7 +280,7 @@ function showFrame(): void {
 // ---- the session ----
 
 // Shows the login page; the address stays, so that one goes on where one was.
-function end(reason: Problem | 'out' | null): void {
+function end(reason: Problem | string | null): void {
   open?.abort();
   open = null;
   current = { path: '', listener: null };
@@ -315,11 +323,12 @@ setInterval(() => {
   if (left < 50 * 60_000 && Date.now() - lastUse < 10 * 60_000) renew().then(paintSession, () => undefined);
 }, 60_000);
 
-onSessionEnd((problem) => {
-  if (isLoggedIn()) end(problem);
+// A text comes after the problem of a request that was under way, and is what the user waits for.
+onSessionEnd((reason) => {
+  if (isLoggedIn() || typeof reason === 'string') end(reason);
 });
 onStorage((isOver) => {
-  if (isOver && isLoggedIn()) end('out');
+  if (isOver && isLoggedIn()) end(loggedOut);
   else if (!isOver && !isLoggedIn()) void begin().catch(() => undefined);
 });
 addEventListener('hashchange', showPage);

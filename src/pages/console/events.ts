@@ -4,7 +4,7 @@ import { can, go, link, View } from './context';
 import { confirm, copyButton, openDialog, sample, showSecret } from './dialogs';
 import { h, named } from './dom';
 import { field, form, input, overlapField, select, valueOf } from './form';
-import { ago, escapeControls, indentJson, memberText, moment, plural } from './format';
+import { ago, effectOf, escapeControls, indentJson, memberText, moment, plural } from './format';
 import { filterBar, filterText, listInto, pager, table, tabs } from './lists';
 import type { EventSecret, EventSource, InboundEvent, Page } from './types';
 import { badge, button, callout, card, code, emptyState, facts, heading, keyLink, linkButton, load, notify } from './ui';
@@ -260,8 +260,10 @@ function secretDialog(source: string | null, refresh: () => Promise<void>, forma
           });
           secretInput.value = '';
           dialog.close();
+          const effect = effectOf(body, `The secret of ${target} is set.`);
           if (body.secret)
             await showSecret(`The secret of ${target}`, body.secret, [
+              h('p', {}, effect),
               h('p', {}, 'Enter it where the sender asks for a secret, with this address:'),
               sample(`${location.origin}/api/v1/events/${target}`, 'Address'),
               h(
@@ -272,7 +274,7 @@ function secretDialog(source: string | null, refresh: () => Promise<void>, forma
                 ', in a header or as ?api_key=.',
               ),
             ]);
-          else notify(`The secret of ${target} is set.`);
+          else notify(effect);
           await refresh();
           if (location.hash !== link('/sources')) go('/sources');
         },

@@ -1,5 +1,6 @@
 // Numbers, times and limits as people read them.
 import { h } from './dom';
+import type { Effect } from './types';
 
 const locale = 'en';
 const whole = new Intl.NumberFormat(locale);
@@ -71,6 +72,12 @@ export const absolute = (time: string | number): string => full.format(new Date(
 export const timeOfDay = (time: string | number): string => clock.format(new Date(time));
 export const timeWithSeconds = (time: string | number): string => clockWithSeconds.format(new Date(time));
 export const utcDay = (time: string | number): string => day.format(new Date(time));
+
+// In a cluster what was turned off may be off on all nodes only from a later time on.
+export const effectOf = (answer: Effect | undefined, text: string): string =>
+  answer?.effective_by
+    ? `${text} One node has not confirmed it: it holds everywhere from ${timeWithSeconds(answer.effective_by)} on.`
+    : text;
 
 // "5 min ago", with the exact time as one points at it.
 export function ago(time: string | null | undefined, otherwise = 'never'): HTMLElement {

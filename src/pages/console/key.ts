@@ -1,13 +1,13 @@
 // One key: what it does, what it may do, and its life from rotation to the end.
-import { read, request } from './api';
+import { endSession, read, request } from './api';
 import { chart, granularityOf, outcomes, rangeName, ranges, since, stat } from './charts';
 import { checkForm } from './check';
 import { caller, can, isAdministrator, link, poll, setQuery, View } from './context';
 import { confirm, openDialog } from './dialogs';
 import { Child, fill, h, named } from './dom';
 import { Field, field, form, overlapField, select } from './form';
-import { ago, compact, limitSentence, limitText, moment, plural } from './format';
-import { effectOf, revealKey } from './key_form';
+import { ago, compact, effectOf, limitSentence, limitText, moment, plural } from './format';
+import { revealKey } from './key_form';
 import { limitMeters } from './limits';
 import { segments } from './lists';
 import { covers } from './scopes';
@@ -113,7 +113,10 @@ function keyHeading(key: Key, refresh: () => Promise<void>): HTMLElement {
               'Deactivate the key you are logged in with?',
               ['You are logged out at once, and only another key can reactivate it.'],
               'Deactivate my key',
-              () => request('POST', '/keys/current/deactivate').then(() => location.reload()),
+              () =>
+                request<Key>('POST', '/keys/current/deactivate').then(({ body }) =>
+                  endSession(effectOf(body, `Key ${key.id} is off.`)),
+                ),
             ),
           { kind: 'danger' },
         ),
@@ -251,7 +254,7 @@ function rotateDialog(key: Key): void {
             idempotencyKey,
           });
           dialog.close();
-          await revealKey(body, 'The new key');
+          await revealKey(body, 'The new key', effectOf(body, `Key ${key.id} is replaced by key ${body.id}.`));
           location.hash = link(`/keys/${body.id}`);
         },
       }),
@@ -290,8 +293,8 @@ async function rotationNotes(region: HTMLElement, key: Key, signal: AbortSignal,
             [used ? 'It is still used: whoever uses it is refused from now on.' : 'It was not used since the rotation.'],
             'Turn it off',
             async () => {
-              await request('POST', `/keys/${old.id}/deactivate`);
-              notify(`Key ${old.id} is off.`);
+              const { body } = await request<Key>('POST', `/keys/${old.id}/deactivate`);
+              notify(effectOf(body, `Key ${old.id} is off.`));
               await refresh();
             },
           ),
@@ -350,11 +353,11 @@ function deactivateDialog(key: Key, refresh: () => Promise<void>): void {
       kind: 'danger',
       cancel: () => dialog.close(),
       async submit() {
-        const { status, body } = await request<{ effective_by?: string }>('POST', `/keys/${key.id}/deactivate`, {
+        const { body } = await request<Key>('POST', `/keys/${key.id}/deactivate`, {
           body: { reason: (reason.control as HTMLSelectElement).value },
         });
         dialog.close();
-        notify(effectOf(status, body, `Key ${key.id} is off.`));
+        notify(effectOf(body, `Key ${key.id} is off.`));
         await refresh();
       },
     }),

@@ -4,6 +4,7 @@ import { caller, go, isAdministrator, link, View } from './context';
 import { sample, showSecret } from './dialogs';
 import { h, named } from './dom';
 import { Field, field, form, input, select, valueOf } from './form';
+import { effectOf } from './format';
 import { expiryChoice, firstLimits, limitEditor, metadataEditor, scopeMatrix, timeInput, timeOf } from './key_fields';
 import type { Key, NewKey } from './types';
 import { callout, card, heading, load, notify } from './ui';
@@ -17,15 +18,20 @@ const addresses = (control: HTMLTextAreaElement): string[] => control.value.spli
 
 export const curlLine = (key: string): string => `curl -H 'Authorization: Bearer ${key}' ${location.origin}/api/v1/keys/current`;
 
-export async function revealKey(created: NewKey, title: string): Promise<void> {
+export async function revealKey(created: NewKey, title: string, effect = ''): Promise<void> {
   if (created.key === null) {
     notify(
-      'The key was created by an earlier attempt, whose answer got lost, and cannot be shown again. Rotate it to get a new one.',
+      [
+        'The key was created by an earlier attempt, whose answer got lost, and cannot be shown again. ',
+        'Rotate it to get a new one.',
+        effect && h('p', {}, effect),
+      ],
       'warn',
     );
     return;
   }
   await showSecret(title, created.key, [
+    effect && h('p', {}, effect),
     h('h3', {}, 'Try it'),
     sample(curlLine(created.key), 'A request with curl'),
     h(
@@ -207,7 +213,7 @@ function editForm(key: Key, etag: string | null, region: HTMLElement): HTMLEleme
           go(`/keys/${key.id}`);
           return;
         }
-        const answer = await request<Key & { effective_by?: string }>('PATCH', `/keys/${key.id}`, {
+        const { body: answer } = await request<Key>('PATCH', `/keys/${key.id}`, {
           body,
           etag,
           idempotencyKey,
@@ -224,16 +230,9 @@ function editForm(key: Key, etag: string | null, region: HTMLElement): HTMLEleme
           }
           throw error;
         });
-        notify(effectOf(answer.status, answer.body, `Key ${key.id} was changed.`));
+        notify(effectOf(answer, `Key ${key.id} was changed.`));
         go(`/keys/${key.id}`);
       },
     },
   );
-}
-
-// In a cluster a change may hold on all nodes only from a later time on.
-export function effectOf(status: number, body: { effective_by?: string } | undefined, text: string): string {
-  return status === 202 && body?.effective_by
-    ? `${text} One node has not confirmed it: it holds everywhere from ${new Date(body.effective_by).toLocaleTimeString('en')} on.`
-    : text;
 }

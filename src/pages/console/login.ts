@@ -11,7 +11,7 @@ const reasons: Record<string, [string, string]> = {
   ip_not_allowed: ['The key of this session may not be used from this address', 'Its allowlist has changed, or your address has.'],
 };
 
-export function loginPage(reason: Problem | 'out' | null, done: () => Promise<void>): HTMLElement {
+export function loginPage(reason: Problem | string | null, done: () => Promise<void>): HTMLElement {
   const trouble = h('div', {});
   const error = h('p', { class: 'field-error', id: 'key-error' });
   // Without a name, so that no form can send it, and without a password manager, which would keep it.
@@ -57,11 +57,12 @@ export function loginPage(reason: Problem | 'out' | null, done: () => Promise<vo
       input.focus();
     }
   };
+  const isOut = typeof reason === 'string';
   const words =
     reason instanceof Problem
       ? (reasons[reason.code] ?? [reason.title, reason.detail])
-      : reason === 'out'
-        ? ['You are logged out', 'The session cannot be used any more.']
+      : reason !== null
+        ? ['You are logged out', reason]
         : null;
   return h(
     'main',
@@ -82,8 +83,8 @@ export function loginPage(reason: Problem | 'out' | null, done: () => Promise<vo
       words &&
         h(
           'div',
-          { class: reason === 'out' ? 'callout good' : 'callout info', role: 'status' },
-          icon(reason === 'out' ? 'check' : 'clock'),
+          { class: isOut ? 'callout good' : 'callout info', role: 'status' },
+          icon(isOut ? 'check' : 'clock'),
           h('div', {}, h('strong', {}, words[0]!), h('p', {}, words[1]!)),
         ),
       h(

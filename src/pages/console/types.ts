@@ -12,7 +12,12 @@ export interface LiveLimit extends Limit {
 }
 export type KeyState = 'scheduled' | 'active' | 'expired' | 'deactivated';
 
-export interface Key {
+// What the answer to turning something off has where a node of the cluster has not confirmed it.
+export interface Effect {
+  effective_by?: string;
+}
+
+export interface Key extends Effect {
   id: number;
   kind: 'key' | 'jwt';
   name: string;
@@ -108,7 +113,7 @@ export interface InboundEvent {
   received_at: string;
   payload: unknown;
 }
-export interface EventSecret {
+export interface EventSecret extends Effect {
   source: string;
   format: 'standard' | 'github' | 'stripe';
   secret?: string | null;
