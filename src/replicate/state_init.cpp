@@ -37,7 +37,10 @@ coro::task<> state_lane::begin_init(std::uint32_t request, replication::init_beg
         co_return;
     }
     if (replies.list[0].changes() == 0) {
-        shared_.out.fail(failure::exists, "the engine holds a cluster already", request);
+        shared_.out.fail(failure::exists,
+                         "the engine holds a cluster already: a node joins it with an empty data "
+                         "directory and the cluster's master.key",
+                         request);
         co_return;
     }
     new_cluster_ = settings.cluster;
