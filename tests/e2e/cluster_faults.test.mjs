@@ -1,42 +1,16 @@
-// Nodes that are killed or stand still, helpers that are killed, and PostgreSQL that is killed, frozen or away, under writes:
-// what was acknowledged is there once on every node, what was refused is nowhere, and no node answers with a key that was
-// turned off once that was answered (docs/api.md §15).
+// Nodes that are killed or stand still, helpers that are killed, and PostgreSQL that is killed, away or set back, under writes,
+// where leases are short: what was acknowledged is there once on every node, what was refused is nowhere, and no node answers
+// with a key that was turned off once that was answered (docs/api.md §15). cluster_leases.test.mjs has longer leases.
 
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Cluster, Node, consistent, postsOf, tokenOf, until } from './cluster_harness.mjs';
-import { Load, readAll } from './cluster_load.mjs';
+import { Load, readAll, underLoad } from './cluster_load.mjs';
 import { Postgres, signal } from './cluster_postgres.mjs';
 import { assertStatus, newUser, sleep } from './harness.mjs';
 
 const postgres = await Postgres.begin();
 after(() => postgres.stop());
-
-// Under load: `disturb` does what it does, after a second; then the load goes on for as long again.
-async function underLoad(cluster, disturb) {
-  const load = new Load(cluster);
-  await load.prepare();
-  load.begin();
-  try {
-    await sleep(1000);
-    await disturb(load);
-    await sleep(1000);
-  } finally {
-    await load.end();
-  }
-  await Promise.all(cluster.nodes.map((each) => each.ready()));
-  load.check(postsOf(await cluster.assertEqual()));
-  return load;
-}
-
-async function makeKey(cluster, more = {}) {
-  const answer = await cluster.nodes[0].ask('POST', '/keys', { body: { name: 'short-lived', scopes: ['users:read'], rate_limits: [], ...more } });
-  assertStatus(answer, 201);
-  for (const each of cluster.nodes) assertStatus(await each.ask('GET', '/users?limit=1', consistent(tokenOf(answer))), 200);
-  return answer.json;
-}
 
 describe('three nodes with leases of 3 s', () => {
   let cluster, one, two, three;
@@ -148,7 +122,7 @@ describe('three nodes with leases of 3 s', () => {
   });
 
   test('answer a deactivation once the lease of a node that stands still has ended, and that node refuses when it goes on', async (t) => {
-    const { id, key } = await makeKey(cluster);
+    const { id, key } = await cluster.makeKey();
     const client = three.client(key);
     assertStatus(await client.get('/users?limit=1'), 200);
     three.pause();
@@ -230,118 +204,6 @@ describe('three nodes with leases of 3 s', () => {
   });
 });
 
-describe('three nodes with leases of 15 s', () => {
-  let cluster, one, two, three;
-  before(async () => {
-    cluster = await Cluster.begin(postgres, { leaseSeconds: 15 });
-    [one, two, three] = cluster.nodes;
-  });
-  after(() => cluster.stop());
-
-  const replays = []; // of deactivations, under their Idempotency-Key
-  // A deactivation while `three` stands still. It is resumed as soon as that was answered.
-  const deactivateWhile = async (pause, resume) => {
-    const { id, key } = await makeKey(cluster);
-    const client = three.client(key);
-    assertStatus(await client.get('/users?limit=1'), 200);
-    await sleep(100);
-    pause();
-    const begin = performance.now();
-    const target = `/keys/${id}/deactivate`;
-    const once = { headers: { 'Idempotency-Key': `off-${id}` } };
-    const first = one.ask('POST', target, once);
-    await sleep(300);
-    // The same again, on both other nodes: what they answer must hold everywhere too.
-    const repeats = [one, two].map(async (each) => {
-      const answer = await each.ask('POST', target);
-      return { name: each.name, answer, time: Date.now() };
-    });
-    const answer = await first;
-    const took = performance.now() - begin;
-    const replay = await one.ask('POST', target, once);
-    const replayTime = Date.now();
-    assertStatus(answer, 202);
-    assert.equal(answer.json.state, 'deactivated');
-    assert.ok(took > 4900 && took < 6000, `answered after ${took} ms`);
-    const end = Date.parse(answer.json.effective_by);
-    const left = end - Date.now();
-    assert.ok(left > 0 && left < 17_000, `${left} ms are left`);
-    const reading = readAll(three, key);
-    resume();
-    await until(async () => (await three.ask('GET', '/users?limit=1', { key })).status === 403, 'it is refused', left + 1000);
-    await sleep(Math.max(0, Math.min(end - Date.now(), 100)));
-    const accepted = (await reading.stop()).filter((each) => each.status === 200);
-    const lastAccepted = accepted.at(-1)?.begin ?? 0;
-    assert.ok(lastAccepted < end, 'accepted only before effective_by');
-    const holds = ({ answer: { status, json }, time }) => (status === 202 ? Date.parse(json.effective_by) > lastAccepted : time > lastAccepted);
-    for (const each of await Promise.all(repeats)) assert.ok(holds(each), `${each.name} answered ${each.answer.status} too early`);
-    replays.push({ status: replay.status, holds: holds({ answer: replay, time: replayTime }) });
-    await cluster.assertEqual();
-    return `answered after ${Math.round(took)} ms, ${left} ms before effective_by`;
-  };
-
-  test('answer a deactivation with 202 and effective_by where a node stands still', async (t) => {
-    t.diagnostic(await deactivateWhile(() => three.pause(), () => three.resume()));
-  });
-
-  test('answer it so where the service of a node stands still beside its helper', async (t) => {
-    const { service } = three.processes();
-    t.diagnostic(await deactivateWhile(() => signal(service, 'SIGSTOP'), () => signal(service, 'SIGCONT')));
-  });
-
-  test('say 200 to the repeat of such a deactivation under its Idempotency-Key only once it holds everywhere', () => {
-    assert.equal(replays.length, 2);
-    for (const { status, holds } of replays) assert.ok(holds, `a repeat was answered ${status} while a node accepted the key`);
-  });
-
-  test('answer the end of the sessions of a key so, and the node that stood still has none of them by then', async () => {
-    const { key } = await makeKey(cluster);
-    const login = await one.ask('POST', '/session', { key });
-    assertStatus(login, 200);
-    const headers = { Cookie: login.headers.get('set-cookie').replace(/;.*/, ''), 'Sec-Fetch-Site': 'same-origin' };
-    const read = () => three.ask('GET', '/users?limit=1', { key: undefined, headers });
-    assertStatus(await read(), 200);
-    const { helper } = three.processes();
-    signal(helper, 'SIGSTOP');
-    try {
-      const answer = await one.ask('DELETE', '/sessions', { key });
-      assertStatus(answer, 202);
-      const left = Date.parse(answer.json.effective_by) - Date.now();
-      assert.ok(left > 0 && left < 17_000, `${left} ms are left`);
-      await sleep(left);
-      const { status } = await read();
-      assert.ok(status === 401 || status === 503, `${status} after effective_by`);
-    } finally {
-      signal(helper, 'SIGCONT');
-    }
-    await until(async () => (await read()).status === 401, 'it is refused as one that has ended');
-  });
-
-  for (const [deed, disturb] of [
-    ['is killed and started again', async () => {
-      await postgres.kill();
-      await sleep(1500);
-      await postgres.start();
-    }],
-    ['freezes for longer than an append may take', async () => {
-      postgres.pause();
-      await sleep(6000);
-      postgres.resume();
-    }],
-  ]) {
-    test(`read on while PostgreSQL ${deed}, and lose no acknowledged write`, async (t) => {
-      const readings = cluster.nodes.map((each) => readAll(each, cluster.key));
-      const load = await underLoad(cluster, disturb);
-      for (const each of readings) {
-        const answers = await each.stop();
-        assert.deepEqual(answers.filter(({ status }) => status !== 200), [], 'every read was answered');
-        assert.ok(answers.length > 100);
-      }
-      t.diagnostic(load.summary());
-    });
-  }
-});
-
 // At the end, since PostgreSQL goes back for all.
 describe('PostgreSQL that goes back in time', () => {
   let cluster;
@@ -369,7 +231,7 @@ describe('PostgreSQL that goes back in time', () => {
     }
     await cluster.stop();
     await Promise.all(cluster.nodes.map(async (each) => {
-      for (const name of fs.readdirSync(each.data)) if (name !== 'master.key') fs.rmSync(path.join(each.data, name), { recursive: true });
+      each.empty();
       await each.start();
       assert.deepEqual((await each.ask('GET', `/users/${kept.json.id}`)).json, kept.json);
     }));

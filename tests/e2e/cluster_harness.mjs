@@ -4,6 +4,7 @@
 //   const [first, second] = cluster.nodes;                  // they serve; `cluster.key` may do everything
 //   const token = tokenOf(await first.client().post('/users', newUser()));
 //   await second.stop(); await second.start();              // the same data, at another address
+//   second.empty();                                         // between them: it joins anew
 //   await cluster.assertEqual();                            // every node has the state of the cluster
 //   second.disk.set({ fallocate: 'ENOSPC' });               // with `disks: true`: see disk_faults.mjs
 //   await cluster.stop();
@@ -16,7 +17,7 @@ import path from 'node:path';
 import { once } from 'node:events';
 import { childrenOf, nameOf, signal } from './cluster_postgres.mjs';
 import { Disk } from './disk_faults.mjs';
-import { binary, commandOf, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, binary, commandOf, sleep, startServer, temporaryFolder } from './harness.mjs';
 
 export const consistent = (token) => ({ headers: { 'Consistency-Token': token } });
 
@@ -65,8 +66,16 @@ export class Node {
   configure() {
     const { engine, database, postgres } = this.cluster;
     const address = engine.addressFor?.(this.name, database) ?? postgres; // its own way there
-    this.settings = `[cluster]\npostgres = "${address}"\nname = "${this.name}"\nlease_seconds = ${this.leaseSeconds}\n[stop]\ngrace_seconds = 3\n${this.cluster.settings}`;
+    const { engineSettings, settings } = this.cluster;
+    this.settings = `[cluster]\npostgres = "${address}"\nname = "${this.name}"\nlease_seconds = ${this.leaseSeconds}\n`
+      + `${engineSettings}[stop]\ngrace_seconds = 3\n${settings}`;
     fs.writeFileSync(this.configuration, this.settings);
+  }
+
+  // Of its data, master.key stays alone.
+  empty() {
+    const names = fs.readdirSync(this.data).filter((name) => name !== 'master.key');
+    for (const name of names) fs.rmSync(path.join(this.data, name), { recursive: true });
   }
 
   takeMasterKey(from) {
@@ -164,9 +173,12 @@ export class Node {
 }
 
 export class Cluster {
-  static async begin(postgres, { leaseSeconds = 30, names = ['one', 'two', 'three'], disks = false, settings = '', program = binary } = {}) {
+  // `engineSettings`: further lines of [cluster]; `settings`: tables after it.
+  static async begin(postgres, {
+    leaseSeconds = 30, names = ['one', 'two', 'three'], disks = false, engineSettings = '', settings = '', program = binary,
+  } = {}) {
     const cluster = new Cluster();
-    Object.assign(cluster, { engine: postgres, disks, settings, program });
+    Object.assign(cluster, { engine: postgres, disks, engineSettings, settings, program });
     cluster.database = `c${crypto.randomBytes(6).toString('hex')}`;
     cluster.postgres = await postgres.makeDatabase(cluster.database);
     cluster.leaseSeconds = leaseSeconds;
@@ -184,6 +196,15 @@ export class Cluster {
     const node = new Node(this, name);
     this.nodes.push(node);
     return node;
+  }
+
+  // A key that every node knows.
+  async makeKey(more = {}) {
+    const body = { name: 'short-lived', scopes: ['users:read'], rate_limits: [], ...more };
+    const answer = await this.nodes[0].ask('POST', '/keys', { body });
+    assertStatus(answer, 201);
+    for (const each of this.nodes) assertStatus(await each.ask('GET', '/users?limit=1', consistent(tokenOf(answer))), 200);
+    return answer.json;
   }
 
   // What every node has: its records against PostgreSQL's, its own rules, and the posts as clients would see them.

@@ -8,7 +8,7 @@
 
 import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
-import { tokenOf, until } from './cluster_harness.mjs';
+import { postsOf, tokenOf, until } from './cluster_harness.mjs';
 import { newUser, sleep } from './harness.mjs';
 
 const broken = /the connection ended|ECONNREFUSED|ECONNRESET|EPIPE/;
@@ -157,6 +157,23 @@ export class Load {
     return `${acknowledged} writes acknowledged, ${refused} refused, ${unknown} of unknown fate, ${replayed} repeats; ` +
       `${Math.round(this.longest)} ms at most without one`;
   }
+}
+
+// `disturb` does what it does to a cluster under load, after a second; then the load goes on for as long again.
+export async function underLoad(cluster, disturb) {
+  const load = new Load(cluster);
+  await load.prepare();
+  load.begin();
+  try {
+    await sleep(1000);
+    await disturb(load);
+    await sleep(1000);
+  } finally {
+    await load.end();
+  }
+  await Promise.all(cluster.nodes.map((each) => each.ready()));
+  load.check(postsOf(await cluster.assertEqual()));
+  return load;
 }
 
 // Reads on a node until it is told to stop: the answers, with the times when they were asked for.

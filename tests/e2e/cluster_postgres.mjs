@@ -5,6 +5,7 @@
 //   const text = await postgres.makeDatabase('latchkey');   // for cluster.postgres
 //   await postgres.kill();                                  // kill -9 of the server and all of its processes
 //   await postgres.start();
+//   await postgres.demandPassword('…');                     // of the role, from now on
 //
 // As root it runs as another user, since it refuses to be root. Processes are ended by their ids only.
 
@@ -93,15 +94,31 @@ export class Postgres {
   }
 
   // The rows of one statement as text, columns divided by `|`.
-  async ask(database, text) {
-    const { stdout } = await run(path.join(postgresPrograms, 'psql'), ['-h', this.folder, '-p', String(port), '-U', 'owner', '-d', database,
-      '-qAtX', '-v', 'ON_ERROR_STOP=1', '-c', text]);
+  async ask(database, text, role = 'owner') {
+    const { stdout } = await run(path.join(postgresPrograms, 'psql'), ['-h', this.folder, '-p', String(port), '-U', role, '-d', database,
+      '-wqAtX', '-v', 'ON_ERROR_STOP=1', '-c', text]);
     return stdout.trim();
   }
 
   async makeDatabase(name) {
     await this.ask('postgres', `CREATE DATABASE ${name} OWNER latchkey`);
     return `host=${this.folder} port=${port} user=latchkey dbname=${name}`;
+  }
+
+  async demandPassword(password) {
+    const file = path.join(this.folder, 'data/pg_hba.conf');
+    const rules = fs.readFileSync(file, 'utf8');
+    const rule = 'local all latchkey scram-sha-256\n'; // the first that fits counts
+    if (!rules.startsWith(rule)) fs.writeFileSync(file, rule + rules);
+    const literal = password.replaceAll("'", "''");
+    await this.ask('postgres', `SET password_encryption = 'scram-sha-256'; ALTER ROLE latchkey PASSWORD '${literal}'`);
+    await this.ask('postgres', 'SELECT pg_reload_conf()');
+    for (let tries = 0; ; tries += 1) {
+      const message = await this.ask('postgres', 'SELECT 1', 'latchkey').catch(({ stderr }) => stderr);
+      if (/no password supplied|authentication failed/.test(message)) return;
+      assert.ok(tries < 500, `the password is demanded: ${message}`);
+      await sleep(20);
+    }
   }
 
   // As a machine that loses power, but for what the system still writes.

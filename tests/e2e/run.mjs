@@ -17,11 +17,9 @@ import { fileURLToPath } from 'node:url';
 const testFolder = path.dirname(fileURLToPath(import.meta.url));
 let fileLimit = Number(process.env.E2E_FILE_SECONDS ?? 300) * 1000;
 
-// A hunt for faults of minutes, which runs when it is named.
-const onlyByName = ['cluster_faults.test.mjs'];
-
 // These mostly wait for deadlines and minutes to pass.
-const waiting = ['cluster_failover', 'cluster_faults', 'cluster_limits', 'cluster_webhooks', 'config', 'hostile', 'limits', 'slowhttptest', 'usage'].map((name) => `${name}.test.mjs`);
+const waiting = ['cluster_failover', 'cluster_faults', 'cluster_leases', 'cluster_limits', 'cluster_streams', 'cluster_webhooks', 'config', 'hostile',
+  'limits', 'slowhttptest', 'usage'].map((name) => `${name}.test.mjs`);
 
 // What these test holds over each version of HTTP.
 const overBoth = ['bulk', 'cluster', 'credentials', 'cursors', 'errors', 'etags', 'events', 'hostile', 'idempotency', 'keys', 'limits', 'lists',
@@ -65,7 +63,7 @@ function parse(words) {
     else names.push(word);
   }
   if (!binary || !fs.existsSync(binary)) usage(`no binary${binary ? ` at ${binary}` : ''}`);
-  const all = fs.readdirSync(testFolder).filter((name) => name.endsWith('.test.mjs') && !onlyByName.includes(name)).sort();
+  const all = fs.readdirSync(testFolder).filter((name) => name.endsWith('.test.mjs')).sort();
   const files = (names.length ? names : all).map((name) => {
     const testFile = [path.resolve(name), path.join(testFolder, name), path.join(testFolder, `${name}.test.mjs`)]
       .find((file) => fs.existsSync(file) && fs.statSync(file).isFile());

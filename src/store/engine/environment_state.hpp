@@ -84,7 +84,8 @@ struct environment_state {
     // Other nodes append too: the last fetch brought rows of theirs.
     bool is_contended = false;
     // The position after the last fetch may be reserved: nothing was appended or released since.
-    bool has_turn = false;
+    // Looked at without the write lock too.
+    std::atomic<bool> has_turn = false;
     // Reads LMDB's list of free pages; reset between uses, so that it keeps its reader slot.
     MDB_txn* free_list_txn = nullptr;
 

@@ -39,7 +39,7 @@ bool is_of_cluster(int code) {
 }
 
 void give_up_turn(environment_state& store) {
-    if (std::exchange(store.has_turn, false)) store.log->release();
+    if (store.has_turn.exchange(false)) store.log->release();
 }
 
 append_result resolve_own_row(environment_state& store) {
