@@ -206,18 +206,30 @@ base::result<void> validate_numbers(config const& configuration, setting const& 
                        " to " + std::to_string(entry.most)};
 }
 
+// "postgresql://user:password@host/…"
+bool has_password_in_authority(std::string_view text) {
+    auto const scheme_end = text.find("://");
+    if (scheme_end == text.npos) return false;
+    auto const rest = text.substr(scheme_end + 3);
+    auto const authority = rest.substr(0, rest.find_first_of("/?"));
+    auto const user_end = authority.rfind('@');
+    return user_end != text.npos && authority.substr(0, user_end).find(':') != text.npos;
+}
+
+// "password = …", "…?password=…", "sslpassword=…"
+bool has_password_keyword(std::string_view text) {
+    constexpr std::string_view keyword = "password";
+    for (auto begin = text.find(keyword); begin != text.npos; begin = text.find(keyword, begin)) {
+        begin += keyword.size();
+        auto const next = text.find_first_not_of(' ', begin);
+        if (next != text.npos && text[next] == '=') return true;
+    }
+    return false;
+}
+
 // Flags are visible to all users, and `config show` prints settings.
 base::result<void> validate_postgres(std::string const& text) {
-    auto const authority = text.find("://") == text.npos ? text.npos : text.find("://") + 3;
-    auto const end = authority == text.npos ? text.npos : text.find('@', authority);
-    bool const in_authority =
-        end != text.npos && text.find(':', authority) < std::min(end, text.find('/', authority));
-    auto const name = text.find("password");
-    bool const as_keyword =
-        name != text.npos &&
-        text.find_first_not_of(" ", name + std::string_view("password").size()) ==
-            text.find('=', name);
-    if (!in_authority && !as_keyword) return {};
+    if (!has_password_in_authority(text) && !has_password_keyword(text)) return {};
     return base::error{
         "cluster.postgres must not contain a password: name a file with cluster.password_file or "
         "passfile=FILE, or set PGPASSWORD in the environment"};

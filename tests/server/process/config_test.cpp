@@ -127,7 +127,9 @@ TEST(config, takes_no_password_of_postgresql) {
     configuration.data = "d";
     for (auto const* const text :
          {"host=db user=latchkey password=hidden", "password = 'hidden' host=db",
-          "postgresql://latchkey:hidden@db/latchkey", "postgres://db/latchkey?password=hidden"}) {
+          "user=password password=hidden", "host=db sslpassword=hidden",
+          "postgresql://latchkey:hidden@db/latchkey", "postgresql://latchkey:hid@den@db",
+          "postgres://db/latchkey?password=hidden", "postgres://db?user=a&password=hidden"}) {
         configuration.cluster_postgres = text;
         auto const outcome = validate(configuration);
         ASSERT_FALSE(outcome.has_value()) << text;
@@ -135,7 +137,9 @@ TEST(config, takes_no_password_of_postgresql) {
         EXPECT_EQ(outcome.error().message.find("hidden"), std::string::npos);
     }
     for (auto const* const text :
-         {"host=db user=latchkey passfile=/etc/latchkey/pgpass",
+         {"host=db user=latchkey passfile=/etc/latchkey/pgpass", "passfile=/run/password host=db",
+          "host=db passfile=/run/password", "postgresql://db1/latchkey?passfile=/run/password",
+          "postgresql://db1:5432/latchkey?user=me@example", "postgresql://db1:5432?user=me@example",
           "postgresql://latchkey@db1:5432,db2:5432/latchkey?sslmode=verify-full"}) {
         configuration.cluster_postgres = text;
         EXPECT_TRUE(validate(configuration).has_value()) << text;
