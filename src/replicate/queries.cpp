@@ -56,6 +56,23 @@ replication::log_row row_without_effects(answer const& page, std::size_t line) {
     return row;
 }
 
+// The rows of a page, or its first one, which is too large for it.
+coro::task<rows_result> complete_page(connection* engine, answer const* page,
+                                      base::mono_ns deadline) {
+    auto rows = parse_page(*page);
+    if (!rows.empty() || page->rows() == 0) co_return rows_result(std::move(rows));
+    auto row = row_without_effects(*page, 0);
+    statement alone("SELECT effects FROM latchkey_log WHERE shard = 0 AND position = $1");
+    alone.number(row.position);
+    auto const content = co_await engine->run_one(std::move(alone), deadline);
+    if (content.error) co_return rows_result();
+    if (content.list[0].rows() == 1) {
+        row.effects = content.list[0].bytes(0, 0);
+        rows.push_back(std::move(row));
+    }
+    co_return rows_result(std::move(rows));
+}
+
 }  // namespace
 
 batch make_tables() {
@@ -135,27 +152,6 @@ std::vector<replication::log_row> parse_page(answer const& page) {
     }
     return rows;
 }
-
-namespace {
-
-// The rows of a page, or its first one, which is too large for it.
-coro::task<rows_result> complete_page(connection* engine, answer const* page,
-                                      base::mono_ns deadline) {
-    auto rows = parse_page(*page);
-    if (!rows.empty() || page->rows() == 0) co_return rows_result(std::move(rows));
-    auto row = row_without_effects(*page, 0);
-    statement alone("SELECT effects FROM latchkey_log WHERE shard = 0 AND position = $1");
-    alone.number(row.position);
-    auto const content = co_await engine->run_one(std::move(alone), deadline);
-    if (content.error) co_return rows_result();
-    if (content.list[0].rows() == 1) {
-        row.effects = content.list[0].bytes(0, 0);
-        rows.push_back(std::move(row));
-    }
-    co_return rows_result(std::move(rows));
-}
-
-}  // namespace
 
 coro::task<rows_result> read_rows(connection* engine, std::uint64_t position,
                                   base::mono_ns deadline) {
