@@ -56,7 +56,7 @@ bool event_stream::may_go_on(request_services& services, base::instant now) {
     caller_.key = std::move(*verdict.caller);
     auto const& session = caller_.session;
     return !session || (now.wall < session->expires_at &&
-                        session->started_at > services.snapshot.sessions_end(key().id));
+                        session->generation == services.snapshot.sessions_generation(key().id));
 }
 
 // When the clock alone will turn the key off.

@@ -246,7 +246,8 @@ next_step exchange::enter_session(request_services& services, http::request cons
         services.keys.authenticate(services.keys.present(state.session->key_digest),
                                    state.client ? &*state.client : nullptr, services.snapshot, now);
     if (!verdict.caller) return refuse(problem::session_invalid, response);
-    if (state.session->started_at <= services.snapshot.sessions_end(verdict.caller->record().id))
+    if (state.session->generation !=
+        services.snapshot.sessions_generation(verdict.caller->record().id))
         return refuse(problem::session_invalid, response);
     state.source = key_source::session;
     return enter(services, request, verdict, now, response);

@@ -12,7 +12,7 @@ namespace latchkey::auth {
 namespace {
 
 constexpr std::size_t nonce_bytes = 12, tag_bytes = 16;
-constexpr std::size_t plain_bytes = std::tuple_size_v<model::digest> + 8 + 8;
+constexpr std::size_t plain_bytes = std::tuple_size_v<model::digest> + 8 + 8 + 8;
 constexpr std::size_t whole_bytes = nonce_bytes + plain_bytes + tag_bytes;
 static_assert(2 * whole_bytes == session_cipher::sealed_bytes);
 
@@ -42,6 +42,7 @@ session_cipher::~session_cipher() {
 std::string session_cipher::seal(browser_session const& session) const {
     std::string plain(reinterpret_cast<char const*>(session.key_digest.data()),
                       session.key_digest.size());
+    base::append(plain, session.generation);
     base::append(plain, session.started_at);
     base::append(plain, session.expires_at);
     std::array<char, whole_bytes> sealed;
@@ -67,6 +68,7 @@ std::optional<browser_session> session_cipher::open(std::string_view text) const
     base::reader input({plain.data(), plain.size()});
     auto const digest = input.bytes(session.key_digest.size());
     std::copy(digest.begin(), digest.end(), reinterpret_cast<char*>(session.key_digest.data()));
+    session.generation = input.integer<std::uint64_t>();
     session.started_at = input.integer<base::wall_ms>();
     session.expires_at = input.integer<base::wall_ms>();
     return session;

@@ -127,8 +127,8 @@ class snapshot {
     // With `state`, `start` or `unused_since` every key that the other members select is read.
     using key_sink = base::function_ref<void(model::key const&, base::wall_ms last_use)>;
     list_result keys(key_filter const& filter, range const& part, key_sink sink) const;
-    // Sessions of browsers that began with that key until then have ended; 0: none were ended.
-    base::wall_ms sessions_end(model::id key) const;
+    // Sessions of browsers that began with that key in an earlier generation have ended.
+    std::uint64_t sessions_generation(model::id key) const;
     base::wall_ms last_use(model::id key) const;  // 0: never, or not written yet
 
     // Of the first `count` keys beyond an id.

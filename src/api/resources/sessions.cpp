@@ -28,14 +28,16 @@ std::optional<api_error> start_session(request_context const& context, request_s
     if (!is_key && !context.session)
         return make_error(problem::key_missing, "send the key in the field Authorization");
     auto const now = context.now.wall;
-    auth::browser_session session{.key_digest = context.principal.record().digest,
-                                  .started_at = context.session ? context.session->started_at : now,
-                                  .expires_at = 0};
+    auto const& key = context.principal.record();
+    auto session = context.session.value_or(
+        auth::browser_session{.key_digest = key.digest,
+                              .generation = services.snapshot.sessions_generation(key.id),
+                              .started_at = now});
     session.expires_at = std::min(now + session_ms, session.started_at + session_ms_max);
     response.add("Set-Cookie", session_cookie, "=", services.sessions->seal(session), cookie_rules,
                  (session.expires_at - now) / 1000);
     response.body.append("{\"key_id\":");
-    append_number(response.body, context.principal.record().id);
+    append_number(response.body, key.id);
     append_name(response.body, "started_at");
     append_timestamp(response.body, session.started_at);
     append_name(response.body, "expires_at");

@@ -68,7 +68,7 @@ void check_unknown_tags(consistency_check& check) {
                                          tag::webhook_pending,
                                          tag::delivery_lease,
                                          tag::key_notice,
-                                         tag::sessions_end};
+                                         tag::sessions_generation};
     std::uint64_t unknown = 0;
     check.walk(table::index, {}, [&](std::string_view key, std::string_view) {
         if (is_mark_of_load(key))

@@ -98,14 +98,12 @@ void check_notices(consistency_check& check) {
     check.walk(table::index, key_bytes{tag::key_notice}, visit);
 }
 
-void check_session_ends(consistency_check& check) {
-    check.walk(table::index, key_bytes{tag::sessions_end},
+void check_session_generations(consistency_check& check) {
+    check.walk(table::index, key_bytes{tag::sessions_generation},
                [&](std::string_view key, std::string_view content) {
                    auto const id = read_id(key);
-                   auto const time = read_id(content);
-                   if (!id || !time || !check.has(table::index, key_key(*id)))
-                       return check.report("an end of sessions cannot be read, or is of no key");
-                   check.check_time(static_cast<base::wall_ms>(*time), name("key", *id));
+                   if (!id || !read_id(content) || !check.has(table::index, key_key(*id)))
+                       check.report("a generation of sessions cannot be read, or is of no key");
                });
 }
 
@@ -118,7 +116,7 @@ void check_keys(consistency_check& check) {
     check_key_admins(check);
     check_last_uses(check);
     check_notices(check);
-    check_session_ends(check);
+    check_session_generations(check);
 }
 
 }  // namespace latchkey::store

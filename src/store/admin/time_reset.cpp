@@ -41,9 +41,7 @@ class reset {
     base::result<void> redate_users();
     base::result<void> redate_posts();
     base::result<void> redate_keys();
-    base::result<void> redate_times_of_keys(tag kind, std::uint64_t& count);
     base::result<void> redate_last_uses();
-    base::result<void> redate_session_ends();
     base::result<void> redate_notices();
     base::result<void> redate_events();
     base::result<void> redate_secrets();
@@ -205,27 +203,16 @@ base::result<void> reset::redate_keys() {
     return sweep({table::index, prefix, is_late, rewrite}, report_.keys);
 }
 
-base::result<void> reset::redate_times_of_keys(tag kind, std::uint64_t& count) {
+base::result<void> reset::redate_last_uses() {
     auto const is_late = [&](std::string_view, std::string_view value) {
         return read_id(value).value_or(0) > now_;
     };
     auto const rewrite = [&](transaction& transaction, std::string_view suffix) {
         std::array<char, 8> value;
-        transaction.put(table::index, key_bytes{kind}.add(suffix), id_value(now_, value));
+        transaction.put(table::index, key_bytes{tag::key_use}.add(suffix), id_value(now_, value));
         return true;
     };
-    return sweep({table::index, key_bytes{kind}, is_late, rewrite}, count);
-}
-
-base::result<void> reset::redate_last_uses() {
-    return redate_times_of_keys(tag::key_use, report_.last_uses);
-}
-
-// Sessions that began until a time to come would be refused until then. Not counted: nobody sees
-// these records.
-base::result<void> reset::redate_session_ends() {
-    std::uint64_t count = 0;
-    return redate_times_of_keys(tag::sessions_end, count);
+    return sweep({table::index, key_bytes{tag::key_use}, is_late, rewrite}, report_.last_uses);
 }
 
 // What a wrong clock has told, and has not happened yet, is told again when it does. Not counted:
@@ -456,11 +443,10 @@ base::result<time_reset> reset::run() {
     report_.now = now_;
     for (auto const step :
          {&reset::redate_users, &reset::redate_posts, &reset::redate_events, &reset::redate_keys,
-          &reset::redate_last_uses, &reset::redate_session_ends, &reset::redate_notices,
-          &reset::redate_secrets, &reset::redate_outcomes, &reset::redate_usage,
-          &reset::redate_loads, &reset::redate_changes, &reset::redate_webhooks,
-          &reset::redate_progress, &reset::redate_deliveries, &reset::count_audit_entries,
-          &reset::set_last_write})
+          &reset::redate_last_uses, &reset::redate_notices, &reset::redate_secrets,
+          &reset::redate_outcomes, &reset::redate_usage, &reset::redate_loads,
+          &reset::redate_changes, &reset::redate_webhooks, &reset::redate_progress,
+          &reset::redate_deliveries, &reset::count_audit_entries, &reset::set_last_write})
         if (auto const outcome = (this->*step)(); !outcome) return outcome.error();
     return report_;
 }

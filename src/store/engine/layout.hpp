@@ -147,7 +147,7 @@ enum class tag : std::uint8_t {
     webhook_pending = 0x74,
     delivery_lease = 0x75,
     key_notice = 0x76,
-    sessions_end = 0x77,
+    sessions_generation = 0x77,
 };
 
 // Of the index: does the entry belong to this copy alone?
@@ -279,8 +279,8 @@ inline key_bytes pending_of(model::id webhook) {
 inline key_bytes key_notice_key(model::id key) {
     return key_bytes{tag::key_notice}.add(key);
 }
-inline key_bytes sessions_end_key(model::id key) {
-    return key_bytes{tag::sessions_end}.add(key);
+inline key_bytes sessions_generation_key(model::id key) {
+    return key_bytes{tag::sessions_generation}.add(key);
 }
 
 // `lineage` and `key` of a store::idempotency.

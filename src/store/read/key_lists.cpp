@@ -76,9 +76,9 @@ list_result snapshot::keys(key_filter const& filter, range const& part, key_sink
     return list_part(walk, part, plan.total, includes, emit).emit();
 }
 
-base::wall_ms snapshot::sessions_end(model::id key) const {
-    auto const bytes = state_->get(table::index, sessions_end_key(key));
-    return bytes ? read_id(*bytes).value_or(INT64_MAX) : 0;
+std::uint64_t snapshot::sessions_generation(model::id key) const {
+    auto const bytes = state_->get(table::index, sessions_generation_key(key));
+    return bytes ? read_id(*bytes).value_or(0) : 0;
 }
 
 base::wall_ms snapshot::last_use(model::id key) const {

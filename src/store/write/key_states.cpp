@@ -74,6 +74,8 @@ outcome run(transaction& txn, reactivate_key const& action, command const& comma
     return key_result(txn, std::move(new_key));
 }
 
+// Sessions of another generation have ended: an order of times would not hold on nodes whose clocks
+// differ. It is a time all the same, so that none comes back where a backup was restored.
 outcome run(transaction& txn, end_sessions const& action, command const& command) {
     model::key key;
     if (auto const result = read_key(txn, action.key, key); result != problem::none)
@@ -81,9 +83,12 @@ outcome run(transaction& txn, end_sessions const& action, command const& command
     if (auto rejection = check_conditions(command, [&] { return model::tag_of(key, txn.now()); }))
         return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, false)) return reject(*shortage);
+    auto const generation = sessions_generation_key(key.id);
+    auto const bytes = txn.get(table::index, generation);
+    auto const last = bytes ? read_id(*bytes).value_or(0) : 0;
     std::array<char, 8> value;
-    txn.put(table::index, sessions_end_key(key.id),
-            id_value(static_cast<model::id>(txn.now()), value));
+    txn.put(table::index, generation,
+            id_value(std::max(last + 1, static_cast<model::id>(txn.now())), value));
     txn.note_urgency();  // the answer waits until no node accepts the sessions
     note(txn, command, audit_action::key_end_sessions, key, {});
     return {.time = txn.now()};

@@ -429,7 +429,6 @@ class repaired_store : public store_time {
                                                            .overlap_ms = hour}})
                       .problem,
                   problem::none);
-        EXPECT_EQ(one(*store_, {.action = end_sessions{early_}}).problem, problem::none);
         leap(-year);
         EXPECT_NE(restart(), "");
     }
@@ -455,7 +454,6 @@ class repaired_store : public store_time {
         EXPECT_EQ(view.event(1)->received_at, today);
         EXPECT_EQ(view.event(2)->received_at, right);
         EXPECT_EQ(view.last_use(early_), right);
-        EXPECT_EQ(view.sessions_end(early_), right) << "a later session is not refused";
         auto const secrets = view.event_secrets("shop", right + hour - 1);
         EXPECT_TRUE(secrets && secrets->previous);
         EXPECT_EQ(secrets->current.created_at, right);

@@ -57,6 +57,11 @@ class key_life : public testing::Test {
         seen.renew();
         return seen.key(id).value_or(model::key{});
     }
+    std::uint64_t sessions_generation(model::id id) {
+        snapshot seen(*store_);
+        seen.renew();
+        return seen.sessions_generation(id);
+    }
     key_state state(model::id id) { return get(id).state_at(test_clock); }
     rotate_key rotation(model::id id, std::int64_t overlap_ms) {
         auto const draft = key_number(++last_);
@@ -583,6 +588,22 @@ TEST_F(last_admin, is_not_one_that_is_being_rotated_out) {
     auto const next = get_key(ask(rotation(admin_, 1000), admin_)).id;
     EXPECT_EQ(ask(deactivate_key{.id = next}, admin_).problem, problem::last_admin_key);
     EXPECT_EQ(ask(deactivate_key{.id = admin_}, next).problem, problem::none);
+}
+
+TEST_F(key_life, no_generation_of_its_sessions_comes_twice) {
+    auto const id = add({"*"}), other = add({"*"});
+    std::uint64_t last = 0;
+    EXPECT_EQ(sessions_generation(id), last);
+    for (auto const step : {0, 0, 60'000, -3'600'000, 0, 1}) {
+        test_clock += step;
+        EXPECT_EQ(ask(end_sessions{id}).problem, problem::none);
+        EXPECT_GT(sessions_generation(id), last);
+        last = sessions_generation(id);
+    }
+    test_clock = static_cast<std::int64_t>(last) + 1;  // past what the numbers ran ahead
+    EXPECT_EQ(ask(end_sessions{id}).problem, problem::none);
+    EXPECT_EQ(sessions_generation(id), last + 1) << "a time, so that none comes back with a backup";
+    EXPECT_EQ(sessions_generation(other), 0u);
 }
 
 }  // namespace
