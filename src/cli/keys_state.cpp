@@ -65,16 +65,11 @@ std::optional<refusal> deactivate_rounds(keys_backend& keys, state_options const
     }
 }
 
-void print_total(state_options const& options, deactivations const& total) {
+std::string describe(state_options const& options, deactivations const& total) {
     auto document = R"({"project":")" + options.project + R"(","deactivated":)" +
                     std::to_string(total.count) + "}";
     if (total.effective_by != 0) api::append_effective_time(document, total.effective_by);
-    if (options.json)
-        std::printf("%s\n", document.c_str());
-    else
-        base::log(counted(total.count, "key") + " of project " + options.project +
-                  (total.count == 1 ? " was deactivated" : " were deactivated"));
-    warn_of_delay(parse_object(document).value());
+    return document;
 }
 
 int deactivate_project(state_options const& options) {
@@ -93,8 +88,14 @@ int deactivate_project(state_options const& options) {
         return report(*failure);
     deactivations total;
     auto failure = deactivate_rounds(*keys, options, ids, total);
-    if (!failure) return print_total(options, total), done;
-    if (options.json) print_total(options, total);
+    auto const document = describe(options, total);
+    if (options.json)
+        std::printf("%s\n", document.c_str());
+    else if (!failure)
+        base::log(counted(total.count, "key") + " of project " + options.project +
+                  (total.count == 1 ? " was deactivated" : " were deactivated"));
+    warn_of_delay(parse_object(document).value());
+    if (!failure) return done;
     failure->message = with_commas(total.count) + " of " + all_keys +
                        " were deactivated, and then: " + failure->message +
                        ". The same command again deactivates the others";
