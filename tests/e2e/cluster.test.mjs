@@ -117,14 +117,26 @@ test('a write whose wait for the standby was cancelled is answered once a standb
     await ask(`ALTER SYSTEM ${change}`);
     await ask('SELECT pg_reload_conf()');
   };
+  const waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
   const user = newUser();
   const read = async (node) => (await node.ask('GET', `/users?email=${encodeURIComponent(user.email)}`)).json.data.length;
   let answer = null, change;
   await set("SET synchronous_standby_names = 'nobody'");
   try {
+    // The server takes the setting up some time after it was told to; a commit waits only from then on.
+    for (let waits = false; !waits;) {
+      let hasEnded = false;
+      const probe = ask("SELECT pg_logical_emit_message(true, 'probe', '')").then(() => { hasEnded = true; });
+      await until(async () => {
+        waits = await ask(`SELECT count(*) ${waiting} AND query ~ 'probe'`) === '1';
+        return waits || hasEnded;
+      }, 'a commit ends or waits');
+      await ask(`SELECT pg_cancel_backend(pid) ${waiting}`);
+      await probe;
+    }
     change = one.ask('POST', '/users', { body: user }).then((each) => { answer = each; });
     await until(async () => {
-      await ask("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+      await ask(`SELECT pg_cancel_backend(pid) ${waiting}`);
       return await read(two) === 1;
     }, 'the other node has it', 4000);
     await sleep(700);

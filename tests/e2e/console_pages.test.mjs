@@ -122,7 +122,7 @@ describe('the pages', () => {
     await page.click('button', 'Add user');
     assert.equal(await focus('closest("dialog") !== null'), true, 'the focus is in the dialog');
     await page.tab.keyboard.press('Escape');
-    assert.equal(await page.tab.$('dialog'), null);
+    await page.tab.waitForSelector('dialog', { hidden: true });
     await page.close();
   });
 
