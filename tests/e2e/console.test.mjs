@@ -59,6 +59,22 @@ describe('a session', () => {
     await page.close();
   });
 
+  test('that ends in another tab leaves a secret until it is stored', async () => {
+    const key = await server.makeKey({ name: 'replaced' });
+    const page = await loggedIn(key);
+    const { id } = (await server.client(key).get('/keys/current')).json;
+    await page.show(`/keys/${id}`);
+    await page.click('button', 'Rotate');
+    await page.tab.evaluate(() => document.querySelector('dialog form').requestSubmit());
+    await page.sees('it is shown once', 'dialog');
+    await page.tab.evaluate(() => dispatchEvent(new StorageEvent('storage', { key: 'latchkey.session_ends', newValue: null })));
+    await sleep(200);
+    const successor = await page.takeSecret();
+    assertStatus(await server.ask('GET', '/api/v1/users', { key: successor }), 200);
+    await page.sees('You are logged out');
+    await page.close();
+  });
+
   test('that has ended leads to the login, and back to the same place', async () => {
     const key = await server.makeKey({ name: 'away' });
     const page = await loggedIn(key);

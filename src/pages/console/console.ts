@@ -15,6 +15,7 @@ import { auditPage } from './audit';
 import { changesPage } from './changes';
 import { checkPage } from './check';
 import { caller, can, isLoggedIn, place, setCaller, View } from './context';
+import { whenSecretStored } from './dialogs';
 import { Child, fill, h, icon, named } from './dom';
 import { eventPage, eventsPage, sourcesPage } from './events';
 import { timeOfDay } from './format';
@@ -324,10 +325,12 @@ setInterval(() => {
 }, 60_000);
 
 // A text comes after the problem of a request that was under way, and is what the user waits for.
-onSessionEnd((reason) => {
+onSessionEnd(async (reason) => {
+  await whenSecretStored();
   if (isLoggedIn() || typeof reason === 'string') end(reason);
 });
-onStorage((isOver) => {
+onStorage(async (isOver) => {
+  await whenSecretStored();
   if (isOver && isLoggedIn()) end(loggedOut);
   else if (!isOver && !isLoggedIn()) void begin().catch(() => undefined);
 });

@@ -103,6 +103,10 @@ export const sample = (text: string, label: string): HTMLElement =>
     copyButton(() => text),
   );
 
+let secretStored = Promise.resolve();
+// Resolves at once where no secret is shown. A session that ends waits for it: its end closes every dialog.
+export const whenSecretStored = (): Promise<void> => secretStored;
+
 // A secret that is shown once. It lives in the dialog alone and goes with it.
 export function showSecret(title: string, secret: string, content: Child[]): Promise<void> {
   const dialog = openDialog(
@@ -128,5 +132,6 @@ export function showSecret(title: string, secret: string, content: Child[]): Pro
     ],
     { wide: true, modalOnly: true },
   );
+  secretStored = dialog.closed;
   return dialog.closed;
 }
