@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { binary, command, commandOf, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { binary, command, commandOf, filesIn, sleep, startServer, temporaryFolder } from './harness.mjs';
 
 const folder = temporaryFolder();
 let number = 0;
@@ -201,10 +201,7 @@ describe('keys of other systems', () => {
       assert.deepEqual([document.imported, document.existing], [0, 1]);
       assert.match(document.not_taken.join('\n'), remarks[system]);
       await server.stop();
-      for (const name of fs.readdirSync(server.data, { recursive: true })) {
-        const stored = path.join(server.data, name);
-        if (fs.statSync(stored).isFile()) assert.ok(!fs.readFileSync(stored, 'latin1').includes(texts[system]), `${name} has no plain key`);
-      }
+      for (const name of filesIn(server.data)) assert.ok(!fs.readFileSync(name, 'latin1').includes(texts[system]), `${name} has no plain key`);
     });
   }
 

@@ -9,7 +9,7 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
-import { assertFields, assertNow, assertStatus, binary, command, message, sleep, startFetch, startServer, temporaryFolder } from './harness.mjs';
+import { assertFields, assertNow, assertStatus, binary, command, filesIn, message, sleep, startFetch, startServer, temporaryFolder } from './harness.mjs';
 
 let Webhook;
 try {
@@ -341,10 +341,8 @@ describe('secrets', () => {
     await setSecret('hidden', { format: 'github', secret: 'supplied-secret-31415' });
     await assertRefused(send('hidden', '{}', { 'X-Hub-Signature-256': 'sha256=00' }));
     await sleep(400);
-    for (const name of fs.readdirSync(server.data, { recursive: true })) {
-      const file = path.join(server.data, name);
-      if (!fs.statSync(file).isFile()) continue;
-      const bytes = fs.readFileSync(file);
+    for (const name of filesIn(server.data)) {
+      const bytes = fs.readFileSync(name);
       for (const text of [secret, secret.slice(6), 'supplied-secret-31415', 'from-a-file-9d1f']) assert.ok(!bytes.includes(text), name);
     }
     const log = server.logLines().filter((line) => line.route === '/api/v1/events/{event_source}');

@@ -58,6 +58,12 @@ export function temporaryFolder() {
   return folder;
 }
 
+// The paths of the regular files below a folder. The `recursive` of Node 18 reads sockets as folders.
+export const filesIn = (folder) => fs.readdirSync(folder, { withFileTypes: true }).flatMap((each) => {
+  const name = path.join(folder, each.name);
+  return each.isDirectory() ? filesIn(name) : each.isFile() ? [name] : [];
+});
+
 // Runs a command of the binary: {code, stdout, stderr}, without an exception for the exit code.
 export function command(...args) {
   return commandOf(binary, ...args);

@@ -10,9 +10,8 @@
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { assertUser, chunked, message, newUser, sleep, startServer } from './harness.mjs';
+import { assertUser, chunked, filesIn, message, newUser, sleep, startServer } from './harness.mjs';
 
 const rounds = Number(process.env.E2E_ROUNDS ?? 25);
 const clientCount = 8;
@@ -220,10 +219,8 @@ describe('Idempotency-Key', () => {
     const successor = server.client(next.json.key);
     assert.equal((await successor.get('/keys/current')).json.id, next.json.id);
     successor.close();
-    for (const name of fs.readdirSync(server.data, { recursive: true })) {
-      const file = path.join(server.data, name);
-      if (!fs.statSync(file).isFile()) continue;
-      const bytes = fs.readFileSync(file);
+    for (const name of filesIn(server.data)) {
+      const bytes = fs.readFileSync(name);
       for (const secret of [first.json.key, next.json.key, key]) assert.equal(bytes.indexOf(secret), -1, `${name} holds a key`);
     }
   });
