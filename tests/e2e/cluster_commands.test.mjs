@@ -199,7 +199,7 @@ describe('a node that joins', () => {
     const numbers = said.slice(1, -1).map((line) => Number(/^([0-9]+) records$/.exec(line)?.[1]));
     assert.ok(numbers.length > 0, said.join('\n'));
     assert.ok(numbers[0] > 0 && numbers[0] < count, `${numbers[0]} of ${count}`); // the first part
-    assert.deepEqual(numbers, numbers.toSorted((a, b) => a - b));
+    assert.deepEqual(numbers, [...numbers].sort((a, b) => a - b));
     assert.match(four.server.stderr, /node four of the cluster is at position [0-9]+, the log at [0-9]+/);
     await cluster.assertEqual([one, four]);
     await four.stop();
