@@ -78,7 +78,7 @@ list_result snapshot::keys(key_filter const& filter, range const& part, key_sink
 
 std::uint64_t snapshot::sessions_generation(model::id key) const {
     auto const bytes = state_->get(table::index, sessions_generation_key(key));
-    return bytes ? read_id(*bytes).value_or(0) : 0;
+    return bytes ? read_id(*bytes).value_or(UINT64_MAX) : 0;  // damaged: all have ended
 }
 
 base::wall_ms snapshot::last_use(model::id key) const {
