@@ -19,7 +19,9 @@ client_packages=(python3 mypy python3-build python3-setuptools python3-wheel)
 # To make packages: dependencies by symbols, BoringSSL from source, and the list of components.
 package_packages=(dpkg-dev make binutils xz-utils python3)
 
-export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it caches nothing that uses a precompiled header
+# The cache finds an object whichever folder the checkout is in: no absolute path may reach the compiler, which writes the
+# working directory into precompiled headers and debug information. /proc/self/cwd names that directory in each checkout.
+export CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1
 
 # Node.js and npm, if missing: any version works, but Debian's npm conflicts with another Node.js.
 node_packages() {
@@ -78,6 +80,16 @@ unpack_packages() {
   done
 }
 
+# make_relative FOLDER: meson names the sources of a file of several (unity) by absolute paths, which no other checkout has.
+make_relative() {
+  python3 - "$1" <<'PY'
+import os, pathlib, re, sys
+for path in pathlib.Path(sys.argv[1]).rglob("*-unity*.cpp"):
+    text = re.sub(r"#include<(/.*)>", lambda found: f'#include "{os.path.relpath(found[1], path.parent)}"', path.read_text())
+    path.write_text(text)
+PY
+}
+
 # configure KIND [OPTION...]: configures build/KIND from tools/native/KIND.ini, once.
 configure() {
   local folder=$top/build/$1 log
@@ -87,11 +99,15 @@ configure() {
   meson setup --native-file "$top/tools/native/$1.ini" "${@:2}" "$folder" "$top" >"$log" 2>&1 ||
     { grep -E 'ERROR' "$log" >&2 || tail -n 5 "$log" >&2; rm -f "$log"; die "meson could not configure build/$1"; }
   rm -f "$log"
+  make_relative "$folder"
 }
+
+# run_ninja KIND ARGUMENT...: ninja in build/KIND, whose working directory is named the same in each checkout.
+run_ninja() { env -C "$top/build/$1" PWD=/proc/self/cwd ninja "${@:2}"; }
 
 # build KIND TARGET...: builds these targets in build/KIND.
 build() {
   configure "$1"
   say "building build/$1"
-  ninja -C "$top/build/$1" "${@:2}" >&2 || die "the build in build/$1 failed; the compiler's message is above"
+  run_ninja "$1" "${@:2}" >&2 || die "the build in build/$1 failed; the compiler's message is above"
 }
