@@ -30,6 +30,8 @@ class query {
     void refuse(std::string_view name, base::field_code code, std::string_view reason);
     // An error with all that was noted, and with what is repeated or was not taken; nullopt: none.
     std::optional<api_error> refuse_rest() const;
+    // Whether `refuse_rest` has an error of what was taken so far.
+    bool is_refused() const { return !faults_.empty(); }
 
   private:
     struct parameter {

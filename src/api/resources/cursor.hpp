@@ -25,7 +25,8 @@ namespace latchkey::api {
 class list_name {
   public:
     explicit list_name(std::string_view path) { add("path", path); }
-    // Bounded by the size of `bytes_`: the caller checks the length of a client's text.
+    // Bounded by the size of `bytes_`: values that were refused, which can have any length, do not
+    // come here (api/resources/list.hpp).
     void add(std::string_view member, std::string_view value);
     void add(std::string_view member, std::int64_t value);
 

@@ -38,12 +38,13 @@ void take_bearer(members& body, model::key& key) {
             body.fault(name, field_code::invalid_format, "is for records of kind jwt");
         if (kind == "key") return {};
         auto const text = body.word(name, true);
-        if (text && !model::is_claim_text(*text, bytes_max))
+        if (text && model::is_claim_text(*text, bytes_max)) return std::string(*text);
+        if (text)
             body.fault(name, field_code::invalid_format,
                        "must have 1 to " + std::to_string(bytes_max) +
                            " bytes, without control characters and those that set the direction of "
                            "others");
-        return std::string(text.value_or(""));
+        return {};
     };
     key.issuer = take("issuer", model::issuer_bytes_max);
     key.subject = take("subject", model::subject_bytes_max);

@@ -28,15 +28,18 @@ class listing {
 
     // `page` or `cursor`, `limit` and `sort`.
     std::optional<api_error> take();
-    // A filter. `show`: the client's text, for links. `bind`: the value, of at most 64 bytes, for
-    // which alone a cursor is valid. The two can differ, and either can be needed alone.
+    // A filter. `show`: the client's text, for links. `bind`: the value, for which alone a cursor
+    // is valid. The two can differ, and either can be needed alone. A value that the query does not
+    // refuse has 64 bytes at most; a list whose query is refused needs no name.
     void select(std::string_view name, std::string_view value) {
         show(name, value);
         bind(name, value);
     }
     void show(std::string_view name, std::string_view value);
-    void bind(std::string_view name, std::string_view value) { name_.add(name, value); }
-    void bind(std::string_view name, std::int64_t value) { name_.add(name, value); }
+    template <class Value>
+    void bind(std::string_view name, Value const& value) {
+        if (!context_.query.is_refused()) name_.add(name, value);
+    }
     // After all filters: refuses other parameters of the query, and a cursor of another list.
     std::optional<api_error> open();
 

@@ -107,6 +107,28 @@ TEST_F(api_test, a_record_for_tokens_names_its_issuer_and_subject) {
     EXPECT_EQ(errors(R"("kind": "saml")"), R"("/kind""not_in_enum")");
 }
 
+// A text that is refused is not hashed either.
+TEST_F(api_test, a_record_for_tokens_has_bounds) {
+    struct {
+        std::string_view name;
+        std::size_t bytes_max;
+    } const rows[] = {{"issuer", model::issuer_bytes_max}, {"subject", model::subject_bytes_max}};
+    for (auto const& row : rows)
+        for (auto const bytes : {row.bytes_max, row.bytes_max + 1, std::size_t{65'535},
+                                 std::size_t{65'536}, std::size_t{500'000}}) {
+            std::string const other = row.name == "issuer" ? "subject" : "issuer";
+            auto const response = service.request(
+                "POST /api/v1/keys", R"({"name": "job", "kind": "jwt", ")" + other +
+                                         R"(": "a", ")" + std::string(row.name) + R"(": ")" +
+                                         std::string(bytes, 'a') + R"("})");
+            bool const is_valid = bytes <= row.bytes_max;
+            EXPECT_EQ(response.status, is_valid ? 201 : 422) << row.name << bytes;
+            if (!is_valid)
+                EXPECT_EQ(response.at("/errors/0/code"), R"("invalid_format")")
+                    << row.name << bytes;
+        }
+}
+
 TEST(key_json, states_by_the_clock) {
     model::key record;
     record.not_before = now;

@@ -209,6 +209,31 @@ TEST_F(lists, bad_filters) {
     EXPECT_EQ(response.code(), "conflicting_parameters");
 }
 
+// Of any length, beside a cursor or not: a refused text does not enter the name of a list.
+TEST_F(lists, long_filters_are_refused) {
+    auto const key =
+        service.add_key({"keys:read", "audit:read"}, {.project = "a", .rate_limits = {}});
+    for (std::string const filter :
+         {"posts?status", "posts?author", "events?source", "keys?project", "keys?start",
+          "keys?state", "keys?environment", "keys?unused_since", "audit?project"}) {
+        auto const name = filter.substr(filter.find('?') + 1);
+        for (std::size_t const bytes : {65u, 200u, 300u, 320u, 340u, 360u, 384u, 400u, 4096u})
+            for (std::string const rest : {"", "&cursor=x", "&sort=x", "&x=y"}) {
+                auto const line = "GET /api/v1/" + filter + "=" + std::string(bytes, 'a') + rest;
+                auto const response = service.request(line);
+                EXPECT_EQ(response.status, 400) << line;
+                EXPECT_TRUE(response.faults().contains(name)) << line << response.body;
+            }
+    }
+    auto const text = std::string(4096, 'a');
+    EXPECT_EQ(service.request("GET /api/v1/users?email=" + text).status, 200);
+    for (std::string const filter : {"keys?project=", "audit?project="})
+        EXPECT_EQ(
+            service.request_anonymous("GET /api/v1/" + filter + text, {}, {bearer(key)}).status,
+            400)
+            << filter;
+}
+
 TEST_F(lists, posts_of_a_user) {
     auto const one = service.add_user(), two = service.add_user();
     for (int i = 0; i < 3; ++i) service.add_post(one), service.add_post(two);
