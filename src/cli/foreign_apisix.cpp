@@ -1,10 +1,10 @@
 // Keys of Apache APISIX: the answer of its Admin API to GET /apisix/admin/consumers (`list`, or
 // `node.nodes` of version 2), or the consumers of a standalone configuration in JSON. Credentials
 // of a consumer (version 3.11 and later) are entries of their own.
-#include <algorithm>
-#include <map>
+#include <unordered_map>
 
 #include "cli/foreign_keys.hpp"
+#include "cli/foreign_values.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -27,11 +27,16 @@ entry entry_of(std::string_view path, json_object const& value) {
     return result;
 }
 
-std::vector<entry> entries_of(json_object const& document) {
+std::vector<entry> entries_of(json_object const& document, foreign_reader& reader) {
     std::vector<entry> entries;
     auto const add = [&](boost::json::array const& list) {
+        std::size_t number = 0;
         for (auto const& each : list) {
-            if (!each.is_object()) continue;
+            ++number;
+            if (!each.is_object()) {
+                reader.refuse("number " + std::to_string(number), "it is no JSON object");
+                continue;
+            }
             auto const& object = each.get_object();
             auto const& value = object_of(object, "value");
             entries.push_back(entry_of(text_of(object, "key"), value.empty() ? object : value));
@@ -43,22 +48,36 @@ std::vector<entry> entries_of(json_object const& document) {
     return entries;
 }
 
-std::vector<foreign_reader::limit> limits_of(json_object const& plugins, std::string const& title,
-                                             foreign_reader& reader) {
+// What the plugins of a consumer mean for its keys.
+struct terms {
     std::vector<foreign_reader::limit> limits;
-    for (auto const& [name, value] : plugins) {
+    std::string reason;  // why none of them is taken over; empty: they are
+};
+
+terms terms_of(json_object const& consumer, std::string const& title, foreign_reader& reader) {
+    terms result{.limits = {}, .reason = end_in(consumer)};
+    for (auto const& [name, value] : object_of(consumer, "plugins")) {
         if (!value.is_object() || name == "key-auth") continue;
         auto const& plugin = value.get_object();
-        if (is_true(object_of(plugin, "_meta"), "disable")) continue;
-        auto const count = number_of(plugin, "count"), window = number_of(plugin, "time_window");
-        if (name == "limit-count" && count > 0 && window > 0)
-            limits.push_back({"count", count, window});
-        else if (name == "limit-count")
-            reader.remark(title, "its limit-count is no plain number of requests in a window");
-        else
+        auto const off = truth_in(object_of(plugin, "_meta"), "disable");
+        if (off && *off == true) continue;
+        auto const count = whole_number_in(plugin, "count");
+        auto const window = whole_number_in(plugin, "time_window");
+        if (name != "limit-count")
             reader.remark(title, "the plugin " + std::string(name) + " has no counterpart here");
+        else if (count && window && count->value_or(0) > 0 && window->value_or(0) > 0)
+            result.limits.push_back({"count", **count, **window});
+        else
+            result.reason = "its limit-count is no plain number of requests in a window";
     }
-    return limits;
+    return result;
+}
+
+// A plugin may be kept and turned off.
+std::string reason_against(entry const& source, json_object const& plugin) {
+    if (auto end = end_in(source.value); !end.empty()) return end;
+    auto const off = truth_in(object_of(plugin, "_meta"), "disable");
+    return off && !off->value_or(false) ? "" : "its key-auth is disabled";
 }
 
 void add_key(entry const& source, std::string const& key,
@@ -79,23 +98,34 @@ void add_key(entry const& source, std::string const& key,
 }  // namespace
 
 void read_apisix(json_object const& document, foreign_reader& reader) {
-    auto const entries = entries_of(document);
-    std::map<std::string, std::vector<foreign_reader::limit>> limits;
+    auto const entries = entries_of(document, reader);
+    std::unordered_map<std::string, terms> consumers;
     for (auto const& each : entries) {
         if (!each.credential.empty()) continue;
         auto const title = "consumer " + each.consumer;
-        limits[each.consumer] = limits_of(object_of(each.value, "plugins"), title, reader);
+        consumers[each.consumer] = terms_of(each.value, title, reader);
         if (!text_of(each.value, "group_id").empty())
             reader.remark(title, "the plugins of its consumer group are not taken over");
     }
     for (auto const& each : entries) {
+        auto const title = "consumer " + each.consumer;
         auto const& plugin = object_of(object_of(each.value, "plugins"), "key-auth");
         auto const key = text_of(plugin, "key");
-        if (!key.empty())
-            add_key(each, key, limits[each.consumer], reader);
-        else if (!each.credential.empty())
-            reader.remark("consumer " + each.consumer,
-                          "its credential " + each.credential + " is no key of key-auth");
+        if (key.empty()) {
+            if (!each.credential.empty())
+                reader.remark(title,
+                              "its credential " + each.credential + " is no key of key-auth");
+            continue;
+        }
+        auto const owner = consumers.find(each.consumer);
+        auto reason = owner == consumers.end()
+                          ? "it is not in the file, but credential " + each.credential + " of it"
+                          : owner->second.reason;
+        if (reason.empty()) reason = reason_against(each, plugin);
+        if (reason.empty())
+            add_key(each, key, owner->second.limits, reader);
+        else
+            reader.refuse(title, reason);
     }
 }
 

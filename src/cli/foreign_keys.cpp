@@ -39,8 +39,14 @@ void append_limits(json_members& body, std::vector<foreign_reader::limit> const&
 // object.
 void read_unkey_document(boost::json::value const& document, foreign_reader& reader) {
     if (auto const* const list = document.if_array()) {
-        for (auto const& each : *list)
-            if (each.is_object()) read_unkey(each.get_object(), reader);
+        std::size_t number = 0;
+        for (auto const& each : *list) {
+            auto const place = "number " + std::to_string(++number);
+            if (each.is_object())
+                read_unkey(each.get_object(), place, reader);
+            else
+                reader.refuse(place, "it is not a JSON object");
+        }
         return;
     }
     auto const& object = document.as_object();
@@ -48,7 +54,7 @@ void read_unkey_document(boost::json::value const& document, foreign_reader& rea
         if (auto const* const inner = object.if_contains(name);
             inner != nullptr && inner->is_array())
             return read_unkey_document(*inner, reader);
-    read_unkey(object, reader);
+    read_unkey(object, "line 1", reader);
 }
 
 base::error not_json(foreign_system system) {
@@ -86,8 +92,7 @@ void foreign_reader::add(record const& record) {
 
 void foreign_reader::remark(std::string const& title, std::string const& sentence) {
     auto const text = title + ": " + sentence;
-    if (std::ranges::find(result_.remarks, text) == result_.remarks.end())
-        result_.remarks.push_back(text);
+    if (said_.insert(text).second) result_.remarks.push_back(text);
 }
 
 void foreign_reader::refuse(std::string const& title, std::string const& sentence) {
@@ -110,6 +115,8 @@ base::result<foreign_export> read_foreign_keys(foreign_system system, std::strin
                                                foreign_choice const& choice) {
     foreign_export result;
     foreign_reader reader(result, choice);
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
     boost::system::error_code failure;
     auto const document = boost::json::parse(text, failure);
     if (!failure && system == foreign_system::unkey &&
@@ -130,10 +137,11 @@ base::result<foreign_export> read_foreign_keys(foreign_system system, std::strin
         text.remove_prefix(std::min(end + 1, text.size()));
         if (line.find_first_not_of(" \t\r") == line.npos) continue;
         auto const key = boost::json::parse(line, failure);
+        auto const place = "line " + std::to_string(number);
         if (failure || !key.is_object())
-            reader.refuse("line " + std::to_string(number), "it is not a JSON object");
+            reader.refuse(place, "it is not a JSON object");
         else
-            read_unkey(key.get_object(), reader);
+            read_unkey(key.get_object(), place, reader);
     }
     return result;
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.hpp"
@@ -66,9 +67,11 @@ class foreign_reader {
   private:
     foreign_export& result_;
     foreign_choice const& choice_;
+    std::unordered_set<std::string> said_;
 };
 
-void read_unkey(json_object const& key, foreign_reader& reader);
+// `place`: where in the file it is, for messages ("line 3").
+void read_unkey(json_object const& source, std::string const& place, foreign_reader& reader);
 void read_kong(json_object const& document, foreign_reader& reader);
 void read_apisix(json_object const& document, foreign_reader& reader);
 

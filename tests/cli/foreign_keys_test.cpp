@@ -79,6 +79,115 @@ TEST(keys_of_unkey, without_a_hash_are_named) {
         EXPECT_TRUE(says(result, part)) << part;
 }
 
+// A row of the table `keys` with these columns beside its id and hash.
+std::string row(std::string const& columns) {
+    return R"({"id":"key_1","hash":")" + hex_of(plain) + "\"," + columns + "}";
+}
+
+TEST(keys_of_unkey, that_were_ended_stay_out_in_every_spelling_of_their_columns) {
+    for (auto const* const columns :
+         {R"("enabled":0)", R"("enabled":"0")", R"("enabled":false)", R"("enabled":"false")",
+          R"("ENABLED":0)", R"("deleted_at":"2024-05-01 10:00:00.000")",
+          R"("deletedAt":"2024-05-01T10:00:00.000Z")", R"("deleted_at_m":1714557600000)",
+          R"("deletedAtM":1714557600000)", R"("deleted_at_m":0,"deleted_at":null)",
+          R"("remaining_requests":0)", R"("remaining":0)", R"("credits":{"remaining":0})",
+          R"("revoked_at":"2024-05-01 10:00:00")", R"("isDisabled":1)"}) {
+        auto const result = read(foreign_system::unkey, row(columns));
+        EXPECT_TRUE(result.keys.empty()) << columns;
+        EXPECT_EQ(result.refusals, 1u) << columns;
+        EXPECT_TRUE(says(result, "key key_1: it")) << columns;
+    }
+    for (auto const* const columns :
+         {R"("enabled":1)", R"("enabled":"1")", R"("enabled":true,"deleted_at":null)",
+          R"("deletedAtM":null,"remaining_requests":null)", R"("ratelimit_limit":null)"})
+        EXPECT_EQ(read(foreign_system::unkey, row(columns)).keys.size(), 1u) << columns;
+}
+
+TEST(keys_of_unkey, come_with_the_expiry_and_the_limit_of_their_columns) {
+    for (auto const* const expires :
+         {R"("2030-01-01 00:00:00.000")", R"("2030-01-01T00:00:00.000Z")", R"("2030-01-01")",
+          R"("2030-01-01T01:00:00+01:00")", R"("2030-01-01 00:00:00")", R"("1893456000000")",
+          "1893456000000", "1.893456e12"}) {
+        auto const result =
+            read(foreign_system::unkey, row(R"("expires":)" + std::string(expires)));
+        ASSERT_EQ(result.keys.size(), 1u) << expires;
+        EXPECT_NE(result.keys[0].line.find(R"("expires_at":"2030-01-01T00:00:00.000Z")"),
+                  std::string::npos)
+            << result.keys[0].line;
+    }
+    for (auto const* const limit :
+         {R"("ratelimit_async":0,"ratelimit_limit":10,"ratelimit_duration":60000)",
+          R"("ratelimitLimit":"10","ratelimitDuration":"60000")",
+          R"("ratelimit":{"type":"fast","limit":10,"refillRate":1,"refillInterval":60000})"}) {
+        auto const result = read(foreign_system::unkey, row(limit));
+        ASSERT_EQ(result.keys.size(), 1u) << limit;
+        EXPECT_NE(result.keys[0].line.find(R"({"name":"requests","limit":10,"window_seconds":60})"),
+                  std::string::npos)
+            << result.keys[0].line;
+    }
+}
+
+TEST(keys_of_unkey, of_unknown_forms_are_refused_with_their_line) {
+    for (auto const* const columns : {R"("enabled":"")",
+                                      R"("enabled":null)",
+                                      R"("enabled":2)",
+                                      R"("enabled":"no")",
+                                      R"("expires":"soon")",
+                                      R"("expires":"0000-00-00 00:00:00")",
+                                      R"("expires":{})",
+                                      R"("expires":1893456000000000)",
+                                      R"("remaining_requests":"many")",
+                                      R"("remaining":1.5)",
+                                      R"("ratelimit_limit":10)",
+                                      R"("ratelimit_duration":60000)",
+                                      R"("ratelimit_limit":0,"ratelimit_duration":60000)",
+                                      R"("ratelimit_limit":"ten","ratelimit_duration":60000)",
+                                      R"("ratelimits":"[]")",
+                                      R"("ratelimits":[5])",
+                                      R"("ratelimits":[{"limit":5}])",
+                                      R"("ratelimit":[])",
+                                      R"("credits":5)",
+                                      R"("enabled":1,"ENABLED":0)",
+                                      R"("ratelimits":[{"limit":5,"duration":"1 minute"}])"}) {
+        auto const result =
+            read(foreign_system::unkey, row(R"("enabled":1)") + "\n\n" + row(columns));
+        EXPECT_EQ(result.keys.size(), 1u) << columns;
+        EXPECT_EQ(result.refusals, 1u) << columns;
+        EXPECT_TRUE(says(result, "line 3")) << columns;
+    }
+    auto const list = read(foreign_system::unkey, "[5," + row(R"("enabled":1)") + "]");
+    EXPECT_EQ(list.keys.size(), 1u);
+    EXPECT_TRUE(says(list, "number 1: it is not a JSON object"));
+}
+
+TEST(keys_of_unkey, name_the_columns_that_are_left_out) {
+    auto const result =
+        read(foreign_system::unkey,
+             row(R"("meta":"{\"plan\":\"pro\"}","owner_id":"o","refill_amount":5,"refill_day":null,
+            "environment":"live","remaining_requests":5,"created_at":"2024-01-01 00:00:00.000")"));
+    ASSERT_EQ(result.keys.size(), 1u);
+    auto const& line = result.keys[0].line;
+    EXPECT_NE(line.find(R"("external_id":"o")"), line.npos) << line;
+    EXPECT_NE(line.find(R"("plan":"pro")"), line.npos) << line;
+    EXPECT_TRUE(
+        says(result, "left out, since it has no counterpart here: refill_amount, environment"));
+    EXPECT_TRUE(says(result, "what remains of its credits"));
+}
+
+TEST(keys_of_unkey, in_a_hostile_file_are_read_in_time_that_grows_as_the_file) {
+    // Each line has a remark of its own, and a window at the end of what a number holds.
+    std::string lines;
+    for (int i = 0; i < 20'000; ++i)
+        lines += R"({"id":")" + std::to_string(i) + R"(","hash":")" + hex_of(plain) +
+                 R"(","ratelimits":[{"name":"x","limit":1,"duration":9223372036854775807}]})"
+                 "\n";
+    auto const result = read(foreign_system::unkey, lines);
+    EXPECT_EQ(result.keys.size(), 20'000u);
+    EXPECT_EQ(result.remarks.size(), 20'000u);
+    EXPECT_TRUE(read(foreign_system::unkey, std::string(100'000, '[')).keys.empty());
+    EXPECT_EQ(read(foreign_system::unkey, "\xEF\xBB\xBF" + row(R"("enabled":1)")).keys.size(), 1u);
+}
+
 TEST(keys_of_kong, come_with_the_limits_of_their_consumer) {
     auto const text = R"({"_format_version":"3.0","consumers":[
         {"username":"shop","custom_id":"7","keyauth_credentials":[{"key":")" +
@@ -121,6 +230,46 @@ TEST(keys_of_kong, without_their_consumer_are_named) {
     EXPECT_TRUE(says(result, "keyauth_credentials number 3: it names no consumer"));
 }
 
+TEST(keys_of_kong, that_end_or_have_unknown_forms_are_refused) {
+    auto const key = R"({"key":")" + std::string(plain) + "\"";
+    auto const consumer = [&](std::string const& credential, std::string const& members) {
+        return read(foreign_system::kong,
+                    R"({"consumers":[{"username":"a","keyauth_credentials":[)" + key + credential +
+                        "}]" + members + "}]}");
+    };
+    auto const plugin = [&](std::string const& name, std::string const& config) {
+        return consumer("", R"(,"plugins":[{"name":")" + name + R"(","config":)" + config + "}]");
+    };
+    EXPECT_EQ(consumer(R"(,"ttl":0)", "").keys.size(), 1u);
+    EXPECT_EQ(plugin("rate-limiting", R"({"minute":"60"})").keys.size(), 1u);
+    for (auto const& result :
+         {consumer(R"(,"ttl":3600)", ""), consumer(R"(,"ttl":"soon")", ""),
+          consumer(R"(,"enabled":0)", ""), consumer("", R"(,"disabled":true)"),
+          plugin("request-termination", "{}"), plugin("rate-limiting", R"({"minute":0.5})"),
+          plugin("rate-limiting", R"({"minute":0})"), plugin("rate-limiting-advanced", "{}"),
+          plugin("rate-limiting-advanced", R"({"limit":[5,6],"window_size":[1]})"),
+          plugin("rate-limiting-advanced", R"({"limit":["x"],"window_size":[1]})")}) {
+        EXPECT_TRUE(result.keys.empty());
+        EXPECT_EQ(result.refusals, 1u);
+        EXPECT_TRUE(says(result, "consumer a, key 1: "));
+    }
+}
+
+TEST(keys_of_kong, of_many_consumers_are_found_by_their_names) {
+    std::string consumers, credentials;
+    for (int i = 0; i < 20'000; ++i) {
+        auto const comma = i == 0 ? "" : ",";
+        consumers += comma + (R"({"username":"u)" + std::to_string(i)) + R"(","custom_id":"u0"})";
+        credentials += comma + (R"({"consumer":"u)" + std::to_string(i)) + R"(","key":")" +
+                       std::string(plain) + std::to_string(i) + "\"}";
+    }
+    auto const result =
+        read(foreign_system::kong, R"({"consumers":[)" + consumers +
+                                       R"(,5],"keyauth_credentials":[)" + credentials + ",5]}");
+    EXPECT_EQ(result.keys.size(), 20'000u);
+    EXPECT_EQ(result.refusals, 2u);
+}
+
 TEST(keys_of_kong, are_read_from_json_alone) {
     EXPECT_TRUE(says(read(foreign_system::kong, "_format_version: \"3.0\"\n"), "--format json"));
 }
@@ -143,6 +292,33 @@ TEST(keys_of_apisix, come_from_each_form_of_its_lists) {
         EXPECT_TRUE(says(result, "limit-req"));
         EXPECT_TRUE(says(result, "group"));
     }
+}
+
+TEST(keys_of_apisix, that_are_off_or_have_unknown_forms_are_refused) {
+    auto const consumer = [&](std::string const& auth, std::string const& plugins,
+                              std::string const& members) {
+        return read(foreign_system::apisix,
+                    R"({"consumers":[{"username":"a","plugins":{"key-auth":{"key":")" +
+                        std::string(plain) + "\"" + auth + "}" + plugins + "}" + members + "}]}");
+    };
+    EXPECT_EQ(consumer(R"(,"_meta":{"disable":false})", "", "").keys.size(), 1u);
+    EXPECT_EQ(consumer("", R"(,"limit-count":{"count":"5","time_window":"60"})", "").keys.size(),
+              1u);
+    for (auto const& result :
+         {consumer(R"(,"_meta":{"disable":true})", "", ""),
+          consumer(R"(,"_meta":{"disable":"yes"})", "", ""), consumer("", "", R"(,"enabled":"0")"),
+          consumer("", R"(,"limit-count":{"count":"${n}","time_window":60})", ""),
+          consumer("", R"(,"limit-count":{"rules":[]})", "")}) {
+        EXPECT_TRUE(result.keys.empty());
+        EXPECT_EQ(result.refusals, 1u);
+    }
+    auto const stray = read(foreign_system::apisix,
+                            R"({"list":[5,{"key":"/apisix/consumers/a/credentials/one","value":
+        {"plugins":{"key-auth":{"key":")" +
+                                std::string(plain) + R"("}}}}]})");
+    EXPECT_TRUE(stray.keys.empty());
+    EXPECT_TRUE(says(stray, "consumer a: it is not in the file, but credential one of it"));
+    EXPECT_TRUE(says(stray, "number 1: it is no JSON object"));
 }
 
 TEST(keys_of_apisix, may_be_credentials_of_a_consumer) {
