@@ -85,8 +85,10 @@ make_relative() {
   python3 - "$1" <<'PY'
 import os, pathlib, re, sys
 for path in pathlib.Path(sys.argv[1]).rglob("*-unity*.cpp"):
-    text = re.sub(r"#include<(/.*)>", lambda found: f'#include "{os.path.relpath(found[1], path.parent)}"', path.read_text())
-    path.write_text(text)
+    old = path.read_text()
+    text = re.sub(r"#include<(/.*)>", lambda found: f'#include "{os.path.relpath(found[1], path.parent)}"', old)
+    if text != old:
+        path.write_text(text)
 PY
 }
 
@@ -99,11 +101,15 @@ configure() {
   meson setup --native-file "$top/tools/native/$1.ini" "${@:2}" "$folder" "$top" >"$log" 2>&1 ||
     { grep -E 'ERROR' "$log" >&2 || tail -n 5 "$log" >&2; rm -f "$log"; die "meson could not configure build/$1"; }
   rm -f "$log"
-  make_relative "$folder"
 }
 
-# run_ninja KIND ARGUMENT...: ninja in build/KIND, whose working directory is named the same in each checkout.
-run_ninja() { env -C "$top/build/$1" PWD=/proc/self/cwd ninja "${@:2}"; }
+# run_ninja KIND ARGUMENT...: ninja in build/KIND, whose working directory is named the same in each checkout. A changed
+# meson.build is read first, since that writes absolute paths again, and everything would be compiled again.
+run_ninja() {
+  env -C "$top/build/$1" PWD=/proc/self/cwd ninja build.ninja >/dev/null || true
+  make_relative "$top/build/$1"
+  env -C "$top/build/$1" PWD=/proc/self/cwd ninja "${@:2}"
+}
 
 # build KIND TARGET...: builds these targets in build/KIND.
 build() {
