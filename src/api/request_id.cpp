@@ -7,8 +7,8 @@
 namespace latchkey::api {
 namespace {
 
-constexpr std::string_view prefix = "req_";
-constexpr std::size_t digits = 22;
+constexpr std::string_view id_prefix = "req_";
+constexpr std::size_t id_digits = 22;
 
 // splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
 std::uint64_t next(std::uint64_t& state) {
@@ -37,10 +37,10 @@ void request_id::take(std::optional<std::string_view> client_id, std::uint64_t& 
         std::copy(client_id->begin(), client_id->end(), text_.begin());
         return;
     }
-    auto* const digits_begin = std::copy(prefix.begin(), prefix.end(), text_.begin());
-    base::put_base62_fraction(next(random), digits_begin, digits / 2);
-    base::put_base62_fraction(next(random), digits_begin + digits / 2, digits / 2);
-    size_ = static_cast<std::uint8_t>(prefix.size() + digits);
+    auto* const digits_begin = std::copy(id_prefix.begin(), id_prefix.end(), text_.begin());
+    base::put_base62_fraction(next(random), digits_begin, id_digits / 2);
+    base::put_base62_fraction(next(random), digits_begin + id_digits / 2, id_digits / 2);
+    size_ = static_cast<std::uint8_t>(id_prefix.size() + id_digits);
 }
 
 void trace_id::take(std::optional<std::string_view> traceparent) {

@@ -37,7 +37,7 @@ bool takes_files(command_entry const& entry) {
     });
 }
 
-std::string words_of(std::vector<std::string> const& words) {
+std::string joined_words(std::vector<std::string> const& words) {
     std::string text;
     for (auto const& word : words) text.append(text.empty() ? "" : " ").append(word);
     return text;
@@ -65,7 +65,7 @@ std::string values_of(std::vector<command_entry> const& commands, Files files, C
                 if (option.is_file)
                     text += files() + " ";
                 else if (!option.choices.empty())
-                    text += choices(words_of(option.choices)) + " ";
+                    text += choices(joined_words(option.choices)) + " ";
                 text += "return;;\n";
             }
         }
@@ -106,7 +106,7 @@ std::string bash_completion(CLI::App const& program) {
     text += "  esac\n  case \"$place\" in\n";
     for (auto const& each : commands)
         text += "    " + shell_quoted(place_of(each)) +
-                ") words=" + shell_quoted(words_of(offers_of(each))) +
+                ") words=" + shell_quoted(joined_words(offers_of(each))) +
                 (takes_files(each) ? " files=1" : "") + ";;\n";
     return text +
            "  esac\n"
@@ -190,13 +190,13 @@ std::string fish_completion(CLI::App const& program) {
                 if (option.is_file)
                     text += " -r -F";
                 else if (!option.choices.empty())
-                    text += " -x -a " + fish_quoted(words_of(option.choices));
+                    text += " -x -a " + fish_quoted(joined_words(option.choices));
                 else if (!option.type.empty())
                     text += " -x";
                 text += "\n";
             }
             if (option.flags.empty() && !option.choices.empty())
-                text += begin + " -a " + fish_quoted(words_of(option.choices)) + "\n";
+                text += begin + " -a " + fish_quoted(joined_words(option.choices)) + "\n";
         }
         if (takes_files(each)) text += begin + " -F\n";
     }

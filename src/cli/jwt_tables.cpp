@@ -8,13 +8,13 @@ namespace {
 
 using server::jwt_settings;
 
-struct entry {
+struct jwt_member {
     std::string_view name;
     std::variant<std::string jwt_settings::*, std::vector<std::string> jwt_settings::*,
                  std::uint64_t jwt_settings::*>
         member;
 };
-constexpr entry entries[] = {
+constexpr jwt_member jwt_members[] = {
     {"issuer", &jwt_settings::issuer},
     {"audience", &jwt_settings::audience},
     {"jwks", &jwt_settings::jwks},
@@ -29,7 +29,8 @@ base::error at_line(toml::node const& node, std::string const& sentence) {
     return {sentence + " (line " + std::to_string(node.source().begin.line) + ")"};
 }
 
-base::result<void> assign(jwt_settings& table, entry const& entry, toml::node const& node) {
+base::result<void> assign_member(jwt_settings& table, jwt_member const& entry,
+                                 toml::node const& node) {
     auto const name = "jwt." + std::string(entry.name);
     if (auto const* const text = std::get_if<std::string jwt_settings::*>(&entry.member)) {
         if (!node.is_string()) return at_line(node, name + " must be a string");
@@ -59,12 +60,12 @@ base::result<void> assign(jwt_settings& table, entry const& entry, toml::node co
 
 base::result<void> take_table(toml::table const& members, jwt_settings& table) {
     for (auto const& [key, node] : members) {
-        entry const* match = nullptr;
-        for (auto const& each : entries)
+        jwt_member const* match = nullptr;
+        for (auto const& each : jwt_members)
             if (each.name == key.str()) match = &each;
         if (match == nullptr)
             return at_line(node, "there is no setting 'jwt." + std::string(key.str()) + "'");
-        if (auto const outcome = assign(table, *match, node); !outcome) return outcome;
+        if (auto const outcome = assign_member(table, *match, node); !outcome) return outcome;
     }
     return {};
 }

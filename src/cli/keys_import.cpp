@@ -19,7 +19,7 @@
 namespace latchkey::cli {
 namespace {
 
-struct import_options : store_command {
+struct key_import_options : store_command {
     std::string file;
     foreign_options foreign;
 };
@@ -29,9 +29,9 @@ constexpr std::size_t line_bytes_max = 64 * 1024;
 constexpr std::size_t export_bytes_max = 256 * base::limits::mib;  // some 500,000 keys
 
 // Reads and checks lines before a transaction begins, so that no transaction waits for input.
-class importer {
+class key_importer {
   public:
-    explicit importer(store::environment& target) : store_(target), now_(target.time()) {}
+    explicit key_importer(store::environment& target) : store_(target), now_(target.time()) {}
 
     // One line, which messages call by `title`.
     base::result<void> take(std::string const& title, std::string const& line);
@@ -53,7 +53,7 @@ class importer {
     std::vector<std::pair<std::string, std::string>> refusals_;
 };
 
-base::result<void> importer::take(std::string const& title, std::string const& line) {
+base::result<void> key_importer::take(std::string const& title, std::string const& line) {
     if (line.size() > line_bytes_max) {
         refusals_.emplace_back(title, "it is too long");
         return {};
@@ -71,13 +71,13 @@ base::result<void> importer::take(std::string const& title, std::string const& l
     return commands_.size() < lines_per_transaction ? base::result<void>() : flush();
 }
 
-bool importer::exists(model::digest const& digest) {
+bool key_importer::exists(model::digest const& digest) {
     store::snapshot snapshot(store_);
     snapshot.renew();
     return snapshot.key_with_digest(digest).has_value();
 }
 
-base::result<void> importer::flush() {
+base::result<void> key_importer::flush() {
     if (commands_.empty()) return {};
     std::vector<model::digest> digests;
     for (auto const& each : commands_)
@@ -113,7 +113,7 @@ bool read_line(std::istream& input, std::string& line) {
     return true;
 }
 
-base::result<void> take_lines(importer& run, std::istream& input) {
+base::result<void> take_lines(key_importer& run, std::istream& input) {
     std::size_t number = 0;
     for (std::string line; read_line(input, line);) {
         ++number;
@@ -144,13 +144,13 @@ base::result<foreign_export> read_export(foreign_options const& options, std::is
     return result;
 }
 
-base::result<void> take_export(importer& run, foreign_export const& source) {
+base::result<void> take_export(key_importer& run, foreign_export const& source) {
     for (auto const& key : source.keys)
         if (auto const outcome = run.take(key.title, key.line); !outcome) return outcome;
     return run.flush();
 }
 
-void print_json(importer const& run, foreign_export const& source, bool is_foreign) {
+void print_json(key_importer const& run, foreign_export const& source, bool is_foreign) {
     std::string document = "{\"imported\":" + std::to_string(run.imported()) +
                            ",\"existing\":" + std::to_string(run.existing()) + ",\"refused\":" +
                            std::to_string(run.refusals().size() + source.refusals);
@@ -182,7 +182,7 @@ int import_keys(store_command const& options, std::string const& path,
     int code = done;
     auto const store = open_store(options, code);
     if (store == nullptr) return code;
-    importer run(*store);
+    key_importer run(*store);
     auto const outcome = is_foreign ? take_export(run, source) : take_lines(run, input);
     for (auto const& sentence : source.remarks) base::log(base::severity::warning, sentence);
     for (auto const& [title, reason] : run.refusals())
@@ -230,7 +230,7 @@ void add_keys_import(CLI::App& keys, int& code) {
     auto* const command = keys.add_subcommand(
         "import",
         "Take over existing keys by their SHA-256 digests, or from Unkey, Kong or APISIX");
-    auto const options = std::make_shared<import_options>();
+    auto const options = std::make_shared<key_import_options>();
     options->add_to(*command);
     options->foreign.add_to(*command);
     command

@@ -11,7 +11,7 @@
 namespace latchkey::cli {
 namespace {
 
-struct list_options : api_command {
+struct key_list_options : api_command {
     model::id id = 0;
     key_selection selection;
 };
@@ -23,7 +23,7 @@ bool is_state(std::string const& name) {
     return false;
 }
 
-int list(list_options const& options) {
+int list_keys(key_list_options const& options) {
     auto const& selection = options.selection;
     if (!selection.state.empty() && !is_state(selection.state))
         return report_usage_error("--state must be scheduled, active, expired or deactivated");
@@ -45,7 +45,7 @@ int list(list_options const& options) {
     return done;
 }
 
-int show(list_options const& options) {
+int show(key_list_options const& options) {
     int code = done;
     auto const keys = open_keys(options, code, store_access::reads);
     if (keys == nullptr) return code;
@@ -62,7 +62,7 @@ int show(list_options const& options) {
 
 void add_keys_list(CLI::App& keys, int& code) {
     auto* const list_command = keys.add_subcommand("list", "Show all keys, without their secrets");
-    auto const list_values = std::make_shared<list_options>();
+    auto const list_values = std::make_shared<key_list_options>();
     auto& selection = list_values->selection;
     list_values->add_to(*list_command);
     list_command->add_option("--project", selection.project, "Only keys of this project");
@@ -75,10 +75,10 @@ void add_keys_list(CLI::App& keys, int& code) {
                      "Only keys of this environment: development, staging or production")
         ->type_name("{development,staging,production}");
     list_command->footer("Example: latchkey keys list --state active --json | jq '.data[].name'");
-    list_command->callback([list_values, &code] { code = list(*list_values); });
+    list_command->callback([list_values, &code] { code = list_keys(*list_values); });
 
     auto* const show_command = keys.add_subcommand("show", "Show one key, without its secret");
-    auto const show_options = std::make_shared<list_options>();
+    auto const show_options = std::make_shared<key_list_options>();
     show_options->add_to(*show_command);
     show_command->add_option("ID", show_options->id, "The key's id")
         ->required()

@@ -135,7 +135,7 @@ std::string exit_codes() {
            "4 a key would be refused (keys verify), 78 wrong configuration.\n";
 }
 
-int print_page(CLI::App const& program, std::vector<std::string> const& words) {
+int print_manual(CLI::App const& program, std::vector<std::string> const& words) {
     for (auto const& entry : all_commands(program)) {
         if (entry.words != words) continue;
         std::fputs(man_page(entry).c_str(), stdout);
@@ -178,7 +178,7 @@ void add_man(CLI::App& program, int& code) {
     command->callback([words, lists, &program, &code] {
         code = done;
         if (!*lists) {
-            code = print_page(program, *words);
+            code = print_manual(program, *words);
             return;
         }
         for (auto const& each : all_commands(program))

@@ -78,7 +78,7 @@ void append_words(std::string& output, random_numbers& random, std::uint64_t cou
 }
 
 // The time in the year by which number / total of the records exist.
-base::wall_ms time_of(std::uint64_t number, std::uint64_t total) {
+base::wall_ms sample_time_of(std::uint64_t number, std::uint64_t total) {
     auto const part =
         static_cast<double>(number) / static_cast<double>(std::max(total, number + 1));
     return year_begins + static_cast<base::wall_ms>(part * static_cast<double>(year_ms));
@@ -101,7 +101,7 @@ model::user sample_data::user(std::uint64_t number, model::id first_user) const 
     // Users of different seeds must not share addresses.
     if (seed_ != 1) result.email.append("s").append(std::to_string(seed_)).append(".");
     result.email.append(random.one_of(domains));
-    result.created_at = result.updated_at = time_of(number, users_);
+    result.created_at = result.updated_at = sample_time_of(number, users_);
     return result;
 }
 
@@ -120,7 +120,7 @@ model::post sample_data::post(std::uint64_t number, model::id first_post,
         append_words(result.body, random, 5 + random.below(12));
         result.body.append(sentences == 1 ? "." : ". ");
     }
-    result.created_at = result.updated_at = time_of(number, posts_);
+    result.created_at = result.updated_at = sample_time_of(number, posts_);
     auto const fate = random.below(10);
     result.status = fate < 7   ? model::post_status::published
                     : fate < 9 ? model::post_status::draft

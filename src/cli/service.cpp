@@ -23,7 +23,7 @@ namespace latchkey::cli {
 namespace {
 
 constexpr std::string_view api_prefix = "/api/v1";
-constexpr std::size_t answer_bytes_max = 128u << 20;
+constexpr std::size_t remote_answer_bytes_max = 128u << 20;
 constexpr unsigned patience_seconds = 60;
 
 std::string from_environment(std::string const& option, char const* name) {
@@ -128,7 +128,7 @@ query_text& query_text::add(std::string_view name, std::string_view value) {
 }
 
 service::service(base::descriptor socket, pid_t helper)
-    : socket_(std::move(socket)), input_(socket_.get(), answer_bytes_max), helper_(helper) {}
+    : socket_(std::move(socket)), input_(socket_.get(), remote_answer_bytes_max), helper_(helper) {}
 
 service::~service() {
     socket_.close();  // at which the helper ends

@@ -63,7 +63,7 @@ base::result<std::vector<std::uint64_t>> numbers_of(setting const& entry, toml::
     return all;
 }
 
-base::result<std::uint64_t> number_of(setting const& entry, std::string const& text) {
+base::result<std::uint64_t> whole_number_of(setting const& entry, std::string const& text) {
     std::uint64_t number = 0;
     auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (failure != std::errc{} || end != text.data() + text.size())
@@ -256,7 +256,7 @@ base::result<void> assign(config& target, setting const& entry,
     if (auto const* const list = std::get_if<std::vector<std::uint64_t> config::*>(&entry.member)) {
         (target.**list).clear();
         for (auto const& each : values) {
-            auto const number = number_of(entry, each);
+            auto const number = whole_number_of(entry, each);
             if (!number) return number.error();
             (target.**list).push_back(*number);
         }
@@ -273,7 +273,7 @@ base::result<void> assign(config& target, setting const& entry,
         if (text != "true" && text != "false") return wrong_type(entry, "true or false");
         target.** flag = text == "true";
     } else {
-        auto const number = number_of(entry, text);
+        auto const number = whole_number_of(entry, text);
         if (!number) return number.error();
         target.*std::get<std::uint64_t config::*>(entry.member) = *number;
     }

@@ -45,7 +45,7 @@ std::vector<std::string> option_names(CLI::App const& command) {
     return names;
 }
 
-std::string joined(std::vector<std::string> const& words) {
+std::string listed(std::vector<std::string> const& words) {
     std::string text;
     for (auto const& each : words) text += (text.empty() ? "" : ", ") + each;
     return text;
@@ -109,7 +109,7 @@ std::string explain_unknown(CLI::App& program) {
     if (words.empty()) {
         // A command without an own action needs one below it.
         if (commands.empty() || command.get_require_subcommand_min() == 0) return {};
-        return name + " needs a command: " + joined(commands);
+        return name + " needs a command: " + listed(commands);
     }
     auto const& word = words.front();
     auto candidates = commands;
@@ -122,8 +122,8 @@ std::string explain_unknown(CLI::App& program) {
     auto sentence = name + " does not understand '" +
                     base::visible(is_option ? word.substr(0, word.find('=')) : word) + "'";
     if (!suggestion.empty()) return sentence + ": did you mean " + name + " " + suggestion + "?";
-    if (!commands.empty()) return sentence + "; it has the commands " + joined(commands);
-    return sentence + "; it has the options " + joined(options);
+    if (!commands.empty()) return sentence + "; it has the commands " + listed(commands);
+    return sentence + "; it has the options " + listed(options);
 }
 
 }  // namespace latchkey::cli

@@ -18,7 +18,7 @@ struct deliveries_options : webhook_command {
     std::uint32_t limit = base::limits::page_limit_default;
 };
 
-std::string missing(model::id webhook) {
+std::string missing_webhook(model::id webhook) {
     return "there is no webhook " + std::to_string(webhook) + ": latchkey webhooks list shows all";
 }
 
@@ -27,7 +27,7 @@ std::string state_of(json_object const& webhook) {
     return "disabled (" + text_of(webhook, "disabled_reason") + ")";
 }
 
-std::vector<std::string> row_of(json_object const& webhook) {
+std::vector<std::string> webhook_row(json_object const& webhook) {
     return {text_of(webhook, "id"),
             text_of(webhook, "url"),
             words_of(webhook, "types"),
@@ -52,7 +52,7 @@ std::optional<refusal> list_here(store_command const& options, std::vector<std::
     return std::nullopt;
 }
 
-int list(api_command const& options) {
+int list_webhooks(api_command const& options) {
     std::vector<std::string> records;
     std::optional<refusal> failure;
     if (options.is_remote())
@@ -67,14 +67,14 @@ int list(api_command const& options) {
     }
     std::vector<std::vector<std::string>> rows{
         {"ID", "URL", "TYPES", "STATE", "POSITION", "FAILING SINCE", "PROJECT"}};
-    for (auto const& each : records) rows.push_back(row_of(parse_object(each).value()));
+    for (auto const& each : records) rows.push_back(webhook_row(parse_object(each).value()));
     print_table(rows);
     return done;
 }
 
 void print_webhook_rows(json_object const& webhook) {
     std::vector<std::vector<std::string>> rows;
-    auto const row = row_of(webhook);
+    auto const row = webhook_row(webhook);
     for (std::size_t i = 0; auto const* const name :
                             {"id", "url", "types", "state", "position", "failing since", "project"})
         rows.push_back({name, row[i++]});
@@ -103,7 +103,7 @@ answer_of<std::string> show_here(webhook_command const& options) {
     snapshot.renew();
     auto const entry = snapshot.webhook(options.id);
     if (snapshot.damaged()) return refusal{{}, report_damage()};
-    if (!entry) return refusal{missing(options.id), failed};
+    if (!entry) return refusal{missing_webhook(options.id), failed};
     std::string document;
     api::append_webhook(document, *entry, snapshot.time());
     return document;
@@ -157,7 +157,7 @@ answer_of<std::string> deliveries_here(deliveries_options const& options) {
     store::snapshot snapshot(*store);
     snapshot.renew();
     if (!snapshot.webhook(options.id) && !snapshot.damaged())
-        return refusal{missing(options.id), failed};
+        return refusal{missing_webhook(options.id), failed};
     auto const page = snapshot.deliveries(options.id, range, [&](model::delivery const& delivery) {
         api::append_delivery(records.emplace_back(), delivery,
                              api::message_id_of(snapshot, delivery.sequence));
@@ -218,7 +218,7 @@ void add_webhooks_list(CLI::App& webhooks, int& code) {
     auto const list_options = std::make_shared<api_command>();
     list_options->add_to(*list_command);
     list_command->footer("Example: latchkey webhooks list --json | jq '.data[].url'");
-    list_command->callback([list_options, &code] { code = list(*list_options); });
+    list_command->callback([list_options, &code] { code = list_webhooks(*list_options); });
 
     auto* const show_command =
         webhooks.add_subcommand("show", "Show one webhook, without its secret");

@@ -31,7 +31,7 @@ bool is_given(CLI::Option const* option) {
     return option != nullptr && option->count() != 0;
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view header_text(std::string_view text) {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
     while (!text.empty() && std::string_view(" \t\r").find(text.back()) != text.npos)
         text.remove_suffix(1);
@@ -43,7 +43,7 @@ base::result<void> append_headers(std::string& output, std::string_view lines) {
     output.push_back('{');
     for (bool first = true; !lines.empty();) {
         auto const end = std::min(lines.find('\n'), lines.size());
-        auto const line = trimmed(lines.substr(0, end));
+        auto const line = header_text(lines.substr(0, end));
         lines.remove_prefix(std::min(end + 1, lines.size()));
         if (line.empty()) continue;
         auto const colon = line.find(':');
@@ -52,7 +52,7 @@ base::result<void> append_headers(std::string& output, std::string_view lines) {
         if (!std::exchange(first, false)) output.push_back(',');
         api::append_string(output, line.substr(0, colon));
         output.push_back(':');
-        api::append_string_or_null(output, trimmed(line.substr(colon + 1)));
+        api::append_string_or_null(output, header_text(line.substr(colon + 1)));
     }
     output.push_back('}');
     return {};

@@ -9,11 +9,11 @@
 namespace latchkey::cli {
 namespace {
 
-struct state_options : webhook_command {
+struct webhook_state_options : webhook_command {
     std::string overlap = "24h";
 };
 
-int apply_change(state_options const& options, store::command::any_action change) {
+int apply_change(webhook_state_options const& options, store::command::any_action change) {
     int code = done;
     auto const store = open_store(options, code);
     if (store == nullptr) return code;
@@ -23,7 +23,7 @@ int apply_change(state_options const& options, store::command::any_action change
     return done;
 }
 
-int ask(state_options const& options, std::string_view method, std::string_view action,
+int ask(webhook_state_options const& options, std::string_view method, std::string_view action,
         std::string_view body = {}) {
     auto document = options.api_command::ask(method, webhook_path(options.id, action), body);
     if (!document) return report(document.error());
@@ -31,7 +31,7 @@ int ask(state_options const& options, std::string_view method, std::string_view 
     return done;
 }
 
-int enable(state_options const& options, bool enabled) {
+int enable(webhook_state_options const& options, bool enabled) {
     if (options.is_remote())
         return enabled ? ask(options, "POST", "/enable")
                        : ask(options, "PATCH", {}, R"({"enabled":false})");
@@ -40,7 +40,7 @@ int enable(state_options const& options, bool enabled) {
         store::change_webhook{.id = options.id, .headers = {}, .enabled = enabled, .expected = {}});
 }
 
-int rotate(state_options const& options) {
+int rotate_secret(webhook_state_options const& options) {
     auto const overlap = base::parse_duration(options.overlap);
     if (!overlap || *overlap < 0 || *overlap > base::limits::overlap_seconds_max)
         return report_usage_error("--overlap must be 0 to 48h, such as 24h or 15m");
@@ -53,7 +53,7 @@ int rotate(state_options const& options) {
     return apply_change(options, std::move(rotation));
 }
 
-int remove_here(state_options const& options) {
+int remove_here(webhook_state_options const& options) {
     int code = done;
     auto const store = open_store(options, code);
     if (store == nullptr) return code;
@@ -61,7 +61,7 @@ int remove_here(state_options const& options) {
     return outcome ? done : report_failure(outcome.error().message);
 }
 
-int remove(state_options const& options) {
+int remove_webhook(webhook_state_options const& options) {
     if (options.is_remote()) {
         auto const answer = options.api_command::ask("DELETE", webhook_path(options.id));
         if (!answer) return report(answer.error());
@@ -78,11 +78,13 @@ int remove(state_options const& options) {
 
 // Adds a command about one webhook that runs `run(options)`.
 template <class Run>
-std::pair<CLI::App*, std::shared_ptr<state_options>> add(CLI::App& webhooks, int& code,
-                                                         char const* name, char const* summary,
-                                                         char const* footer, Run run) {
+std::pair<CLI::App*, std::shared_ptr<webhook_state_options>> add_change(CLI::App& webhooks,
+                                                                        int& code, char const* name,
+                                                                        char const* summary,
+                                                                        char const* footer,
+                                                                        Run run) {
     auto* const command = webhooks.add_subcommand(name, summary);
-    auto const options = std::make_shared<state_options>();
+    auto const options = std::make_shared<webhook_state_options>();
     options->add_id(*command);
     options->add_to(*command);
     command->footer(footer);
@@ -93,24 +95,25 @@ std::pair<CLI::App*, std::shared_ptr<state_options>> add(CLI::App& webhooks, int
 }  // namespace
 
 void add_webhooks_state(CLI::App& webhooks, int& code) {
-    add(webhooks, code, "delete", "Delete a webhook; what was not delivered is not",
-        "To stop it for a while: latchkey webhooks disable.\n"
-        "Example: latchkey webhooks delete 3",
-        remove);
-    add(webhooks, code, "enable", "Enable a webhook again",
-        "It goes on where it stopped, as far as changes are kept.\n"
-        "Example: latchkey webhooks enable 3",
-        [](state_options const& options) { return enable(options, true); });
-    add(webhooks, code, "disable", "Send nothing to a webhook until it is enabled again",
+    add_change(webhooks, code, "delete", "Delete a webhook; what was not delivered is not",
+               "To stop it for a while: latchkey webhooks disable.\n"
+               "Example: latchkey webhooks delete 3",
+               remove_webhook);
+    add_change(webhooks, code, "enable", "Enable a webhook again",
+               "It goes on where it stopped, as far as changes are kept.\n"
+               "Example: latchkey webhooks enable 3",
+               [](webhook_state_options const& options) { return enable(options, true); });
+    add_change(
+        webhooks, code, "disable", "Send nothing to a webhook until it is enabled again",
         "Changes are kept for changes.retention_days: enable it before that, and it gets them "
         "all.\n"
         "Example: latchkey webhooks disable 3",
-        [](state_options const& options) { return enable(options, false); });
-    auto const [command, options] =
-        add(webhooks, code, "rotate-secret", "Replace the secret of a webhook and show it once",
-            "Both secrets sign until the overlap ends: give the receiver the new one before that.\n"
-            "Example: latchkey webhooks rotate-secret 3 --overlap 24h",
-            rotate);
+        [](webhook_state_options const& options) { return enable(options, false); });
+    auto const [command, options] = add_change(
+        webhooks, code, "rotate-secret", "Replace the secret of a webhook and show it once",
+        "Both secrets sign until the overlap ends: give the receiver the new one before that.\n"
+        "Example: latchkey webhooks rotate-secret 3 --overlap 24h",
+        rotate_secret);
     command->add_option("--overlap", options->overlap, "How long both secrets sign, 0 to 48h")
         ->capture_default_str();
 }

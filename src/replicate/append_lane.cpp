@@ -16,20 +16,20 @@ namespace {
 using replication::append_result;
 
 // The engine ends a statement before the helper gives up on it, so that most ends are known.
-constexpr std::uint32_t statement_ms = 4000;
-constexpr base::mono_ns answer_time = 5 * base::second;
+constexpr std::uint32_t append_statement_ms = 4000;
+constexpr base::mono_ns append_answer_time = 5 * base::second;
 constexpr base::mono_ns reservation_time = base::second;
-constexpr int tries_max = 5;
+constexpr int append_tries_max = 5;
 // A node further behind has to catch up first: nobody else appends meanwhile.
 constexpr std::uint64_t reserved_rows_max = 1000;
 
 base::mono_ns answer_deadline() {
-    return base::read_mono() + answer_time;
+    return base::read_mono() + append_answer_time;
 }
 
 }  // namespace
 
-append_lane::append_lane(context& shared) : shared_(shared), engine_(shared, statement_ms) {}
+append_lane::append_lane(context& shared) : shared_(shared), engine_(shared, append_statement_ms) {}
 
 void append_lane::take(replication::envelope request) {
     requests_.push_back(std::move(request));
@@ -137,7 +137,7 @@ coro::task<append_result> append_lane::try_append(replication::append const* con
         co_await release();
         // Where the engine's transactions are stricter than asked for, one that waited for the head
         // may not see the rows that came meanwhile: one that begins now does.
-        if (!is_transient(*replies.error) || tries == tries_max)
+        if (!is_transient(*replies.error) || tries == append_tries_max)
             co_return append_result::unavailable;
     }
 }

@@ -12,17 +12,17 @@ namespace latchkey::replicate {
 namespace {
 
 // A node takes no later answer (cluster/quota_times.hpp).
-constexpr base::mono_ns answer_time = 500 * base::millisecond;
-constexpr std::uint32_t statement_ms = 500;
-constexpr int tries_max = 4;
+constexpr base::mono_ns quota_answer_time = 500 * base::millisecond;
+constexpr std::uint32_t quota_statement_ms = 500;
+constexpr int quota_tries_max = 4;
 constexpr base::mono_ns sweep_interval = 60 * base::second;
 // Asks that are under way may be so much behind the latest clock.
 constexpr std::int64_t sweep_margin = 60 * base::second;
-constexpr replication::boot_ns clock_margin = base::second;
+constexpr replication::boot_ns quota_clock_margin = base::second;
 
 }  // namespace
 
-quota_lane::quota_lane(context& shared) : shared_(shared), engine_(shared, statement_ms) {}
+quota_lane::quota_lane(context& shared) : shared_(shared), engine_(shared, quota_statement_ms) {}
 
 void quota_lane::take(replication::envelope request) {
     fail_all("given up");  // a node asks one thing at a time
@@ -74,8 +74,8 @@ void quota_lane::fail_all(std::string const& text) {
 }
 
 coro::task<> quota_lane::serve(std::uint32_t request, replication::quota_ask const* ask) {
-    for (int tries = 1; tries <= tries_max; ++tries) {
-        bool const settled = co_await try_ask(request, ask, tries == tries_max);
+    for (int tries = 1; tries <= quota_tries_max; ++tries) {
+        bool const settled = co_await try_ask(request, ask, tries == quota_tries_max);
         if (settled) co_return;
     }
 }
@@ -83,7 +83,7 @@ coro::task<> quota_lane::serve(std::uint32_t request, replication::quota_ask con
 coro::task<bool> quota_lane::try_ask(std::uint32_t request, replication::quota_ask const* ask,
                                      bool last) {
     bool const exclusive = ask->presence == 0 || ask->share > share_ || has_dead_;
-    auto const deadline = base::read_mono() + answer_time;
+    auto const deadline = base::read_mono() + quota_answer_time;
     auto const statements = reading(*ask, exclusive);
     auto const replies = co_await engine_->run(&statements, deadline);
     auto const list = replication::buckets_of(*ask);
@@ -134,7 +134,7 @@ coro::task<bool> quota_lane::try_ask(std::uint32_t request, replication::quota_a
 coro::task<> quota_lane::roll_back() {
     if (!engine_.is_open()) co_return;
     auto const replies =
-        co_await engine_->run_one(statement("ROLLBACK"), base::read_mono() + answer_time);
+        co_await engine_->run_one(statement("ROLLBACK"), base::read_mono() + quota_answer_time);
     if (replies.error) engine_->close();
 }
 
@@ -186,7 +186,7 @@ bool quota_lane::is_alive(replication::quota_member const& member) {
         lease_ms = std::max(lease_ms, node->lease_ms);
         if (node->lease_end > now) return true;
     }
-    return now - time <= lease_ms * base::millisecond + clock_margin;
+    return now - time <= lease_ms * base::millisecond + quota_clock_margin;
 }
 
 // One node does it for all.
@@ -196,7 +196,7 @@ coro::task<> quota_lane::sweep() {
     sweep_time_ = now + sweep_interval;
     if (!shared_.nodes.is_first(shared_.settings.instance, read_boot_clock())) co_return;
     auto const replies = co_await engine_->run_one(sweep_buckets(clock_ - sweep_margin),
-                                                   base::read_mono() + answer_time);
+                                                   base::read_mono() + quota_answer_time);
     if (replies.error && !replies.error->broken) co_await roll_back();
 }
 

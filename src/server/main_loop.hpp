@@ -17,6 +17,8 @@
 
 namespace latchkey::server {
 
+inline constexpr base::mono_ns never = INT64_MAX;  // a deadline that does not come
+
 class main_loop {
   public:
     // Receives SIGTERM, SIGINT and SIGHUP through a signalfd; they must be blocked in every thread.

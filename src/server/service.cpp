@@ -28,7 +28,6 @@ namespace {
 
 using base::second;
 
-constexpr base::mono_ns never = INT64_MAX;
 constexpr base::mono_ns ticket_key_age = 12 * 3600 * second;
 constexpr base::mono_ns reader_check_age = 60 * second;
 

@@ -8,7 +8,6 @@
 namespace latchkey::server {
 namespace {
 
-constexpr base::mono_ns never = INT64_MAX;
 // At a stop, for the last spans.
 constexpr base::mono_ns last_spans_patience = 2 * base::second;
 

@@ -12,7 +12,7 @@ namespace latchkey::api {
 namespace {
 
 // The text of an RFC 8941 string (§3.3.3), which begins with a quote; nullopt: not a string.
-std::optional<std::string> unquoted(std::string_view quoted) {
+std::optional<std::string> unquoted_key(std::string_view quoted) {
     std::string text;
     for (std::size_t i = 1; i < quoted.size(); ++i) {
         if (quoted[i] == '"') return i + 1 == quoted.size() ? std::optional(text) : std::nullopt;
@@ -32,7 +32,7 @@ bool is_visible(char byte) {
 }  // namespace
 
 std::optional<std::string> read_idempotency_key(std::string_view value) {
-    auto text = value.starts_with('"') ? unquoted(value) : std::string(value);
+    auto text = value.starts_with('"') ? unquoted_key(value) : std::string(value);
     if (!text || text->empty() || text->size() > base::limits::idempotency_key_bytes_max)
         return std::nullopt;
     if (!std::ranges::all_of(*text, is_visible)) return std::nullopt;

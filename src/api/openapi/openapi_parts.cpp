@@ -40,13 +40,13 @@ object include() {
 object post_status() {
     return one_of({"draft", "published", "archived"});
 }
-object project() {
+object project_name() {
     return matching("^[a-z0-9-]{1,64}$");
 }
 object key_state() {
     return one_of({"scheduled", "active", "expired", "deactivated"});
 }
-object environment() {
+object environment_name() {
     return one_of({"development", "staging", "production"});
 }
 object key_start() {
@@ -140,9 +140,9 @@ constexpr parameter parameters[] = {
     {"author", "query", id, "Posts of this user."},
     {"user_id", "query", id, "The same as `author`."},
     {"status", "query", post_status, "Posts with this status."},
-    {"project", "query", project, "Keys, or entries, of this project."},
+    {"project", "query", project_name, "Keys, or entries, of this project."},
     {"state", "query", key_state, "Keys in this state."},
-    {"environment", "query", environment, "Keys of this environment."},
+    {"environment", "query", environment_name, "Keys of this environment."},
     {"start", "query", key_start, "The first 8 characters of a key."},
     {"unused_since", "query", time, "Keys that were not used at or after this time."},
     {"source", "query", event_source, "Events of this source."},
@@ -218,7 +218,7 @@ constexpr header headers[] = {
     {"Deprecation", word, "When the route became deprecated (RFC 9745)."},
     {"Sunset", word, "When the route will be removed (RFC 8594)."},
     {"X-Auth-Key-Id", id, "The key."},
-    {"X-Auth-Project", project, "Its project."},
+    {"X-Auth-Project", project_name, "Its project."},
     {"X-Auth-Scopes", word, "Its scopes, with spaces between."},
     {"X-Auth-Status", word, "429 on a 403 that stands for it."},
 };

@@ -29,7 +29,7 @@ object name() {
                             "In code points; no control characters.");
 }
 // The grammar of HTML's `type=email`, which is laxer than most.
-object email() {
+object email_address() {
     auto result = text(3, model::email_bytes_max);
     result["pattern"] =
         "^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
@@ -46,14 +46,14 @@ object body() {
 object status() {
     return one_of({"draft", "published", "archived"});
 }
-object unchanged(object schema) {
+object as_sent_back(object schema) {
     return with_description(std::move(schema), "May be sent back as it is.");
 }
 
 object user_schema() {
     return response_object({{"id", id()},
                             {"name", name()},
-                            {"email", email()},
+                            {"email", email_address()},
                             {"created_at", time()},
                             {"updated_at", time()}},
                            user_example());
@@ -62,7 +62,7 @@ object user_with_posts_schema() {
     return response_object(
         {{"id", id()},
          {"name", name()},
-         {"email", email()},
+         {"email", email_address()},
          {"created_at", time()},
          {"updated_at", time()},
          {"posts?", with_description(list_of(ref("Post"), 100), "With `include=posts`.")},
@@ -70,16 +70,16 @@ object user_with_posts_schema() {
         user_example());
 }
 object new_user_schema() {
-    return request_object({{"name", not_blank(name())}, {"email", email()}},
+    return request_object({{"name", not_blank(name())}, {"email", email_address()}},
                           json::parse(R"({"name": "Ada Lovelace", "email": "ada@example.com"})"));
 }
 object changed_user_schema(std::string_view name_member, std::string_view email_member,
                            json::value example) {
     return request_object({{name_member, not_blank(name())},
-                           {email_member, email()},
-                           {"id?", unchanged(id())},
-                           {"created_at?", unchanged(time())},
-                           {"updated_at?", unchanged(time())}},
+                           {email_member, email_address()},
+                           {"id?", as_sent_back(id())},
+                           {"created_at?", as_sent_back(time())},
+                           {"updated_at?", as_sent_back(time())}},
                           std::move(example));
 }
 
@@ -105,25 +105,25 @@ object new_post_schema() {
 }
 object post_replacement_schema() {
     return request_object(
-        {{"user_id", unchanged(id())},
+        {{"user_id", as_sent_back(id())},
          {"title", not_blank(title())},
          {"body", body()},
          {"status", status()},
-         {"id?", unchanged(id())},
-         {"published_at?", unchanged(nullable(time()))},
-         {"created_at?", unchanged(time())},
-         {"updated_at?", unchanged(time())}},
+         {"id?", as_sent_back(id())},
+         {"published_at?", as_sent_back(nullable(time()))},
+         {"created_at?", as_sent_back(time())},
+         {"updated_at?", as_sent_back(time())}},
         json::parse(R"({"user_id": 1, "title": "Notes", "body": "", "status": "draft"})"));
 }
 object post_patch_schema() {
     return request_object({{"title?", not_blank(title())},
                            {"body?", body()},
                            {"status?", status()},
-                           {"id?", unchanged(id())},
-                           {"user_id?", unchanged(id())},
-                           {"published_at?", unchanged(nullable(time()))},
-                           {"created_at?", unchanged(time())},
-                           {"updated_at?", unchanged(time())}},
+                           {"id?", as_sent_back(id())},
+                           {"user_id?", as_sent_back(id())},
+                           {"published_at?", as_sent_back(nullable(time()))},
+                           {"created_at?", as_sent_back(time())},
+                           {"updated_at?", as_sent_back(time())}},
                           json::parse(R"({"status": "published"})"));
 }
 

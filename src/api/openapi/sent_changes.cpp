@@ -17,18 +17,18 @@ using std::string;
 using std::string_view;
 
 // The changes of one kind of record: their schema, and the schema of `data`.
-struct kind {
+struct record_kind {
     string_view prefix;  // of the names of its types
     string_view schema;
     string_view record;
     bool has_deletions = false;
 };
-constexpr kind kinds[] = {{"user.", "UserChange", "User", true},
-                          {"post.", "PostChange", "Post", true},
-                          {"key.", "KeyChange", "Key"},
-                          {"event.", "EventChange", "Event"},
-                          {"event_secret.", "EventSecretChange", "SecretChange"},
-                          {"webhook.", "WebhookChange", "Webhook"}};
+constexpr record_kind kinds[] = {{"user.", "UserChange", "User", true},
+                                 {"post.", "PostChange", "Post", true},
+                                 {"key.", "KeyChange", "Key"},
+                                 {"event.", "EventChange", "Event"},
+                                 {"event_secret.", "EventSecretChange", "SecretChange"},
+                                 {"webhook.", "WebhookChange", "Webhook"}};
 
 // One type. `differs`: the members in which its example differs from that of the record.
 struct sent_change {
@@ -75,7 +75,7 @@ constexpr sent_change sent_changes[] = {
 };
 static_assert(std::size(sent_changes) == model::change_type_count);
 
-kind const& kind_of(string_view type) {
+record_kind const& kind_of(string_view type) {
     for (auto const& each : kinds)
         if (type.starts_with(each.prefix)) return each;
     base::check(false, "a change of no kind");
@@ -106,7 +106,7 @@ object example_of(sent_change const& entry, object const& schemas) {
             {"data", std::move(data)}};
 }
 
-object schema_of(kind const& group, object const& schemas) {
+object schema_of(record_kind const& group, object const& schemas) {
     json::array types;
     json::value example;
     for (auto const& each : sent_changes) {

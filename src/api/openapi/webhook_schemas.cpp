@@ -39,14 +39,14 @@ object ordered() {
 object rate() {
     return with_description(nullable(integer(1, model::webhook_rate_max)), "Null: no limit.");
 }
-object headers() {
+object sent_headers() {
     auto map = map_of_text();
     map["maxProperties"] = model::webhook_headers_max;
     return with_description(map,
                             "Fields that are sent along, 4 KiB together; shown with their values "
                             "masked.");
 }
-object signatures() {
+object signature_kinds() {
     auto list = list_of(one_of({"v1", "v1a"}), 2);
     list["minItems"] = 1;
     return with_description(list, "`v1`: HMAC-SHA-256, `v1a`: Ed25519.");
@@ -54,7 +54,7 @@ object signatures() {
 object end_reason() {
     return nullable(one_of({"manual", "gone", "failing"}));
 }
-object key_text() {
+object public_key_text() {
     return nullable(matching("^whpk_[A-Za-z0-9+/]{43}=$"));
 }
 object sequence() {
@@ -75,8 +75,8 @@ object webhook_schema() {
          {"description", description()},
          {"ordered", ordered()},
          {"max_per_second", rate()},
-         {"headers", headers()},
-         {"signatures", signatures()},
+         {"headers", sent_headers()},
+         {"signatures", signature_kinds()},
          {"enabled", boolean()},
          {"disabled_at", nullable_time},
          {"disabled_reason",
@@ -87,7 +87,7 @@ object webhook_schema() {
          {"position", with_description(object{{"type", "integer"}, {"minimum", 0}},
                                        "The last sequence that was dealt with.")},
          {"project", nullable(matching("^[a-z0-9-]{1,64}$"))},
-         {"public_key", with_description(key_text(), "Verifies `v1a`.")},
+         {"public_key", with_description(public_key_text(), "Verifies `v1a`.")},
          {"secret_rotation_ends_at", with_description(nullable_time,
                                                       "Until then both secrets "
                                                       "sign.")},
@@ -115,8 +115,8 @@ object new_webhook_schema() {
          {"description?", description()},
          {"ordered?", ordered()},
          {"max_per_second?", rate()},
-         {"headers?", headers()},
-         {"signatures?", with_description(signatures(), "The default is `[\"v1\"]`.")}},
+         {"headers?", sent_headers()},
+         {"signatures?", with_description(signature_kinds(), "The default is `[\"v1\"]`.")}},
         json::parse(R"({"url": "https://example.com/hooks", "types": ["user.*"]})"));
 }
 
@@ -135,7 +135,7 @@ object patch_schema() {
                            {"headers?", with_description(nullable(change),
                                                          "Null removes a field, or all; `***` "
                                                          "leaves its value.")},
-                           {"signatures?", signatures()},
+                           {"signatures?", signature_kinds()},
                            {"enabled?", boolean()},
                            {"id?", unchanged(id())},
                            {"disabled_at?", unchanged(nullable_time)},
@@ -143,7 +143,7 @@ object patch_schema() {
                            {"failing_since?", unchanged(nullable_time)},
                            {"position?", unchanged(object{{"type", "integer"}, {"minimum", 0}})},
                            {"project?", unchanged(nullable(matching("^[a-z0-9-]{1,64}$")))},
-                           {"public_key?", unchanged(key_text())},
+                           {"public_key?", unchanged(public_key_text())},
                            {"secret_rotation_ends_at?", unchanged(nullable_time)},
                            {"created_by?", unchanged(nullable(id()))},
                            {"created_at?", unchanged(time())},

@@ -8,14 +8,14 @@
 namespace latchkey::api {
 namespace {
 
-constexpr std::string_view digits =
+constexpr std::string_view base64_digits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr std::uint8_t no_digit = 0xff;
 constexpr auto values = [] {
     std::array<std::uint8_t, 256> table{};
     table.fill(no_digit);
-    for (std::size_t i = 0; i < digits.size(); ++i)
-        table[static_cast<unsigned char>(digits[i])] = static_cast<std::uint8_t>(i);
+    for (std::size_t i = 0; i < base64_digits.size(); ++i)
+        table[static_cast<unsigned char>(base64_digits[i])] = static_cast<std::uint8_t>(i);
     return table;
 }();
 
@@ -30,7 +30,7 @@ cursor_text encode(content const& bytes) {
         std::uint32_t three = 0;
         for (std::size_t j = 0; j < 3; ++j)
             three = three << 8 | static_cast<unsigned char>(bytes[i + j]);
-        for (int shift = 18; shift >= 0; shift -= 6) *next++ = digits[three >> shift & 63];
+        for (int shift = 18; shift >= 0; shift -= 6) *next++ = base64_digits[three >> shift & 63];
     }
     return text;
 }

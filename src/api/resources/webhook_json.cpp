@@ -8,7 +8,7 @@
 namespace latchkey::api {
 namespace {
 
-constexpr std::size_t secret_answer_bytes = 32 * 1024;
+constexpr std::size_t webhook_answer_bytes = 32 * 1024;
 
 void append_boolean(std::string& output, bool value) {
     output.append(value ? "true" : "false");
@@ -92,7 +92,7 @@ void append_attempt(std::string& output, model::delivery_attempt const& attempt)
 
 void append_webhook(std::string& output, store::webhook_entry const& entry, base::wall_ms now,
                     base::secret const* secret) {
-    if (secret != nullptr) output.reserve(output.size() + secret_answer_bytes);
+    if (secret != nullptr) output.reserve(output.size() + webhook_answer_bytes);
     output.append("{\"id\":");
     append_number(output, entry.webhook.id);
     append_settings(output, entry.webhook);

@@ -20,7 +20,8 @@ constexpr base::mono_ns accept_pause_ns = second / 10;
 constexpr base::mono_ns idle_ns = 120 * second;  // longer than a scrape interval
 constexpr base::mono_ns head_ns = 10 * second;   // for a header section, from its first byte
 constexpr base::mono_ns write_ns = 10 * second;  // for the client to read a response
-constexpr base::mono_ns linger_ns = 2 * second;  // for the client to close after the last response
+constexpr base::mono_ns management_linger_ns =
+    2 * second;  // for the client to close after the last response
 constexpr http::size_limits limits{.body_bytes_max = 0};
 
 void watch(int epoll, int operation, int fd, std::uint32_t events, void* client) {
@@ -211,7 +212,7 @@ void management::write(client& connection, base::instant now) {
     // Lingering close: closing a socket with unread bytes would reset the connection and lose the
     // response.
     ::shutdown(connection.socket.get(), SHUT_WR);
-    connection.deadline = now.mono + linger_ns;
+    connection.deadline = now.mono + management_linger_ns;
 }
 
 void management::end(client& connection) {

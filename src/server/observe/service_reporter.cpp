@@ -9,7 +9,7 @@ namespace latchkey::server {
 namespace {
 
 // Bounds in nanoseconds, two or three per power of ten.
-constexpr std::uint64_t duration_bounds[] = {
+constexpr std::uint64_t reported_bounds[] = {
     10'000,      20'000,      50'000,      100'000,       200'000,       500'000,
     1'000'000,   2'000'000,   5'000'000,   10'000'000,    20'000'000,    50'000'000,
     100'000'000, 200'000'000, 500'000'000, 1'000'000'000, 2'000'000'000, 10'000'000'000};
@@ -28,7 +28,7 @@ void add_durations(std::vector<worker_metrics const*> const& workers, api::servi
             worker->durations(row).add_to(*sum);
     report.duration_count = sum->count();
     report.duration_sum_ns = sum->sum_ns;
-    for (auto const bound : duration_bounds)
+    for (auto const bound : reported_bounds)
         report.durations.push_back({.bound_ns = bound, .count = sum->up_to(bound)});
 }
 

@@ -19,7 +19,7 @@ constexpr base::mono_ns offer_patience = 60 * base::second;
 // The predecessor stops accepting between two turns of its main loop, however long one takes: once
 // it has heard that this process is ready it goes on to its end, so giving up would leave nobody.
 constexpr base::mono_ns accept_patience = 600 * base::second;
-constexpr base::mono_ns retry_interval = 50 * base::millisecond;
+constexpr base::mono_ns takeover_retry_interval = 50 * base::millisecond;
 constexpr base::mono_ns retry_patience = 60 * base::second;
 
 bool take_prefix(std::string_view& text, std::string_view prefix) {
@@ -79,7 +79,7 @@ base::result<std::unique_ptr<predecessor>> predecessor::meet(std::string const& 
         if (offer) return result;
         if (!result->is_refused_for_now_ || base::read_mono() >= deadline) return offer.error();
         if (!std::exchange(reported, true)) base::log("waiting: " + offer.error().message);
-        timespec const pause{.tv_sec = 0, .tv_nsec = retry_interval};
+        timespec const pause{.tv_sec = 0, .tv_nsec = takeover_retry_interval};
         ::nanosleep(&pause, nullptr);
     }
 }
