@@ -10,9 +10,12 @@ void apply_mask(table_mask const* mask, std::string_view text, char* output) {
         text.copy(output, text.size());
         return;
     }
-    auto const& bytes = mask->bytes;
-    for (std::size_t i = 0; i < text.size(); ++i)
-        output[i] = static_cast<char>(text[i] ^ bytes[i % bytes.size()]);
+    // A copy, which no output overlaps, and a length that is known: several bytes at once.
+    auto const bytes = mask->bytes;
+    for (; text.size() >= bytes.size(); text.remove_prefix(bytes.size()), output += bytes.size())
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            output[i] = static_cast<char>(text[i] ^ bytes[i]);
+    for (std::size_t i = 0; i < text.size(); ++i) output[i] = static_cast<char>(text[i] ^ bytes[i]);
 }
 
 }  // namespace
@@ -90,8 +93,11 @@ std::span<table_entry const, 61> static_table() {
 table_entry dynamic_table::operator[](std::size_t index) const {
     auto const& slot = slot_of(added_ - index);
     char const* const text = text_.get() + slot.position;
-    return {
-        {text, slot.name_bytes}, {text + slot.name_bytes, slot.value_bytes}, slot.id, slot.valid};
+    return {{text, slot.name_bytes},
+            {text + slot.name_bytes, slot.value_bytes},
+            slot.id,
+            slot.valid,
+            slot.name_valid};
 }
 
 void dynamic_table::unmask(std::string_view value, char* output) const {
@@ -110,7 +116,8 @@ void dynamic_table::add(table_entry const& entry) {
             static_cast<std::uint16_t>(entry.name.size()),
             static_cast<std::uint16_t>(entry.value.size()),
             entry.id,
-            entry.valid};
+            entry.valid,
+            entry.name_valid};
     entry.name.copy(text_.get() + end_, entry.name.size());
     apply_mask(mask_, entry.value, text_.get() + end_ + entry.name.size());
     end_ += entry.name.size() + entry.value.size();

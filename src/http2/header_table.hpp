@@ -19,12 +19,15 @@
 namespace latchkey::http2 {
 
 inline constexpr std::size_t entry_overhead_bytes = 32;
+// Of a name or a value in a dynamic table, which keeps their sizes in 16 bits.
+inline constexpr std::size_t entry_text_bytes_max = 0xffff;
 
 struct table_entry {
     std::string_view name;
     std::string_view value;
     http::field_name id = http::field_name::unknown;
-    bool valid = true;  // see header_field::valid
+    bool valid = true;       // see header_field::valid
+    bool name_valid = true;  // the same of the name alone
 };
 
 // As HPACK counts it (§4.1).
@@ -71,6 +74,7 @@ class dynamic_table {
         std::uint16_t value_bytes = 0;
         http::field_name id = http::field_name::unknown;
         bool valid = true;
+        bool name_valid = true;
     };
     slot& slot_of(std::uint64_t number) const { return slots_[number % slot_count()]; }
     std::size_t slot_count() const { return capacity_ / entry_overhead_bytes + 1; }

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "base/check.hpp"
 #include "http/bytes.hpp"
 #include "http2/huffman.hpp"
 
@@ -59,8 +60,10 @@ class block_reader {
           give_(give) {}
 
     hpack_decoder::result run() {
-        while (next_ != end_)
+        while (next_ != end_) {
             if (!read_representation()) return hpack_decoder::result::malformed;
+            if (list_bytes_ > text_.expanded_bytes_max()) return hpack_decoder::result::excessive;
+        }
         return too_large_ ? hpack_decoder::result::too_large : hpack_decoder::result::complete;
     }
 
@@ -97,21 +100,22 @@ class block_reader {
         if (*index != 0) {
             auto const entry = find(*index);
             if (!entry) return false;
-            bool const permanent = *index <= static_table().size();
-            field.name = permanent ? entry->name : copied(entry->name);
+            // What nothing is made of any more is not copied.
+            bool const stays = *index <= static_table().size() || (too_large_ && !indexed);
+            field.name = stays ? entry->name : copied(entry->name);
             field.id = entry->id;
-            field.valid = permanent || is_valid_name(field.name);
+            field.name_valid = entry->name_valid;
         } else {
             auto const name = read_string();
             if (!name) return false;
             field.name = *name;
             field.id = field_id_of(*name);
-            field.valid = is_valid_name(*name);
+            field.name_valid = is_valid_name(*name);
         }
         auto const value = read_string();
         if (!value) return false;
         field.value = *value;
-        field.valid = field.valid && is_valid_value(*value);
+        field.valid = field.name_valid && is_valid_value(*value);
         if (indexed) decoder_.table_.add(field);
         if (count(counted_bytes_of(field)))
             give_({field.name, field.value, field.id, field.valid});
@@ -182,23 +186,14 @@ class block_reader {
         return take(output, value.size());
     }
 
-    // Once the list is too large nothing of it is kept, and what does not fit has memory of its own
-    // until the field ends.
+    // There is room: fields that are not kept give theirs back, and the block is bounded.
     char* space(std::size_t bytes) {
-        if (bytes <= text_.capacity_ - used_bytes_) {
-            text_.dirty_bytes_ = std::max(text_.dirty_bytes_, used_bytes_ + bytes);
-            return text_.bytes_.get() + used_bytes_;
-        }
-        auto& overflow = text_.overflow_;
-        auto const begin = overflow_used_;
-        // Twice what one block may hold, so a field's name stays where it is while its value comes.
-        if (overflow.size() < begin + bytes)
-            overflow.resize(2 * static_cast<std::size_t>(end_ - begin_) * 8 / 5 + text_.capacity_);
-        overflow_used_ += bytes;
-        return overflow.data() + begin;
+        base::check(bytes <= text_.capacity_ - used_bytes_, "a header field without room");
+        text_.dirty_bytes_ = std::max(text_.dirty_bytes_, used_bytes_ + bytes);
+        return text_.bytes_.get() + used_bytes_;
     }
     std::string_view take(char* output, std::size_t bytes) {
-        if (output == text_.bytes_.get() + used_bytes_) used_bytes_ += bytes;
+        used_bytes_ += bytes;
         return {output, bytes};
     }
 
@@ -207,28 +202,24 @@ class block_reader {
         list_bytes_ += bytes;
         if (list_bytes_ > text_.list_bytes_max_) too_large_ = true;
         if (!too_large_) mark_ = used_bytes_;
-        overflow_used_ = 0;
         return !too_large_;
     }
 
     hpack_decoder& decoder_;
     char const* next_;
     char const* end_;
-    char const* begin_ = next_;
     header_text& text_;
     hpack_decoder::sink give_;
     std::size_t used_bytes_ = 0;  // of the text
     std::size_t mark_ = 0;        // behind the last field that is kept
-    std::size_t overflow_used_ = 0;
     std::size_t list_bytes_ = 0;
     bool field_seen_ = false;
     bool too_large_ = false;
 };
 
 hpack_decoder::result hpack_decoder::decode(std::string_view block, header_text& text, sink give) {
-    auto const result = block_reader(*this, block, text, give).run();
-    if (text.overflow_.capacity() != 0) std::string().swap(text.overflow_);
-    return result;
+    if (block.size() > text.block_bytes_max()) return result::excessive;
+    return block_reader(*this, block, text, give).run();
 }
 
 }  // namespace latchkey::http2

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -34,13 +33,19 @@ struct header_field {
 // Where the text of the fields of one block lies.
 class header_text {
   public:
-    // Of a list of that size as HPACK counts it all text fits, however it was encoded.
+    // The text of such a list fits, and behind it that of one field more: its literals take at most
+    // 8/5 of a block, and its name may be that of an entry.
     explicit header_text(std::size_t list_bytes_max)
         : list_bytes_max_(list_bytes_max),
-          capacity_(8 * list_bytes_max),
+          capacity_(8 * list_bytes_max + entry_text_bytes_max),
           bytes_(std::make_unique_for_overwrite<char[]>(capacity_)) {}
 
     std::size_t list_bytes_max() const { return list_bytes_max_; }
+    // Of one block: four bytes of code for each byte of text that a list may have.
+    std::size_t block_bytes_max() const { return 4 * list_bytes_max_; }
+    // Of what one block says in all, as HPACK counts it: a few bytes may refer to a large entry
+    // again and again.
+    std::size_t expanded_bytes_max() const { return 16 * list_bytes_max_; }
     // Overwrites what was decoded, which may be a credential in any field.
     void wipe() { base::wipe(bytes_.get(), std::exchange(dirty_bytes_, 0)); }
 
@@ -51,7 +56,6 @@ class header_text {
     std::size_t capacity_;
     std::unique_ptr<char[]> bytes_;
     std::size_t dirty_bytes_ = 0;  // since the last `wipe`
-    std::string overflow_;         // for the strings of a list that is too large
 };
 
 class hpack_decoder {
@@ -63,6 +67,7 @@ class hpack_decoder {
     enum class result : std::uint8_t {
         complete,
         too_large,  // the list; not all fields were given out, the table is up to date
+        excessive,  // the block is far too large: no more of the connection can be decoded
         malformed,  // COMPRESSION_ERROR: nothing of the connection can be decoded any more
     };
     using sink = base::function_ref<void(header_field const& field)>;

@@ -166,6 +166,8 @@ http2::next http2::on_continuation(h2::frame_head const& head, std::string_view 
         return fail(error_code::protocol_error, "CONTINUATION without its HEADERS.", output);
     if (++block_frames_ > block_frames_max)
         return fail(error_code::enhance_your_calm, "A header block of too many frames.", output);
+    if (block_.size() + payload.size() > context_.header_text.block_bytes_max())
+        return judge_block(h2::hpack_decoder::result::excessive, output);
     block_.append(payload);
     if (!head.has(h2::flag::end_headers)) {
         if (payload.empty() && !spend())
@@ -190,9 +192,8 @@ http2::next http2::end_block(stream_id id, std::string_view block, bool ends_str
         return read_trailers(*stream, block, ends_stream, server, output);
     // The table has to follow all the same.
     auto const ignore = [](h2::header_field const&) {};
-    if (decoder_.decode(block, context_.header_text, ignore) ==
-        h2::hpack_decoder::result::malformed)
-        return fail(error_code::compression_error, "The header block cannot be decoded.", output);
+    if (auto const end = judge_block(decoder_.decode(block, context_.header_text, ignore), output))
+        return end;
     if (stream != nullptr && !stream->reset) return reset(id, error_code::stream_closed, output);
     if (stream != nullptr || is_ignored(id)) {
         if (ends_stream) end_request(id);  // by trailers
@@ -201,6 +202,15 @@ http2::next http2::end_block(stream_id id, std::string_view block, bool ends_str
     if (was_left_out(id))
         return fail(error_code::protocol_error, "HEADERS below an earlier stream.", output);
     return fail(error_code::stream_closed, "HEADERS on a closed stream.", output);
+}
+
+// What the connection cannot outlive.
+http2::next http2::judge_block(h2::hpack_decoder::result result, std::string& output) {
+    if (result == h2::hpack_decoder::result::malformed)
+        return fail(error_code::compression_error, "The header block cannot be decoded.", output);
+    if (result == h2::hpack_decoder::result::excessive)
+        return fail(error_code::enhance_your_calm, "A header block is far too large.", output);
+    return {};
 }
 
 // §8.1: trailers end the stream and have no pseudo-headers. They are dropped.
@@ -212,8 +222,7 @@ http2::next http2::read_trailers(open_stream& stream, std::string_view block, bo
                     h2::is_connection_specific(field);
     };
     auto const result = decoder_.decode(block, context_.header_text, check);
-    if (result == h2::hpack_decoder::result::malformed)
-        return fail(error_code::compression_error, "The header block cannot be decoded.", output);
+    if (auto const end = judge_block(result, output)) return end;
     bool const too_short = stream.length && stream.received != *stream.length;
     if (malformed || too_short) return reset(stream.id, error_code::protocol_error, output);
     stream.input_ended = true;

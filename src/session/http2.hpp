@@ -141,6 +141,7 @@ class http2 {
     next refuse_body(open_stream& stream, base::problem problem);
     next read_trailers(open_stream& stream, std::string_view block, bool ends_stream,
                        server_state const& server, std::string& output);
+    next judge_block(h2::hpack_decoder::result result, std::string& output);
     next follow(api::next_step reply, open_stream& stream);
     void settle_grant(std::string& output);
 

@@ -30,8 +30,7 @@ http2::next http2::begin_request(stream_id id, std::string_view block, bool ends
     h2::request_head head(configuration_->parsing, request, framing);
     auto const result = decoder_.decode(block, context_.header_text,
                                         [&](h2::header_field const& field) { head.add(field); });
-    if (result == block_result::malformed)
-        return fail(error_code::compression_error, "The header block cannot be decoded.", output);
+    if (auto const end = judge_block(result, output)) return end;
     note_opened(id);
     // Beyond the last one that was named: the client asks elsewhere (§6.8).
     if (drain_ == drain_phase::last_named) return {};

@@ -10,6 +10,7 @@
 namespace latchkey::http2 {
 namespace {
 
+using namespace std::string_view_literals;
 using result = hpack_decoder::result;
 using list = std::vector<std::pair<std::string, std::string>>;
 
@@ -226,12 +227,65 @@ TEST(hpack_decoder, finds_a_list_too_large_and_stays_in_step) {
     EXPECT_EQ(one.fields.size(), 1u);
     // Far beyond: what it adds to the table is there all the same.
     std::string block;
-    for (int i = 0; i < 40; ++i) block += literal("c", std::string(3000, 'y'), '\0');
-    block += literal("kept", "value", '\x40') + literal("huge", std::string(100'000, 'z'), '\0');
+    for (int i = 0; i < 14; ++i) block += literal("c", std::string(3000, 'y'), '\0');
+    block += literal("kept", "value", '\x40') + literal("huge", std::string(20'000, 'z'), '\0');
     EXPECT_EQ(one.decode(block), result::too_large);
     EXPECT_EQ(one.fields.size(), 5u);
     EXPECT_EQ(one.decode(bytes_of("be")), result::complete);
     EXPECT_EQ(one.fields, (list{{"kept", "value"}}));
+}
+
+TEST(hpack_decoder, refuses_a_block_that_no_list_needs) {
+    std::string const huge(4 * list_bytes_max - 7, 'z');
+    EXPECT_EQ(reader().decode(literal("a", huge, '\0')), result::too_large);
+    EXPECT_EQ(reader().decode(literal("ab", huge, '\0')), result::excessive);
+    // The text of codes of five bits is the longest: 8/5 of them, behind a list that just fits and
+    // a name of the table.
+    reader one(65'536);
+    std::string packed(40'000, '\0');  // "0" eight times
+    packed.replace(0, 0, "\xff\xc1\xb7\x02");
+    EXPECT_EQ(one.decode(literal(std::string(40'000, 'n'), "", '\x40')), result::too_large);
+    EXPECT_EQ(
+        one.decode(literal("a", std::string(list_bytes_max - 33, 'x'), '\0') + "\x7e" + packed),
+        result::too_large);
+    EXPECT_EQ(one.decode(bytes_of("be")), result::malformed) << "the table is empty";
+}
+
+// Two bytes refer to 4 KiB each time, so the work of a block is bounded by what it says in all.
+TEST(hpack_decoder, refuses_a_block_that_says_far_more_than_it_has) {
+    auto const first = literal(std::string(4064, 'n'), "", '\x40');
+    auto const repeated = [](std::string_view part, std::size_t count) {
+        std::string block;
+        for (; count != 0; --count) block += part;
+        return block;
+    };
+    struct {
+        std::string_view part;
+        char const* what;
+    } const rows[] = {{"\x7e\0"sv, "a new entry with its name"},
+                      {"\x0f\x2f\0"sv, "its name"},
+                      {"\xbe", "the entry"}};
+    for (auto const& row : rows) {
+        auto const part = row.part;
+        reader one;
+        EXPECT_EQ(one.decode(first + repeated(part, 63)), result::too_large) << row.what;
+        EXPECT_EQ(one.decode(bytes_of("be")), result::complete) << row.what << ", in step";
+        EXPECT_EQ(one.decode(repeated(part, 64)), result::too_large) << row.what;
+        EXPECT_EQ(one.decode(repeated(part, 65)), result::excessive) << row.what;
+        EXPECT_LE(one.fields.size(), 4u) << row.what;
+    }
+}
+
+TEST(hpack_decoder, remembers_of_an_entry_whether_its_name_is_valid) {
+    reader one;
+    EXPECT_EQ(one.decode(literal("a b", "c", '\x40') + literal("d", " ", '\x40')),
+              result::complete);
+    EXPECT_EQ(one.valid, (std::vector{false, false}));
+    EXPECT_EQ(one.decode(literal("", "c", '\0').replace(0, 2, "\x0f\x2f") +
+                         literal("", "c", '\0').replace(0, 2, "\x0f\x30")),
+              result::complete);
+    EXPECT_EQ(one.fields, (list{{"d", "c"}, {"a b", "c"}}));
+    EXPECT_EQ(one.valid, (std::vector{true, false}));
 }
 
 TEST(hpack_decoder, keeps_no_value_as_text) {

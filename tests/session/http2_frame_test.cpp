@@ -330,6 +330,24 @@ TEST_F(frames, section_6_10_continuation) {
     std::string endless = first;
     for (int i = 0; i < 9; ++i) endless += frame(frame_type::continuation, 0, 1, "");
     expect(endless, "goaway 11", "more than eight");
+    std::string large = first;
+    for (int i = 0; i < 4; ++i)
+        large += frame(frame_type::continuation, 0, 1, std::string(16'384, '\x82'));
+    expect(large, "goaway 11", "far larger than a list may be");
+}
+
+TEST_F(frames, a_block_that_says_far_more_than_it_has) {
+    auto const named = "\x40\x7f\xe1\x1e" + std::string(4064, 'n') + std::string(1, '\0');
+    std::string referring;
+    for (int i = 0; i < 8192; ++i) referring.append("\x7e\0", 2);
+    auto const whole =
+        frame(frame_type::headers, end_stream | end_headers, 1, block(get()) + named);
+    for (std::uint32_t const stream : {1u, 3u})
+        expect(whole + frame(frame_type::headers, end_stream | end_headers, stream, referring),
+               "200, goaway 11", stream == 1 ? "on a closed stream" : "of a request");
+    expect(headers(1, end_headers, put()) + frame(frame_type::headers, end_stream | end_headers, 1,
+                                                  named + referring.substr(0, 8192)),
+           "goaway 11", "as trailers");
 }
 
 TEST_F(frames, section_8_1_messages) {
