@@ -4,11 +4,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <utility>
 
-#include "base/check.hpp"
 #include "base/log.hpp"
 #include "base/time_units.hpp"
 
@@ -36,7 +36,7 @@ link::link(base::descriptor socket, node_options node, std::atomic<boot_ns>& pub
       channel(std::move(socket)),
       wakes(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       lease(options.lease_ms * base::millisecond) {
-    base::check(wakes.is_open(), "no descriptor for waking a thread");
+    if (!wakes.is_open()) closed = base::errno_error("no descriptor for waking a thread", errno);
 }
 
 // A command gives what it hears as its own error.

@@ -27,6 +27,7 @@ sender::sender(std::string authorities_file)
     : authorities_file_(std::move(authorities_file)),
       poller_(::epoll_create1(EPOLL_CLOEXEC)),
       multi_(::curl_multi_init()) {
+    // Before any attempt is taken: the service starts a helper that has ended again.
     base::check(poller_.is_open() && multi_ != nullptr, "out of memory");
     ::curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kept_connections_max);
     ::curl_multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
@@ -59,14 +60,16 @@ void sender::begin(delivery::attempt&& attempt) {
     transfers_.emplace(handle, std::move(post));
 }
 
-// 0: no more. A descriptor that was closed has left the poller by itself.
-void sender::watch(int socket, std::uint32_t events) {
+// 0: no more. A descriptor that was closed has left the poller by itself. False: the kernel has no
+// room for another one (fs.epoll.max_user_watches); an attempt over it ends with its time-out.
+bool sender::watch(int socket, std::uint32_t events) {
     epoll_event event{.events = events, .data = {.fd = socket}};
-    if (events == 0)
+    if (events == 0) {
         ::epoll_ctl(poller_.get(), EPOLL_CTL_DEL, socket, nullptr);
-    else if (::epoll_ctl(poller_.get(), EPOLL_CTL_MOD, socket, &event) != 0)
-        base::check(::epoll_ctl(poller_.get(), EPOLL_CTL_ADD, socket, &event) == 0,
-                    "a socket that cannot be waited for");
+        return true;
+    }
+    return ::epoll_ctl(poller_.get(), EPOLL_CTL_MOD, socket, &event) == 0 ||
+           ::epoll_ctl(poller_.get(), EPOLL_CTL_ADD, socket, &event) == 0;
 }
 
 void sender::act(curl_socket_t socket, int events) {
@@ -104,9 +107,9 @@ void sender::end_all(std::vector<delivery::result>& results) {
 }
 
 void sender::wait(int descriptor, std::uint32_t events) {
-    if (descriptor_ != descriptor || descriptor_events_ != events) watch(descriptor, events);
+    bool const is_new = descriptor_ != descriptor || descriptor_events_ != events;
     descriptor_ = descriptor;
-    descriptor_events_ = events;
+    if (is_new) descriptor_events_ = watch(descriptor, events) ? events : 0;  // or tried again
     auto const rest = std::clamp<base::mono_ns>(deadline_ - base::read_mono(), 0, wait_max);
     auto const timeout = static_cast<int>((rest + base::millisecond - 1) / base::millisecond);
     ready_.resize(ready_max);

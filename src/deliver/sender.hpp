@@ -37,7 +37,7 @@ class sender {
     void wait(int descriptor, std::uint32_t events);
 
   private:
-    void watch(int socket, std::uint32_t events);
+    bool watch(int socket, std::uint32_t events);
     void act(curl_socket_t socket, int events);
     void end_all(std::vector<delivery::result>& results);
 

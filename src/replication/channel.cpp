@@ -8,7 +8,6 @@
 #include <array>
 
 #include "base/bytes.hpp"
-#include "base/check.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::replication {
@@ -42,8 +41,8 @@ channel::channel(base::descriptor socket) : socket_(std::move(socket)) {
 }
 
 void channel::queue(std::string bytes) {
-    base::check(!bytes.empty() && bytes.size() <= message_bytes_max,
-                "a message beyond the bounds of a channel");
+    has_unfit_ |= bytes.empty() || bytes.size() > message_bytes_max;
+    if (has_unfit_) return;
     unsent_ += bytes.size();
     unsent_messages_.push_back(std::move(bytes));
 }
@@ -51,9 +50,11 @@ void channel::queue(std::string bytes) {
 void channel::drop_unsent() {
     unsent_messages_.clear();
     unsent_ = front_place_ = 0;
+    has_unfit_ = false;
 }
 
 base::result<bool> channel::flush() {
+    if (has_unfit_) return base::error{"a message to send is beyond the bounds of a channel"};
     while (!unsent_messages_.empty()) {
         auto const progress = send_packet();
         if (!progress) return progress.error();

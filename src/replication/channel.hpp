@@ -38,7 +38,8 @@ class channel {
     // For poll(): POLLIN, and POLLOUT while unsent_bytes() is not 0.
     int descriptor() const { return socket_.get(); }
 
-    // Takes a message of 1 to message_bytes_max bytes; sends nothing.
+    // Takes a message of 1 to message_bytes_max bytes; sends nothing. Another size is an error of
+    // the next `flush`, and of each one until `drop_unsent`.
     void queue(std::string bytes);
     // Sends what the socket takes now. True: nothing is left.
     base::result<bool> flush();
@@ -62,6 +63,7 @@ class channel {
     std::deque<std::string> unsent_messages_;
     std::size_t unsent_ = 0;         // bytes of those, without what has gone
     std::size_t front_place_ = 0;    // of the first one: what has gone
+    bool has_unfit_ = false;         // a message of another size was queued
     std::string partial_;            // of the message that arrives
     std::size_t partial_size_ = 0;   // its whole size; 0: none arrives
     std::string packet_, outgoing_;  // buffers of one packet each

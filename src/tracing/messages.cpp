@@ -1,6 +1,7 @@
 #include "tracing/messages.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/bytes.hpp"
 #include "base/variant.hpp"
@@ -13,6 +14,14 @@ void append_bytes(std::string& output, std::array<std::uint8_t, size> const& byt
     output.append(reinterpret_cast<char const*>(bytes.data()), bytes.size());
 }
 
+// A text that is longer than its length can say is cut, and is still beyond the bound of texts: the
+// other side refuses it, as it does every text beyond that bound.
+void append_text(std::string& output, std::string_view text) {
+    constexpr std::size_t length_max = std::numeric_limits<std::uint16_t>::max();
+    static_assert(text_bytes_max < length_max);
+    base::append_text(output, text.substr(0, length_max));
+}
+
 void append(std::string& output, hello const& message) {
     base::append(output, message.version);
     base::append(output, message.session);
@@ -20,22 +29,22 @@ void append(std::string& output, hello const& message) {
 void append(std::string& output, report const& message) {
     base::append(output, message.exported);
     base::append(output, message.dropped);
-    base::append_text(output, message.failure);
+    append_text(output, message.failure);
 }
 void append(std::string& output, server_address const& address) {
-    base::append_text(output, address.host);
+    append_text(output, address.host);
     base::append(output, address.port);
 }
 void append(std::string& output, settings const& message) {
-    base::append_text(output, message.endpoint);
+    append_text(output, message.endpoint);
     base::append(output, static_cast<std::uint16_t>(message.fields.size()));
     for (auto const& each : message.fields) {
-        base::append_text(output, each.name);
-        base::append_text(output, each.value);
+        append_text(output, each.name);
+        append_text(output, each.value);
     }
-    base::append_text(output, message.service_name);
-    base::append_text(output, message.service_version);
-    base::append_text(output, message.instance_id);
+    append_text(output, message.service_name);
+    append_text(output, message.service_version);
+    append_text(output, message.instance_id);
     append(output, message.plain);
     append(output, message.tls);
 }
@@ -46,10 +55,10 @@ void append(std::string& output, span const& value) {
     base::append(output, value.start_ns);
     base::append(output, value.end_ns);
     base::append(output, value.key_id);
-    base::append_text(output, value.method);
-    base::append_text(output, value.route);
-    base::append_text(output, value.protocol_version);
-    base::append_text(output, value.request_id());
+    append_text(output, value.method);
+    append_text(output, value.route);
+    append_text(output, value.protocol_version);
+    append_text(output, value.request_id());
     base::append(output, static_cast<std::uint8_t>(value.tls));
     base::append(output, value.status);
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -111,6 +112,51 @@ TEST(delivery_messages, sizes_beyond_their_bounds_are_refused) {
     EXPECT_FALSE(decode(encode(result{.error = std::string(error_bytes_max + 1, 'a')})));
     EXPECT_FALSE(decode(encode(result{.response = std::string(response_bytes_max + 1, 'a')})));
     EXPECT_FALSE(decode(encode(result{.status = 1000})));
+}
+
+// Each text of each message, in both directions: neither the encoder nor the decoder ends.
+TEST(delivery_messages, texts_at_their_bound_pass_and_longer_ones_are_refused) {
+    using text = std::string const&;
+    struct {
+        char const* name;
+        std::size_t bytes_max;
+        std::function<message(text)> make;
+    } const places[] = {
+        {"error", error_bytes_max, [](text each) { return result{.error = each}; }},
+        {"response", response_bytes_max, [](text each) { return result{.response = each}; }},
+        {"url", url_bytes_max, [](text each) { return attempt{.url = each}; }},
+        {"name", field_bytes_max, [](text each) { return attempt{.fields = {{each, ""}}}; }},
+        {"value", field_bytes_max, [](text each) { return attempt{.fields = {{"n", each}}}; }},
+        {"body", body_bytes_max, [](text each) { return attempt{.body = each}; }},
+    };
+    for (auto const& place : places)
+        for (std::size_t const bytes :
+             {std::size_t{1}, place.bytes_max - 1, place.bytes_max, place.bytes_max + 1,
+              std::size_t{65'535}, std::size_t{65'536}}) {
+            auto const content = place.make(std::string(bytes, 'a'));
+            auto const decoded = decode(encode(content));
+            EXPECT_EQ(decoded.has_value(), bytes <= place.bytes_max) << place.name << bytes;
+            if (decoded) EXPECT_TRUE(*decoded == content) << place.name << bytes;
+        }
+}
+
+TEST(delivery_messages, numbers_at_their_bounds_pass_and_those_beyond_are_refused) {
+    for (message const& each :
+         {message(hello{UINT32_MAX, UINT64_MAX}), message(begin{UINT64_MAX}),
+          message(unsent{UINT64_MAX}), message(attempt{.number = UINT64_MAX, .timeout_ms = 1}),
+          message(
+              attempt{.timeout_ms = timeout_ms_max, .line = UINT64_MAX, .predecessor = UINT64_MAX}),
+          message(attempt{.allow = {networks_max, *model::cidr::parse("::/0")}}),
+          message(result{.number = UINT64_MAX,
+                         .status = 999,
+                         .duration_ms = UINT32_MAX,
+                         .retry_after_seconds = UINT32_MAX})}) {
+        auto const decoded = decode(encode(each));
+        ASSERT_TRUE(decoded) << each.index();
+        EXPECT_TRUE(*decoded == each) << each.index();
+    }
+    EXPECT_FALSE(decode(encode(attempt{.timeout_ms = UINT32_MAX})));
+    EXPECT_FALSE(decode(encode(result{.status = UINT16_MAX})));
 }
 
 TEST(delivery_messages, fields_that_would_be_others_on_the_wire_are_refused) {

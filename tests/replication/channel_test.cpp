@@ -54,6 +54,24 @@ TEST(channel_test, messages_of_all_sizes_arrive_whole_and_in_order) {
     EXPECT_FALSE(*right.receive());
 }
 
+// What a database or a store holds may be larger than anybody thought: that ends a channel, and not
+// the process.
+TEST(channel_test, messages_beyond_the_bound_are_an_error_of_the_channel) {
+    for (auto const size : {std::size_t{0}, message_bytes_max + 1}) {
+        auto ends = *make_socket_pair();
+        channel left(std::move(ends.first)), right(std::move(ends.second));
+        left.queue("before");
+        left.queue(std::string(size, 'x'));
+        left.queue("behind");
+        EXPECT_FALSE(left.flush()) << size;
+        EXPECT_FALSE(left.flush()) << size;
+        EXPECT_FALSE(left.send("another", soon())) << size;
+        left.drop_unsent();
+        EXPECT_TRUE(left.send("anew", soon())) << size;
+        EXPECT_EQ(**right.receive_until(soon()), "anew") << size;
+    }
+}
+
 TEST(channel_test, without_blocking_a_full_socket_leaves_the_rest_queued) {
     auto ends = *make_socket_pair();
     channel left(std::move(ends.first)), right(std::move(ends.second));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace latchkey::tracing {
 namespace {
 
@@ -65,8 +67,56 @@ TEST(tracing_messages, have_bounds) {
     EXPECT_FALSE(decode(encode(many)));
     EXPECT_FALSE(decode(encode(report{0, 0, std::string(text_bytes_max + 1, 'x')})));
     settings fields;
+    fields.fields.resize(fields_max);
+    EXPECT_TRUE(decode(encode(fields)));
     fields.fields.resize(fields_max + 1);
     EXPECT_FALSE(decode(encode(fields)));
+}
+
+// Each text of each message, in both directions: neither the encoder nor the decoder ends.
+TEST(tracing_messages, texts_at_their_bound_pass_and_longer_ones_are_refused) {
+    using text = std::string const&;
+    std::pair<char const*, std::function<message(text)>> const places[] = {
+        {"failure", [](text each) { return report{1, 2, each}; }},
+        {"endpoint", [](text each) { return settings{.endpoint = each}; }},
+        {"name", [](text each) { return settings{.fields = {{each, "v"}}}; }},
+        {"value", [](text each) { return settings{.fields = {{"n", each}}}; }},
+        {"service name", [](text each) { return settings{.service_name = each}; }},
+        {"service version", [](text each) { return settings{.service_version = each}; }},
+        {"instance", [](text each) { return settings{.instance_id = each}; }},
+        {"plain host", [](text each) { return settings{.plain = {each, 1}}; }},
+        {"TLS host", [](text each) { return settings{.tls = {each, 1}}; }},
+        {"method", [](text each) { return batch{{{.method = each}}}; }},
+        {"route", [](text each) { return batch{{{.route = each}}}; }},
+        {"protocol", [](text each) { return batch{{{.protocol_version = each}}}; }},
+    };
+    for (auto const& [name, make] : places)
+        for (std::size_t const bytes :
+             {std::size_t{0}, text_bytes_max, text_bytes_max + 1, std::size_t{65'535},
+              std::size_t{65'536}, std::size_t{100'000}}) {
+            std::string const value(bytes, 'a');
+            auto const content = make(value);
+            auto const encoding = encode(content);
+            auto const decoded = decode(encoding);
+            EXPECT_EQ(decoded.has_value(), bytes <= text_bytes_max) << name << bytes;
+            if (decoded) EXPECT_EQ(*decoded, content) << name << bytes;
+        }
+}
+
+TEST(tracing_messages, numbers_at_their_bounds_pass) {
+    span value;
+    value.start_ns = value.end_ns = value.key_id = UINT64_MAX;
+    value.status = UINT16_MAX;
+    value.set_request_id(std::string(span::request_id_bytes_max + 1, 'a'));
+    for (message const& each :
+         {message(hello{UINT32_MAX, UINT64_MAX}), message(report{UINT64_MAX, UINT64_MAX, ""}),
+          message(settings{.plain = {"", UINT16_MAX}}), message(batch{{value}}),
+          message(begin{UINT64_MAX})}) {
+        auto const encoding = encode(each);
+        auto const decoded = decode(encoding);
+        ASSERT_TRUE(decoded) << each.index();
+        EXPECT_EQ(*decoded, each) << each.index();
+    }
 }
 
 }  // namespace
