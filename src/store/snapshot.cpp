@@ -1,6 +1,5 @@
 #include "store/snapshot.hpp"
 
-#include "base/check.hpp"
 #include "store/engine/read_version.hpp"
 #include "store/engine/snapshot_state.hpp"
 #include "store/read/id_walk.hpp"
@@ -26,7 +25,8 @@ void snapshot::renew() {
         reset();
         int const code = ::mdb_txn_renew(state_->txn);
         await_process_end(code);
-        base::check(code == 0, "a snapshot that cannot be renewed");
+        // A store that another process has let grow beyond this one's map, or a damaged file.
+        if (code != 0) end_unread(code);
         state_->live = true;
         state_->version = ::mdb_txn_id(state_->txn);
     } while (is_overtaken(state_->txn, state_->probe));

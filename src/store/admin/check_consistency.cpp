@@ -2,21 +2,24 @@
 
 #include <algorithm>
 
-#include "base/check.hpp"
 #include "store/admin/check_pages.hpp"
 #include "store/admin/consistency_check.hpp"
+#include "store/engine/lmdb_value.hpp"
 #include "store/engine/read_version.hpp"
 
 namespace latchkey::store {
 namespace {
 
-// A read transaction, aborted by the destructor.
+// A read transaction, aborted by the destructor. Null where it cannot begin, which is reported.
 class read_transaction {
   public:
-    explicit read_transaction(MDB_env* env) {
-        base::check(begin_read(env, &txn_) == 0, "a snapshot that cannot begin");
+    read_transaction(MDB_env* env, findings& report) {
+        int const code = begin_read(env, &txn_);
+        if (code != 0) report.add(lmdb_error("the store cannot be read", code).message);
     }
-    ~read_transaction() { ::mdb_txn_abort(txn_); }
+    ~read_transaction() {
+        if (txn_ != nullptr) ::mdb_txn_abort(txn_);
+    }
     read_transaction(read_transaction const&) = delete;
     read_transaction& operator=(read_transaction const&) = delete;
     MDB_txn* get() const { return txn_; }
@@ -105,8 +108,9 @@ void check_relations(consistency_check& check) {
 }  // namespace
 
 std::vector<std::string> check_consistency(environment& store) {
-    read_transaction const txn(store.native().env);
     findings report;
+    read_transaction const txn(store.native().env, report);
+    if (txn.get() == nullptr) return report.sentences();
     if (check_pages(store.native(), txn.get(), report)) {
         consistency_check check(store.native(), txn.get(), report);
         check_relations(check);
@@ -117,9 +121,9 @@ std::vector<std::string> check_consistency(environment& store) {
 }
 
 std::vector<std::string> check_checksums(environment& store) {
-    read_transaction const txn(store.native().env);
     findings report;
-    check_pages(store.native(), txn.get(), report);
+    read_transaction const txn(store.native().env, report);
+    if (txn.get() != nullptr) check_pages(store.native(), txn.get(), report);
     return report.sentences();
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/check.hpp"
 #include "store/engine/checksum.hpp"
 #include "store/engine/environment_state.hpp"
+#include "store/engine/lmdb_value.hpp"
 #include "store/engine/read_version.hpp"
 #include "store/records/audit.hpp"
 
@@ -16,10 +16,10 @@ constexpr std::size_t wrong_max = 100;
 // One pass over the log in a snapshot of its own.
 class chain_check {
   public:
-    explicit chain_check(environment_state& store) : store_(store) {
-        base::check(begin_read(store_.env, &txn_) == 0, "a snapshot that cannot begin");
+    explicit chain_check(environment_state& store) : store_(store) {}
+    ~chain_check() {
+        if (txn_ != nullptr) ::mdb_txn_abort(txn_);
     }
-    ~chain_check() { ::mdb_txn_abort(txn_); }
     chain_check(chain_check const&) = delete;
     chain_check& operator=(chain_check const&) = delete;
 
@@ -73,10 +73,14 @@ void chain_check::check_end() {
 
 audit_report chain_check::run() {
     MDB_cursor* cursor = nullptr;
-    base::check(::mdb_cursor_open(txn_, store_.dbi(table::audit), &cursor) == 0,
-                "a cursor that cannot be opened");
+    int code = begin_read(store_.env, &txn_);
+    if (code == 0) code = ::mdb_cursor_open(txn_, store_.dbi(table::audit), &cursor);
+    if (code != 0) {
+        report(lmdb_error("the audit log cannot be read", code).message);
+        return std::move(report_);
+    }
     MDB_val key, value;
-    int code = ::mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
+    code = ::mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
     for (; code == 0; code = ::mdb_cursor_get(cursor, &key, &value, MDB_NEXT))
         check_entry(store::view_of(key), store::view_of(value));
     ::mdb_cursor_close(cursor);

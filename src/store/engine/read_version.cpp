@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <utility>
 
 namespace latchkey::store {
 
@@ -28,8 +29,9 @@ int begin_read(MDB_env* env, MDB_txn** txn) {
     while (code == 0 && is_overtaken(*txn, probe)) {
         ::mdb_txn_reset(*txn);
         code = ::mdb_txn_renew(*txn);
-        if (code != 0) ::mdb_txn_abort(*txn);
+        if (code != 0) ::mdb_txn_abort(std::exchange(*txn, nullptr));
     }
+    if (code != 0) *txn = nullptr;
     ::mdb_txn_abort(probe);
     return code;
 }

@@ -1,9 +1,11 @@
 #include "store/engine/snapshot_state.hpp"
 
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 #include "base/check.hpp"
+#include "base/log.hpp"
 #include "store/engine/checksum.hpp"
 #include "store/engine/lmdb_value.hpp"
 
@@ -11,6 +13,11 @@ namespace latchkey::store {
 
 void await_process_end(int code) {
     if (code == MDB_PANIC) std::this_thread::sleep_for(std::chrono::seconds(30));
+}
+
+void end_unread(int code) {
+    base::log(base::severity::failure, lmdb_error("the store cannot be read", code).message);
+    std::_Exit(EXIT_FAILURE);
 }
 
 namespace {
@@ -35,7 +42,7 @@ snapshot_state::snapshot_state(environment_state& environment) : store(environme
     for (auto* const each : {&probe, &txn}) {
         int const code = begin_reading(store.env, each);
         await_process_end(code);
-        base::check(code == 0, "a snapshot that cannot begin (are all reader slots taken?)");
+        if (code != 0) end_unread(code);
         ::mdb_txn_reset(*each);
     }
 }

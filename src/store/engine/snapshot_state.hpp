@@ -19,6 +19,8 @@ namespace latchkey::store {
 // report the reason and end the process (transaction::commit); this waits for that, so that no
 // other thread ends the process for another reason. Returns at once for any other code.
 void await_process_end(int code);
+// Ends a process that cannot read its store, with LMDB's reason.
+[[noreturn]] void end_unread(int code);
 
 // Deleted users whose posts are still being removed; filled by purging_users.cpp.
 struct purging_users {
