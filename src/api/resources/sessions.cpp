@@ -52,6 +52,7 @@ std::optional<api_error> end_session(request_context const& context, request_ser
                                      http::response& response) {
     if (auto error = context.query.refuse_rest()) return error;
     response.status = 204;
+    response.add("Cache-Control", "no-store");
     response.add("Set-Cookie", session_cookie, "=", cookie_rules, 0);
     return std::nullopt;
 }

@@ -203,6 +203,7 @@ TEST_F(session, is_forgotten_by_the_browser) {
     EXPECT_EQ(response.status, 204);
     EXPECT_EQ(response.field("Set-Cookie"),
               "__Host-latchkey=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0");
+    EXPECT_EQ(response.field("Cache-Control"), "no-store");
 }
 
 TEST_F(session, ends_everywhere) {
