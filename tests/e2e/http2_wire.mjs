@@ -152,7 +152,7 @@ export function connectHttp2({ scheme, host, port, ca, from }) {
     socket.once(scheme === 'https' ? 'secureConnect' : 'connect', () => {
       socket.off('error', fail);
       if (scheme === 'https' && socket.alpnProtocol !== 'h2') return fail(new Error('the server does not select h2'));
-      const session = http2.connect(`${scheme}://localhost:${port}`, { createConnection: () => socket });
+      const session = http2.connect(`${scheme}://localhost:${port}`, { createConnection: () => socket, maxSendHeaderBlockLength: 1 << 20 });
       return resolve(new Http2Wire(session));
     });
   });
