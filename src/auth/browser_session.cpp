@@ -48,6 +48,7 @@ std::string session_cipher::seal(browser_session const& session) const {
     std::array<char, whole_bytes> sealed;
     random_bytes(sealed.data(), nonce_bytes);
     std::size_t size = 0;
+    // The size of what is sealed is fixed.
     base::check(::EVP_AEAD_CTX_seal(&state_->context, octets(sealed.data() + nonce_bytes), &size,
                                     sealed.size() - nonce_bytes, octets(sealed.data()), nonce_bytes,
                                     octets(plain.data()), plain.size(), nullptr, 0) == 1,

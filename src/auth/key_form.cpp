@@ -70,6 +70,7 @@ model::digest digest_of(std::string_view key) {
 }
 
 fresh_key::fresh_key(std::string_view prefix) {
+    // The setting keys.prefix is refused with another form when it is read.
     base::check(is_key_prefix(prefix), "a key's prefix of another form");
     char* output = std::copy(prefix.begin(), prefix.end(), text_.data());
     char* const end = text_.data() + checked_bytes;

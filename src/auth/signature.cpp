@@ -37,6 +37,7 @@ hmac_digest mac_of(std::string_view key, std::initializer_list<std::string_view>
         success = success && ::HMAC_Update(&state, bytes_of(part), part.size()) == 1;
     success = success && ::HMAC_Final(&state, mac.data(), &size) == 1;
     ::HMAC_CTX_cleanse(&state);
+    // Keys and messages of every size have one; only memory can be short.
     base::check(success && size == mac.size(), "an HMAC that cannot be computed");
     return mac;
 }

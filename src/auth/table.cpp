@@ -19,6 +19,7 @@ std::uint16_t tag_of(model::digest const& digest) {
 }  // namespace
 
 table::table(std::size_t entries) : buckets_(entries / ways) {
+    // It is a constant of the program.
     base::check(entries >= ways && std::has_single_bit(entries), "a cache of that size");
 }
 
@@ -44,6 +45,7 @@ table::entry const* table::find(model::digest const& digest) {
 void table::insert(entry added) {
     auto const& digest = added->record.digest;
     auto const [set, present_way] = locate(digest);
+    // Inserted only after a look-up of the same thread that did not find it, with that digest.
     base::check(present_way == ways, "a digest twice in the cache");
     unsigned const way = make_room(set);
     set.ways_in_use |= 1u << way;

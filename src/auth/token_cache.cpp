@@ -30,6 +30,7 @@ constexpr auto never = std::numeric_limits<base::wall_ms>::max();
 class grant_table {
   public:
     explicit grant_table(std::size_t entries) : buckets_(entries / ways) {
+        // It is a constant of the program.
         base::check(entries >= ways && std::has_single_bit(entries), "a cache of that size");
     }
 

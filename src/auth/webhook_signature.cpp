@@ -38,6 +38,7 @@ base::secret random_key() {
 class key_pair {
   public:
     explicit key_pair(base::secret const& seed) {
+        // Seeds are made here; one of another size that a store holds is refused when it is read.
         base::check(seed.text().size() == webhook_key_bytes, "a seed of another size");
         ::ED25519_keypair_from_seed(public_key.data(), private_key.data(), bytes_of(seed.text()));
     }
@@ -67,6 +68,7 @@ webhook_public_key public_key_of(model::webhook_secret const& secret) {
 base::secret secret_text(base::secret const& hmac) {
     auto text = base64_of(hmac.text());
     std::array<char, 64> all;
+    // It has webhook_key_bytes, as the seed has.
     base::check(secret_prefix.size() + text.size() <= all.size(), "a secret of another size");
     secret_prefix.copy(all.data(), secret_prefix.size());
     text.copy(all.data() + secret_prefix.size(), text.size());
@@ -108,6 +110,7 @@ std::string sign_webhook(webhook_message const& message,
             auto const key = secret.hmac.text();
             auto const* const result = ::HMAC(::EVP_sha256(), key.data(), key.size(),
                                               bytes_of(text), text.size(), mac.data(), &size);
+            // Messages of every size have one; only memory can be short.
             base::check(result != nullptr && size == mac.size(), "an HMAC that cannot be computed");
             append(list, "v1,", view_of(mac));
         }

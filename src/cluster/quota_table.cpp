@@ -57,6 +57,7 @@ void quota_entry::clear() {
 }
 
 base::result<std::unique_ptr<quota_table>> quota_table::make(std::uint64_t keys) {
+    // It is a constant of the program.
     base::check(keys > 0 && keys <= keys_max, "a table of tokens of that size");
     void* const memory = mmap(nullptr, keys * sizeof(quota_entry), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -20,6 +20,7 @@ constexpr std::size_t content_bytes_max = 64 * base::limits::kib;
 
 template <class Value>
 void set(CURL* easy, CURLoption option, Value value) {
+    // Texts are refused from 8 MB on, and numbers below 0; decoded attempts have neither.
     base::check(::curl_easy_setopt(easy, option, value) == CURLE_OK,
                 "libcurl lacks an option that is needed");
 }

@@ -66,6 +66,7 @@ void section_cache::insert(slot& last, std::string_view section, request const& 
     if (!secret || section.size() - secret->size() > cached_section::bytes_max) return;
     auto const span_of = [&](std::string_view text) -> cached_section::span {
         if (text.empty()) return {};
+        // A request with an absolute target, whose authority is not in the section, is not cached.
         base::check(text.data() >= section.data() &&
                         text.data() + text.size() <= section.data() + section.size(),
                     "a view that does not point into the field section");

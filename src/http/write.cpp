@@ -90,6 +90,7 @@ void put_status_line(std::uint16_t status, base::text_writer& head) {
         head.put(line);
         return;
     }
+    // Statuses are constants of the program.
     base::check(status >= 100 && status <= 999, "a status that has not three digits");
     head.put("HTTP/1.1 ").number(status).put(" Unknown\r\n");
 }

@@ -91,6 +91,7 @@ auth_failure_limiter::auth_failure_limiter(std::uint32_t per_minute, std::uint64
 }
 
 void auth_failure_limiter::allow(std::uint32_t per_minute) {
+    // The setting has the same bound.
     base::check(per_minute <= per_minute_max, "more failed authentications than can be counted");
     per_minute_.store(per_minute, std::memory_order_relaxed);
 }

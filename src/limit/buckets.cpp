@@ -230,6 +230,7 @@ void buckets::restore_debt(model::id key, bucket_debts const& debts, base::mono_
 }
 
 base::result<std::unique_ptr<buckets>> buckets::make(std::uint64_t keys) {
+    // It is a constant of the program.
     base::check(keys > 0 && keys <= keys_max, "a table of buckets of that size");
     void* const memory = mmap(nullptr, key_lines * keys * sizeof(line), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

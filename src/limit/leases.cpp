@@ -8,6 +8,7 @@
 namespace latchkey::limit {
 
 leases::leases(buckets& shared, tuning const& tuning) : shared_(shared), tuning_(tuning) {
+    // It is a constant of the program.
     base::check(tuning.tokens <= tokens_max, "a lease beyond its bound");
 }
 

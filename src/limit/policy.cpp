@@ -13,6 +13,8 @@ namespace latchkey::limit {
 namespace {
 
 rule prepare_one(model::rate_limit const& limit, std::uint8_t slot, std::uint64_t generation) {
+    // What a client names is refused there, and a record with such limits is none, in what follows
+    // too (model::decode_key).
     base::check(limit.limit > 0 && limit.window_seconds > 0,
                 "a rate limit without tokens or window");
     base::check(slot < model::rate_limits_max, "a rate limit's slot outside the line");

@@ -23,6 +23,7 @@ void append_scopes(std::string& output, scope_set const& scopes) {
 }
 
 void append_limits(std::string& output, key const& record) {
+    // The store assigns both before it encodes a record.
     base::check(record.limit_slots.size() == record.rate_limits.size(), "a limit without a slot");
     base::check(record.limit_generations.empty() ||
                     record.limit_generations.size() == record.rate_limits.size(),
@@ -183,6 +184,7 @@ base::problem refusal_of(key_state state) {
 }
 
 void encode(key const& record, std::string& output) {
+    // Longer lists are refused with 422, and of metadata the sum with what is there, too.
     base::check(record.ip_allowlist.size() <= ip_allowlist_max, "an allowlist beyond its bound");
     base::check(record.metadata.size() <= metadata_members_max, "metadata beyond its bound");
     output.clear();
@@ -243,7 +245,7 @@ std::optional<key> decode_key(model::id id, std::string_view bytes) {
     if (version >= 3)
         for (auto& each : record.limit_generations) each = input.integer<std::uint64_t>();
     if (version == bearer_version && !read_bearer(input, record)) return std::nullopt;
-    if (!input.done()) return std::nullopt;
+    if (!input.done() || !is_project(record.project)) return std::nullopt;
     if (environment_code >= environment_count || reason >= deactivation_count) return std::nullopt;
     record.environment = static_cast<model::environment>(environment_code);
     record.deactivation_reason = static_cast<deactivation>(reason);

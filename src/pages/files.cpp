@@ -16,6 +16,7 @@ std::span<file const> files() {
 file const& find_file(std::string_view name) {
     auto const all = files();
     auto const entry = std::ranges::find(all, name, &file::name);
+    // Callers name files of this program; the paths of clients are found elsewhere.
     base::check(entry != all.end(), "there is no such file of the pages");
     return *entry;
 }

@@ -16,6 +16,7 @@ constexpr long connect_seconds_max = 15, answer_seconds_max = 60;
 
 template <class Value>
 void set(CURL* easy, CURLoption option, Value value) {
+    // Texts are refused from 8 MB on; an argument of a command is shorter.
     base::check(::curl_easy_setopt(easy, option, value) == CURLE_OK,
                 "libcurl lacks an option that is needed");
 }

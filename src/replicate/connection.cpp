@@ -165,6 +165,7 @@ bool connection::send(statement const& each) {
     }
     auto name = prepared_.find(each.sql());
     if (name == prepared_.end()) {
+        // Texts are constants, or of a list of one size or of few; others are sent once.
         base::check(prepared_.size() < statements_prepared_max, "statements prepared without end");
         name = prepared_.emplace(each.sql(), "s" + std::to_string(++names_)).first;
         expected_.push_back(false);

@@ -139,6 +139,7 @@ http2::next http2::refuse_body(open_stream& stream, problem problem) {
 session::stream const& http2::stream() const {
     auto const place = std::ranges::find(
         streams_, current_, [](std::unique_ptr<open_stream> const& each) { return each->id; });
+    // A stream that waits for a commit or for tokens stays, also when its client resets it.
     base::check(place != streams_.end(), "the stream of a step has left");
     return *(*place)->work;
 }
@@ -188,6 +189,7 @@ store::command http2::take_command() {
 
 bool http2::complete(stream_id id, store::outcome const& outcome) {
     auto* const stream = find(id);
+    // A commit keeps its stream until it is complete, also when its client resets it.
     base::check(stream != nullptr && stream->state == stream_state::committing,
                 "a commit of a stream that does not wait for one");
     auto& exchange = stream->work->exchange;

@@ -319,6 +319,7 @@ writer::counters writer::count() const {
 }
 
 base::result<std::vector<outcome>> apply(environment& store, std::vector<command> commands) {
+    // Commands split their lists.
     base::check(commands.size() <= 64, "more commands than one call applies");
     std::vector<outcome> outcomes(commands.size());
     std::vector<job> jobs;

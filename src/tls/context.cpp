@@ -13,6 +13,7 @@ context::context(std::shared_ptr<identity const> certificate,
                 "a TLS context without identity or tickets");
     auto& native = *native_;
     native.ssl = make_ssl_context(certificate->native(), certificate->rsa() && signer != nullptr);
+    // tls::identity::load has set up a context of both already.
     base::check(native.ssl != nullptr, "a TLS context refused a checked identity");
     native.certificate = std::move(certificate);
     native.tickets = std::move(tickets);

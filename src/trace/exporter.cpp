@@ -21,6 +21,7 @@ constexpr std::size_t response_bytes_max = 64 * 1024;
 
 template <class Value>
 void set(CURL* easy, CURLoption option, Value value) {
+    // Texts are refused from 8 MB on; decoded settings are shorter.
     base::check(::curl_easy_setopt(easy, option, value) == CURLE_OK,
                 "libcurl lacks an option that is needed");
 }

@@ -10,6 +10,7 @@ namespace latchkey::api {
 std::string gzip(std::string_view content) {
     constexpr int gzip_framing = 16;
     z_stream stream{};
+    // It compresses pages of this program, when that starts.
     base::check(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + gzip_framing,
                              MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) == Z_OK,
                 "zlib has no memory");

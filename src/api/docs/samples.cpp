@@ -79,6 +79,7 @@ string go_sample(sample_request const& request) {
     text.append(")\n\nfunc main() {\n");
     if (request.body) {
         auto const body = indented(*request.body);
+        // Bodies are the examples of the schemas of this program.
         base::check(body.find('`') == body.npos, "Go cannot quote the example of a body");
         text.append("\tbody := strings.NewReader(`").append(body).append("`)\n");
     }

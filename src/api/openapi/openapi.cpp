@@ -188,6 +188,7 @@ class document {
     }
     object& schema_of(string_view name) {
         auto* const schema = schemas_.if_contains(name);
+        // The names come from tables of this program; the document is made when it starts.
         base::check(schema != nullptr, "an operation names an unknown schema");
         return schema->as_object();
     }

@@ -240,6 +240,7 @@ constexpr std::pair<std::string_view, std::string_view> groups[] = {
 
 json::object parameter_part(std::string_view name) {
     auto const* const part = std::ranges::find(parameters, name, &parameter::name);
+    // Names come from the table of operations, here and below.
     base::check(part != std::end(parameters), "an operation names an unknown parameter");
     object result{{"name", part->field.empty() ? name : part->field}, {"in", part->place}};
     bool const is_sent = std::ranges::find(sent_fields, name) != std::end(sent_fields);

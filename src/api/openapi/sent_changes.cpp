@@ -78,6 +78,7 @@ static_assert(std::size(sent_changes) == model::change_type_count);
 record_kind const& kind_of(string_view type) {
     for (auto const& each : kinds)
         if (type.starts_with(each.prefix)) return each;
+    // It is a type of the table, not of a stored change.
     base::check(false, "a change of no kind");
     return kinds[0];
 }

@@ -70,6 +70,7 @@ std::optional<api_error> listing::take() {
 }
 
 void listing::show(std::string_view name, std::string_view value) {
+    // Handlers show each of their filters once, five at most, whatever a query repeats.
     base::check(filter_count_ < filters_.size(), "more filters than a list can have");
     filters_[filter_count_++] = {name, value};
 }

@@ -23,6 +23,7 @@ bool address_counts::enter(model::address const& network) {
 void address_counts::leave(model::address const& network) {
     std::lock_guard const lock(mutex_);
     auto hole = find(network);
+    // Each transport enters once and leaves once.
     base::check(slots_[hole].count != 0, "a connection left that had not entered");
     if (--slots_[hole].count != 0) return;
     // Deletion with linear probing: entries that were displaced move up (Knuth, TAOCP 6.4,

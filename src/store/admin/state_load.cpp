@@ -15,6 +15,7 @@ namespace {
 class local_transaction {
   public:
     explicit local_transaction(environment_state& store) : store_(store) {
+        // State is loaded before the node joins its cluster.
         base::check(store.log == nullptr, "a local change of a store with a log");
         store_.lock.acquire(write_lock::for_ever);
         code_ = ::mdb_txn_begin(store_.env, nullptr, 0, &txn_);

@@ -42,6 +42,7 @@ class cipher {
 
 std::string encrypt(environment_state const& store, std::string_view plain,
                     std::string_view owner) {
+    // A store that is opened for writing makes a master key where there is none.
     base::check(store.has_master_key, "a secret to encrypt, without a master key");
     std::string ciphertext(nonce_bytes + plain.size() + tag_bytes, '\0');
     auto* const output = reinterpret_cast<std::uint8_t*>(ciphertext.data());

@@ -36,6 +36,7 @@ environment_state::~environment_state() {
 void environment_state::register_directory(std::uint64_t device, std::uint64_t inode) {
     identity = {device, inode};
     std::lock_guard const guard(open_mutex);
+    // A command opens one store, and the service its own.
     base::check(open_directories().insert(identity).second,
                 "a data directory that is open in this process already");
 }

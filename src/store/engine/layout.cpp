@@ -14,6 +14,7 @@ constexpr std::uint8_t counters_schema_min = 2;
 }  // namespace
 
 key_bytes& key_bytes::add(std::string_view text) {
+    // Addresses, projects, sources and marks are bounded below that before a key is made of them.
     base::check(text.size() <= bytes_.size() - size_, "a key of the store beyond its bound");
     size_ += text.copy(bytes_.data() + size_, text.size());
     return *this;

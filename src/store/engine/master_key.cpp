@@ -102,6 +102,7 @@ base::result<std::optional<secret>> load_master_key(std::string const& directory
 std::array<char, 32> derive(std::string_view master_key, std::string_view label) {
     secret key;
     auto const bytes = [](auto* data) { return reinterpret_cast<std::uint8_t const*>(data); };
+    // All sizes are fixed.
     base::check(::HKDF(reinterpret_cast<std::uint8_t*>(key.data()), key.size(), ::EVP_sha256(),
                        bytes(master_key.data()), master_key.size(), nullptr, 0, bytes(label.data()),
                        label.size()) == 1,

@@ -86,6 +86,7 @@ void transaction::apply_arrived_rows() {
 }
 
 bool transaction::apply(log_row const& row) {
+    // cluster::link keeps rows only in the order of their positions, whatever a helper sends.
     base::check(row.position == position_ + 1, "a gap in the rows of the log");
     if (row.schema > row_schema()) fail(row_newer);
     // Other nodes may have more room. The bound is that of deletions, or a store at the bound of

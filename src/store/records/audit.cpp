@@ -35,6 +35,7 @@ model::digest hash_of(model::id id, std::string_view record) {
 }
 
 void encode(audit_entry const& entry, std::string& output) {
+    // Fields are names of members of a record, each once, in tables of the program.
     base::check(entry.fields.size() <= fields_max, "an audit entry beyond its bound");
     output.clear();
     base::append(output, audit_version);

@@ -82,6 +82,7 @@ struct record_encoder {
     }
     // Only the service itself takes it.
     void operator()(delivery_lease const&) const {
+        // A command without a key of idempotency is not kept.
         base::check(false, "a lease is not kept under an Idempotency-Key");
     }
     // Secrets are set by PUT, which takes no Idempotency-Key.

@@ -71,6 +71,7 @@ bool decrypt_header_values(environment_state const& store, webhook_record& recor
 
 std::string encrypt_secret(environment_state const& store, model::id webhook,
                            model::webhook_secret const& secret) {
+    // Secrets are made by this program.
     base::check(secret.hmac.text().size() == secret_bytes &&
                     secret.ed25519_seed.text().size() == secret_bytes,
                 "a webhook's secret of another size");
