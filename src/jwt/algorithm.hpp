@@ -23,7 +23,7 @@ enum class algorithm : std::uint8_t {
     count_
 };
 
-// "RS256"; case counts. Empty: it is none of them.
+// "RS256", or of RFC 9864 "Ed25519", "ESP256" and "ESP384"; case counts. Empty: it is none of them.
 std::optional<algorithm> parse_algorithm(std::string_view name);
 std::string_view name_of(algorithm value);
 // All names, for messages: "RS256, RS384, … or EdDSA".

@@ -14,18 +14,8 @@ namespace {
 constexpr algorithm_set rsa_algorithms{algorithm::rs256, algorithm::rs384, algorithm::rs512,
                                        algorithm::ps256, algorithm::ps384, algorithm::ps512};
 
-// What ends the reading of a key.
-struct verdict {
-    std::string error, reason;
-
-    bool empty() const { return error.empty() && reason.empty(); }
-};
-verdict wrong(std::string text) {
-    return {.error = std::move(text), .reason = {}};
-}
-verdict not_needed(std::string text) {
-    return {.error = {}, .reason = std::move(text)};
-}
+// Why a key is passed over, as the end of a sentence; empty: it is not.
+using verdict = std::string;
 
 std::string quoted(std::string_view text) {
     return '"' + base::visible(text) + '"';
@@ -65,35 +55,34 @@ verdict jwk_reader::check_strings() {
     for (auto const name : {"kty", "kid", "use", "alg", "crv", "n", "e", "x", "y"}) {
         auto const* const member = members_.find(name);
         if (member != nullptr && member->kind != json_kind::string)
-            return wrong(std::string("has a member ") + name + " that is not a string");
+            return std::string("has a member ") + name + " that is not a string";
     }
     if (text("kid").size() > key_id_bytes_max)
-        return wrong("has a kid of more than " + std::to_string(key_id_bytes_max) + " bytes");
+        return "has a kid of more than " + std::to_string(key_id_bytes_max) + " bytes";
     return {};
 }
 
 // Every reader of the file could sign tokens: it must not be in use, whatever the key is for.
 verdict jwk_reader::check_secrecy() const {
     if (text("kty") == "oct" || has("k"))
-        return wrong("is a symmetric key, which every reader of the file could sign with");
+        return "is a symmetric key, which every reader of the file could sign with";
     for (auto const name : {"d", "p", "q", "dp", "dq", "qi", "oth"})
-        if (has(name))
-            return wrong(std::string("is a private key, since it has the member ") + name);
+        if (has(name)) return std::string("is a private key, since it has the member ") + name;
     return {};
 }
 
 verdict jwk_reader::check_purpose() const {
     if (has("use") && text("use") != "sig")
-        return not_needed("is for " + quoted(text("use")) + ", not for signatures");
+        return "is for " + quoted(text("use")) + ", not for signatures";
     auto const* const operations = members_.find("key_ops");
     if (operations == nullptr) return {};
     if (operations->kind != json_kind::strings)
-        return wrong("has a member key_ops that is not an array of strings");
+        return "has a member key_ops that is not an array of strings";
     auto const names = members_.strings(*operations);
     for (auto const& each : names)
-        if (std::ranges::count(names, each) > 1) return wrong("has an operation in key_ops twice");
+        if (std::ranges::count(names, each) > 1) return "has an operation in key_ops twice";
     if (std::ranges::find(names, "verify") == names.end())
-        return not_needed("is not for verifying: its key_ops say so");
+        return "is not for verifying: its key_ops say so";
     return {};
 }
 
@@ -102,19 +91,19 @@ verdict jwk_reader::settle(std::string_view curve,
                            std::initializer_list<std::pair<std::string_view, algorithm>> curves) {
     auto const place =
         std::ranges::find(curves, curve, &std::pair<std::string_view, algorithm>::first);
-    if (place == curves.end()) return not_needed("has the crv " + quoted(curve));
+    if (place == curves.end()) return "has the crv " + quoted(curve);
     algorithm_ = place->second;
-    if (has("alg") && text("alg") != name_of(algorithm_))
-        return wrong("has the alg " + quoted(text("alg")) + ", which does not fit its crv");
+    if (has("alg") && parse_algorithm(text("alg")) != algorithm_)
+        return "has the alg " + quoted(text("alg")) + ", which does not fit its crv";
     return {};
 }
 
 verdict jwk_reader::choose_rsa_algorithm() {
     if (has("alg")) {
         auto const value = parse_algorithm(text("alg"));
-        if (!value) return not_needed("has the alg " + quoted(text("alg")));
+        if (!value) return "has the alg " + quoted(text("alg"));
         if (!rsa_algorithms.contains(*value))
-            return wrong("has the alg " + quoted(text("alg")) + ", which does not fit its kty");
+            return "has the alg " + quoted(text("alg")) + ", which does not fit its kty";
         algorithm_ = *value;
         return {};
     }
@@ -125,8 +114,8 @@ verdict jwk_reader::choose_rsa_algorithm() {
         algorithm_ = each;
         ++count;
     }
-    if (count == 0) return not_needed("is an RSA key, and no RSA algorithm is allowed");
-    if (count > 1) return wrong("has no alg, and more than one RSA algorithm is allowed");
+    if (count == 0) return "is an RSA key, and no RSA algorithm is allowed";
+    if (count > 1) return "has no alg, and more than one RSA algorithm is allowed";
     return {};
 }
 
@@ -134,7 +123,7 @@ verdict jwk_reader::choose_algorithm() {
     auto const type = text("kty");
     verdict result;
     if (!has("kty"))
-        return wrong("has no kty");
+        return "has no kty";
     else if (type == "RSA")
         result = choose_rsa_algorithm();
     else if (type == "EC")
@@ -142,10 +131,10 @@ verdict jwk_reader::choose_algorithm() {
     else if (type == "OKP")
         result = settle(text("crv"), {{"Ed25519", algorithm::eddsa}});
     else
-        return not_needed("has the kty " + quoted(type));
+        return "has the kty " + quoted(type);
     if (result.empty() && !allowed_.contains(algorithm_))
-        return not_needed("is for " + std::string(name_of(algorithm_)) +
-                          ", which is not among the allowed algorithms");
+        return "is for " + std::string(name_of(algorithm_)) +
+               ", which is not among the allowed algorithms";
     return result;
 }
 
@@ -159,13 +148,13 @@ verdict jwk_reader::make_key() {
          {std::pair(names.first, &numbers[0]), std::pair(names.second, &numbers[1])}) {
         auto bytes = decode_base64url(text(name));
         if (!bytes || bytes->empty())
-            return wrong(std::string("has no ") + name + " in base64url without padding");
+            return std::string("has no ") + name + " in base64url without padding";
         *number = std::move(*bytes);
     }
     auto key = type == "RSA"  ? public_key::rsa(algorithm_, numbers[0], numbers[1])
                : type == "EC" ? public_key::ec(algorithm_, numbers[0], numbers[1])
                               : public_key::ed25519(numbers[0]);
-    if (!key) return wrong(key.error().message);
+    if (!key) return key.error().message;
     key_ = std::move(*key);
     return {};
 }
@@ -179,8 +168,7 @@ jwk_reading jwk_reader::read() {
     if (result.empty()) result = check_purpose();
     if (result.empty()) result = choose_algorithm();
     if (result.empty()) result = make_key();
-    reading.error = std::move(result.error);
-    reading.reason = std::move(result.reason);
+    reading.reason = std::move(result);
     if (key_ && reading.id) key_->set_id(*reading.id);
     reading.key = std::move(key_);
     return reading;
@@ -193,9 +181,9 @@ jwk_reading read_jwk(std::string_view json, algorithm_set allowed) {
     auto const fault = members.read(json);
     if (fault == json_fault::repetition) {
         auto reading = jwk_reader(members, allowed).read();
-        return {.key = {}, .id = reading.id, .error = "has two members of the same name"};
+        return {.key = {}, .id = reading.id, .reason = "has two members of the same name"};
     }
-    if (fault != json_fault::none) return {.error = "is not an object"};
+    if (fault != json_fault::none) return {.reason = "is not an object"};
     return jwk_reader(members, allowed).read();
 }
 

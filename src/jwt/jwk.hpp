@@ -14,9 +14,8 @@ namespace latchkey::jwt {
 struct jwk_reading {
     std::optional<public_key> key;
     std::optional<std::string> id;  // `kid`, if it is a string
-    // If there is no key, one of these continues a sentence whose subject is the key.
-    std::string error;   // it must not be in the set: "is a private key, …"
-    std::string reason;  // it is there for something else: "is for "enc", not for signatures"
+    // If there is no key, this continues a sentence whose subject is the key: "is a private key, …"
+    std::string reason;
 };
 // `json` is valid JSON. The algorithm is one of the allowed ones.
 jwk_reading read_jwk(std::string_view json, algorithm_set allowed);

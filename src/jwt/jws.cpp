@@ -72,7 +72,8 @@ std::string_view compact_jws::read_header() {
 }
 
 std::string_view compact_jws::verify(key_set const& keys, algorithm_set allowed) const {
-    auto const* const key = key_id_ ? keys.find(*key_id_) : keys.find_only(*algorithm_);
+    auto const* const key =
+        key_id_ ? keys.find(*key_id_, *algorithm_) : keys.find_only(*algorithm_);
     if (key == nullptr)
         return key_id_ ? "No key of the issuer has the token's kid."
                        : "The token has no kid, and not exactly one key of the issuer fits.";

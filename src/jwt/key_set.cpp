@@ -57,6 +57,13 @@ std::string_view keys_text(std::string_view object) {
     return {};
 }
 
+bool repeats_a_name_around(std::string_view list, std::string_view json) {
+    std::string rest(json);
+    rest.replace(static_cast<std::size_t>(list.data() - json.data()), list.size(), "[]");
+    json_object document(key_set_members_max);
+    return document.read(rest) == json_fault::repetition;
+}
+
 class key_set_reader {
   public:
     explicit key_set_reader(algorithm_set allowed) : allowed_(allowed) {}
@@ -86,23 +93,23 @@ class key_set_reader {
         auto const texts = pieces_of(list);
         if (texts.size() > key_set_keys_max)
             return fail("the set has more than " + std::to_string(key_set_keys_max) + " keys");
+        // One within a key is that key's fault alone.
+        if (fault == json_fault::repetition && repeats_a_name_around(list, json))
+            return fail("the document has two members of the same name");
         for (std::size_t i = 0; i < texts.size(); ++i) read_key(i, texts[i]);
-        // If it is not in a key.
-        if (fault == json_fault::repetition && reading_.errors.empty())
-            fail("the document has two members of the same name");
     }
 
     void read_key(std::size_t index, std::string_view json) {
         auto jwk = read_jwk(json, allowed_);
         auto name = "keys[" + std::to_string(index) + "]";
         if (jwk.id) name += " (kid \"" + base::visible(*jwk.id) + "\")";
-        if (!jwk.reason.empty()) return reading_.skipped.push_back(name + ' ' + jwk.reason);
-        auto const has_its_id = [&](public_key const& each) {
-            return each.id() && each.id() == jwk.id;
+        auto const is_equal = [&](public_key const& each) {
+            return each.id() && each.id() == jwk.id &&
+                   each.own_algorithm() == jwk.key->own_algorithm();
         };
-        if (jwk.error.empty() && std::ranges::any_of(keys_, has_its_id))
-            jwk.error = "has the kid of an earlier key";
-        if (!jwk.error.empty()) return fail(name + ' ' + jwk.error);
+        if (jwk.key && std::ranges::any_of(keys_, is_equal))
+            jwk.reason = "has the kid and the algorithm of an earlier key";
+        if (!jwk.reason.empty()) return reading_.skipped.push_back(name + ' ' + jwk.reason);
         keys_.push_back(std::move(*jwk.key));
     }
 
@@ -122,10 +129,14 @@ std::size_t key_set::size() const {
     return keys_.size();
 }
 
-public_key const* key_set::find(std::string_view key_id) const {
-    auto const place =
-        std::ranges::find_if(keys_, [&](auto const& each) { return each.id() == key_id; });
-    return place == keys_.end() ? nullptr : &*place;
+public_key const* key_set::find(std::string_view key_id, algorithm value) const {
+    public_key const* other = nullptr;
+    for (auto const& each : keys_) {
+        if (each.id() != key_id) continue;
+        if (each.own_algorithm() == value) return &each;
+        if (other == nullptr) other = &each;
+    }
+    return other;
 }
 
 public_key const* key_set::find_only(algorithm value) const {

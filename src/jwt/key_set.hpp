@@ -29,8 +29,9 @@ class key_set {
     key_set& operator=(key_set const&) = delete;
 
     std::size_t size() const;  // at least 1
-    // The key of that id. Null: there is none.
-    public_key const* find(std::string_view key_id) const;
+    // The key of that id, which keys for different algorithms may share (RFC 7517 §4.5): that of
+    // the algorithm if there is one. Null: there is none of that id.
+    public_key const* find(std::string_view key_id, algorithm value) const;
     // For a token without `kid`: the only key of that algorithm. Null: there is none, or several.
     public_key const* find_only(algorithm value) const;
 
@@ -43,12 +44,11 @@ class key_set {
 // members and the values of `kty`, `crv`, `alg` and `use`, all escaped for a terminal.
 struct key_set_reading {
     std::shared_ptr<key_set const> keys;  // null if there are errors
-    // A document that is not a JWK Set; a key that is private, symmetric, short, malformed, twice
-    // there, or whose algorithm is not certain. Also if no key remains.
+    // A document that is not a JWK Set, or no key of it remains.
     std::vector<std::string> errors;
-    // Keys for something else, as issuers publish them beside those that sign tokens (RFC 7517 §5):
-    // another `use`, `key_ops` without `verify`, an unknown `kty` or `crv`, an `alg` that is not
-    // among the allowed ones.
+    // Keys that are not used (RFC 7517 §5): those for something else (another `use`, `key_ops`
+    // without `verify`, an unknown `kty` or `crv`, an `alg` that is not allowed), and those that
+    // are private, symmetric, short, malformed, twice there or of no certain algorithm.
     std::vector<std::string> skipped;
 };
 key_set_reading read_key_set(std::string_view json, algorithm_set allowed);

@@ -110,9 +110,15 @@ verification judge(verified_token token, lifetime const& dates, std::int64_t now
     return token;
 }
 
+// RFC 7800: only who proves that it has the key of the claim may show such a token, and here nobody
+// is asked for that proof (RFC 8705 §3, RFC 9449 §7).
+constexpr std::string_view is_bound =
+    "The token is bound to a key of its bearer (claim cnf), and no proof of it is read.";
+
 // Of a token whose signature was verified.
 verification read_claims(json_object const& claims, issuer const& signer, std::int64_t now) {
     if (!names_audience(claims, signer)) return invalid("The token is for another audience.");
+    if (claims.find("cnf") != nullptr) return invalid(is_bound);
     lifetime dates;
     if (auto const fault = read_lifetime(claims, dates); !fault.empty()) return invalid(fault);
     verified_token token{.signer = &signer};

@@ -408,8 +408,8 @@ describe('the keys of an issuer', () => {
     const weak = await jose.exportJWK((await import('node:crypto')).generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey);
     const privateJwk = { ...await jose.exportJWK((await jose.generateKeyPair('ES256', { extractable: true })).privateKey), kid: 'private' };
     const cases = [
-      [JSON.stringify({ keys: [good.jwk, { ...weak, kid: 'weak', alg: 'RS256' }] }), /jwks\.json: keys\[1\] \(kid "weak"\).*1024/],
-      [JSON.stringify({ keys: [privateJwk] }), /jwks\.json: keys\[0\] \(kid "private"\).*private/],
+      [JSON.stringify({ keys: [{ ...weak, kid: 'weak', alg: 'RS256' }] }), /jwks\.json: no key of the set.*keys\[0\] \(kid "weak"\).*1024/],
+      [JSON.stringify({ keys: [privateJwk] }), /jwks\.json: no key of the set.*keys\[0\] \(kid "private"\).*private/],
       ['{"keys": []}', /jwks\.json/],
       ['not JSON', /jwks\.json/],
     ];
@@ -424,6 +424,13 @@ describe('the keys of an issuer', () => {
         assert.match(output, expected);
         assertStatus(await read(await sign(good, { sub: subject }), { at: one }), 200);
       }
+      // Beside one that can be used they are passed over, each with a line (RFC 7517 §5).
+      fs.writeFileSync(file, JSON.stringify({ keys: [privateJwk, good.jwk, { ...weak, kid: 'weak', alg: 'RS256' }] }));
+      const told = await reload(one);
+      assert.match(told, /keys\[0\] \(kid "private"\) is a private key.*it is left out/);
+      assert.match(told, /keys\[2\] \(kid "weak"\).*1024.*it is left out/);
+      assert.match(told, /are accepted: 1 keys/);
+      assertStatus(await read(await sign(good, { sub: subject }), { at: one }), 200);
       writeKeys(file, good);
       fs.chmodSync(file, 0o666);
       assert.match(await reload(one), /may be written by everyone/);

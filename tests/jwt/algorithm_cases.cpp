@@ -71,7 +71,7 @@ void add_unknown_algorithms(case_list& list) {
                             "HS512",
                             "ES512",
                             "ES256K",
-                            "Ed25519",
+                            "ESP512",
                             "Ed448",
                             "RS1",
                             "RS256 ",

@@ -18,9 +18,17 @@ TEST(jwt_algorithm, has_the_name_that_it_is_read_from) {
     }
 }
 
+// RFC 9864.
+TEST(jwt_algorithm, has_a_fully_specified_name) {
+    EXPECT_EQ(parse_algorithm("Ed25519"), algorithm::eddsa);
+    EXPECT_EQ(parse_algorithm("ESP256"), algorithm::es256);
+    EXPECT_EQ(parse_algorithm("ESP384"), algorithm::es384);
+}
+
 TEST(jwt_algorithm, is_neither_none_nor_symmetric_nor_another_case) {
-    for (auto const name : {"none", "None", "", "HS256", "HS384", "HS512", "ES512", "ES256K",
-                            "rs256", "RS256 ", "eddsa", "A128KW", "RSA-OAEP", "Ed448"})
+    for (auto const name :
+         {"none", "None", "", "HS256", "HS384", "HS512", "ES512", "ES256K", "rs256", "RS256 ",
+          "eddsa", "A128KW", "RSA-OAEP", "Ed448", "ESP512", "ed25519"})
         EXPECT_FALSE(parse_algorithm(name)) << name;
 }
 

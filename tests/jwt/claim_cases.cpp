@@ -78,12 +78,23 @@ void add_scopes(case_list& list) {
         add_with(list, {{"scope", json}}, has_wrong_scopes);
 }
 
+// RFC 7800 §3: such a token is not its bearer's alone, and no proof is asked for.
+void add_bindings(case_list& list) {
+    for (std::string_view const json :
+         {R"({"jkt":"0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"})",
+          R"({"x5t#S256":"bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2"})", R"({"kid":"a"})", "{}",
+          "null", R"("a")", "[]"})
+        add_with(list, {{"cnf", json}}, refused_for("claim cnf"));
+    add_with(list, {{"cnf", "{}"}, {"aud", R"("other")"}}, has_other_audience);
+}
+
 }  // namespace
 
 void add_claim_cases(case_list& list) {
     add_audiences(list);
     add_subjects(list);
     add_scopes(list);
+    add_bindings(list);
 }
 
 void add_date_cases(case_list& list) {

@@ -2,6 +2,7 @@
 // is taken that is secret, for something else or of another algorithm, and every key that is not
 // taken is named.
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "jwt/key_set.hpp"
@@ -35,10 +36,13 @@ bool may_be_used(reference_value const& key) {
     }
     auto const type = text_of(key, "kty"), curve = text_of(key, "crv"), name = text_of(key, "alg");
     if (type == "RSA") return key.find("alg") == nullptr || (name.size() > 1 && name[1] == 'S');
+    auto const is_for = [&](std::string_view one, std::string_view other) {
+        return name.empty() || name == one || name == other;
+    };
     if (type == "EC")
-        return (curve == "P-256" && (name.empty() || name == "ES256")) ||
-               (curve == "P-384" && (name.empty() || name == "ES384"));
-    return type == "OKP" && curve == "Ed25519" && (name.empty() || name == "EdDSA");
+        return (curve == "P-256" && is_for("ES256", "ESP256")) ||
+               (curve == "P-384" && is_for("ES384", "ESP384"));
+    return type == "OKP" && curve == "Ed25519" && is_for("EdDSA", "Ed25519");
 }
 
 std::size_t count_of(reference_value const& list, std::string_view id) {
@@ -50,15 +54,17 @@ std::size_t count_of(reference_value const& list, std::string_view id) {
 
 void check_keys(key_set const& keys, reference_value const& document) {
     auto const* const list = document.find("keys");
-    require(document.is(value_type::object) && !document.repeats_a_name());
+    require(document.is(value_type::object));
+    std::set<std::string> names;
+    for (auto const& each : document.members) require(names.insert(each.name).second);
     require(list != nullptr && list->is(value_type::array));
     std::size_t usable = 0;
     for (auto const& each : list->elements) {
-        bool const may = may_be_used(each);
+        bool const may = may_be_used(each) && !each.repeats_a_name();
         usable += may ? 1 : 0;
         // Of two keys of the same id one is not used, for whatever reason: it says nothing.
         if (each.find("kid") == nullptr || count_of(*list, text_of(each, "kid")) > 1) continue;
-        auto const* const key = keys.find(text_of(each, "kid"));
+        auto const* const key = keys.find(text_of(each, "kid"), algorithm::rs256);
         require(key == nullptr || may);
         if (key != nullptr && text_of(each, "kty") == "RSA" && each.find("alg") != nullptr)
             require(name_of(key->own_algorithm()) == text_of(each, "alg"));

@@ -94,10 +94,18 @@ base::result<jwt::issuer> make_issuer(jwt_settings const& table, std::string con
     result.scope_claim = table.scopes;
     if (!table.type.empty()) result.type = table.type;
     auto reading = jwt::read_key_set(text, result.algorithms);
-    if (!reading.keys) return base::error{table.jwks + ": " + joined(reading.errors)};
+    if (!reading.keys) {
+        reading.errors.insert(reading.errors.end(), reading.skipped.begin(), reading.skipped.end());
+        return base::error{table.jwks + ": " + joined(reading.errors)};
+    }
     skipped = std::move(reading.skipped);
     result.keys = std::move(reading.keys);
     return result;
+}
+
+void tell_skipped(jwt_settings const& table, std::vector<std::string> const& skipped) {
+    for (auto const& line : skipped)
+        base::log(base::severity::warning, table.jwks + ": " + line + "; it is left out");
 }
 
 bool is_same(jwt::issuer const& left, jwt::issuer const& right) {
@@ -159,6 +167,7 @@ base::result<void> check_issuers(std::vector<jwt_settings> const& tables) {
         if (auto const outcome = read_keys(table, text); !outcome) return outcome;
         std::vector<std::string> skipped;
         if (auto const issuer = make_issuer(table, text, skipped); !issuer) return issuer.error();
+        tell_skipped(table, skipped);
     }
     return {};
 }
@@ -175,8 +184,7 @@ base::result<std::shared_ptr<auth::token_issuers const>> load_issuers(
         std::vector<std::string> skipped;
         auto issuer = make_issuer(tables[i], text, skipped);
         if (!issuer) return issuer.error();
-        for (auto const& line : skipped)
-            base::log(base::severity::warning, tables[i].jwks + ": " + line + "; it is left out");
+        tell_skipped(tables[i], skipped);
         auto const place = former == nullptr ? 0 : position_of(*former, issuer->name);
         bool const was_there = former != nullptr && place < former->current.size();
         bool const has_other_keys = was_there && former->documents[place] != text;
