@@ -69,6 +69,10 @@ grant_check::denial grant_check::expiry_denial(base::wall_ms expires_at) const {
 
 grant_check::denial grant_check::creation_denial(model::key const& key) const {
     if (!can_see(key)) return "Only a key with the scope * can make keys of another project.";
+    // A subject has one record in the whole service: a refusal, or none, would tell a project of
+    // those of others, and the first to come would have the subject for itself.
+    if (!unbounded_ && key.kind == model::key_kind::jwt)
+        return "Only a key with the scope * can make records of kind jwt, of any project.";
     if (auto denial = scope_denial(key.scopes)) return denial;
     if (auto denial = limits_denial(key.rate_limits)) return denial;
     if (auto denial = allowlist_denial(key.ip_allowlist)) return denial;

@@ -590,6 +590,27 @@ TEST_F(last_admin, is_not_one_that_is_being_rotated_out) {
     EXPECT_EQ(ask(deactivate_key{.id = admin_}, next).problem, problem::none);
 }
 
+// Any key may end its sessions; it must not fill the audit log by that.
+TEST_F(key_life, ends_of_its_sessions_are_audited_once_a_minute) {
+    auto const id = add({"users:read"});
+    auto const entries = [&] {
+        std::size_t count = 0;
+        snapshot seen(*store_);
+        seen.renew();
+        seen.audit("default", {.limit = 100}, [&](audit_entry const& entry) {
+            count += entry.action == audit_action::key_end_sessions ? 1 : 0;
+        });
+        return count;
+    };
+    test_clock += 60'000 - test_clock % 60'000;
+    for (std::size_t minute = 1; minute <= 3; ++minute, test_clock += 30'000)
+        for (auto const step : {0, 1, 29'999, 0}) {
+            test_clock += step;
+            EXPECT_EQ(ask(end_sessions{id}, id, std::nullopt).problem, problem::none);
+            EXPECT_EQ(entries(), minute);
+        }
+}
+
 TEST_F(key_life, no_generation_of_its_sessions_comes_twice) {
     auto const id = add({"*"}), other = add({"*"});
     std::uint64_t last = 0;

@@ -92,6 +92,27 @@ TEST_F(keys, of_kind_jwt_have_one_record_for_each_subject) {
     EXPECT_EQ(one(*store_, new_key(bearer_record(""))).problem, problem::internal_error);
 }
 
+// Whether another project has a subject must not be told to one, by no answer.
+TEST_F(keys, of_kind_jwt_are_made_by_a_caller_with_all_scopes) {
+    add(bearer_record("anna"));
+    auto manager = key_number(2);
+    manager.project = "shop";
+    for (auto const* const scope : {"keys:*", "users:read"}) manager.scopes.add(scope);
+    auto const caller = add(manager).id;
+    std::vector<std::string> answers;
+    for (auto const* const subject : {"anna", "berta"}) {
+        auto record = bearer_record(subject, {"users:read"});
+        record.project = "shop";
+        record.rate_limits = manager.rate_limits;
+        auto request = new_key(record);
+        request.caller = caller;
+        auto const outcome = one(*store_, request);
+        EXPECT_EQ(outcome.problem, problem::insufficient_scope);
+        answers.push_back(outcome.detail);
+    }
+    EXPECT_EQ(answers[0], answers[1]);
+}
+
 TEST_F(keys, of_kind_jwt_cannot_be_rotated) {
     auto const key = add(bearer_record("anna"));
     rotate_key const rotation{.id = key.id, .digest = key_number(5).digest};
