@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/visible.hpp"
+
 namespace latchkey::model {
 namespace {
 
@@ -41,6 +43,26 @@ bool is_plain(std::string_view text) {
     return std::ranges::all_of(text, [](char byte) {
         return static_cast<unsigned char>(byte) >= 0x20 && byte != '"' && byte != '\\';
     });
+}
+
+bool has_hidden_point(std::string_view text) {
+    constexpr std::uint64_t high_bits = 0x8080808080808080;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        // SWAR: eight bytes of ASCII are skipped at once.
+        std::uint64_t word = high_bits;
+        if (i + sizeof word <= text.size()) std::memcpy(&word, text.data() + i, sizeof word);
+        if ((word & high_bits) == 0) {
+            i += sizeof word - 1;
+            continue;
+        }
+        // All hidden points begin with one of three bytes.
+        auto const byte = static_cast<unsigned char>(text[i]);
+        if (byte != 0xc2 && byte != 0xd8 && byte != 0xe2) continue;
+        auto const rest = text.substr(i);
+        auto const length = base::utf8_length(rest);
+        if (length > 1 && base::hidden_point(rest, length) != 0) return true;
+    }
+    return false;
 }
 
 std::size_t code_point_count(std::string_view text) {

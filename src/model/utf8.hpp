@@ -9,6 +9,8 @@ namespace latchkey::model {
 
 // True when a JSON string needs no escape for it (RFC 8259 §7).
 bool is_plain(std::string_view text);
+// Has a code point that base::hidden_point knows. `text` is valid UTF-8.
+bool has_hidden_point(std::string_view text);
 // Number of code points.
 std::size_t code_point_count(std::string_view text);
 // Contains U+0000 to U+001F or U+007F to U+009F.

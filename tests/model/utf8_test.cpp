@@ -40,6 +40,19 @@ TEST(text, shows_its_control_characters) {
     EXPECT_FALSE(has_control_character("\xc3\x80\xe2\x82\x80"));
 }
 
+TEST(text, knows_what_a_terminal_hides_or_reorders) {
+    for (std::string const point :
+         {"\xc2\x80", "\xc2\x9f", "\xd8\x9c", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8",
+          "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9"})
+        for (std::size_t offset = 0; offset < 18; ++offset)
+            for (std::string const rest : {"", "z", "zzzzzzzzzzzzzzzzz"})
+                EXPECT_TRUE(has_hidden_point(std::string(offset, 'a') + point + rest)) << offset;
+    for (std::string const text :
+         {"", "Ada Lovelace, of London", "\xc2\xa0", "\xd8\x9b", "\xe2\x80\x8d", "\xe2\x80\x99",
+          "\xe2\x82\xac\xe2\x81\xa5", "\xe8\x80\xae\xc3\x98\xc4\x82", "\xf0\x9f\x98\x80"})
+        EXPECT_FALSE(has_hidden_point(text + "Zo\xc3\xab" + text)) << text;
+}
+
 // Each alone and between two of them; their neighbours in Unicode's table are visible.
 TEST(text, is_blank_when_it_is_white_space_alone) {
     for (std::string const space :

@@ -2,6 +2,7 @@
 
 #include "api/handlers.hpp"
 #include "api/json/json_writer.hpp"
+#include "model/utf8.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -10,18 +11,20 @@ namespace {
 constexpr std::size_t rest_bytes_max = 256;
 constexpr std::size_t short_texts_bytes_max = 256;
 
-void append_text(std::string& output, std::string_view text, bool plain) {
-    plain ? append_plain_string(output, text) : append_string(output, text);
+// The flag of a record says that JSON needs no escapes; a terminal may (api.md §1).
+bool needs_no_escape(std::string_view text, bool plain) {
+    return plain && !model::has_hidden_point(text);
+}
+
+void append_text(auto& output, std::string_view text, bool plain) {
+    needs_no_escape(text, plain) ? append_plain_string(output, text) : append_string(output, text);
 }
 
 void put_user(base::text_writer& out, model::user_view const& user) {
-    auto const text = [&](std::string_view value) {
-        user.plain ? append_plain_string(out, value) : append_string(out, value);
-    };
     out.put("{\"id\":").number(user.id).put(",\"name\":");
-    text(user.name);
+    append_text(out, user.name, user.plain);
     out.put(",\"email\":");
-    text(user.email);
+    append_text(out, user.email, user.plain);
     out.put(",\"created_at\":");
     append_timestamp(out, user.created_at);
     out.put(",\"updated_at\":");
@@ -32,8 +35,9 @@ void put_user(base::text_writer& out, model::user_view const& user) {
 }  // namespace
 
 void append_user(std::string& output, model::user_view const& user) {
-    auto const texts = user.plain ? user.name.size() + user.email.size()
-                                  : string_bytes_max(user.name) + string_bytes_max(user.email);
+    bool const plain = user.plain && !model::has_hidden_point(user.name);
+    auto const texts = plain ? user.name.size() + user.email.size()
+                             : string_bytes_max(user.name) + string_bytes_max(user.email);
     if (texts <= short_texts_bytes_max) {
         base::stack_writer<rest_bytes_max + short_texts_bytes_max> out(output);
         put_user(out, user);

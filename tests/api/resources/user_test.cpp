@@ -75,6 +75,35 @@ TEST_F(users, valid_names_and_addresses) {
             << email;
 }
 
+// api.md §1: wherever it is shown, in every form.
+TEST_F(users, and_posts_show_what_hides_or_reorders_as_escapes) {
+    std::string const raw =
+        "a\xe2\x80\xae"
+        "b\xc2\x85\xe2\x81\xa6\xd8\x9c\xe2\x80\xa8z";
+    std::string const escaped = R"("a\u202eb\u0085\u2066\u061c\u2028z")";
+    std::string const title =
+                          "t\xe2\x80\xae"
+                          "t",
+                      name =
+                          "n\xe2\x80\xae"
+                          "n";
+    auto const user = path_of(service.add_user(name, "ada@x.y"));
+    auto const created = service.request(
+        "POST /api/v1/posts", R"({"user_id":1,"title":")" + title + R"(","body":")" + raw + "\"}");
+    EXPECT_EQ(created.status, 201);
+    std::string all = created.body;
+    for (std::string const target :
+         {"/api/v1/users", "/api/v1/users/1?include=posts", "/api/v1/posts", "/api/v1/posts/1",
+          "/api/v1/users/1/posts", "/api/v1/users?email=ada@x.y", "/api/v1/changes"})
+        all += service.request("GET " + target).body;
+    all += service.request("PATCH " + user, "{}").body;
+    EXPECT_EQ(all.find("\xe2\x80"), all.npos);
+    EXPECT_EQ(all.find("\xc2"), all.npos);
+    EXPECT_NE(all.find(R"("name":"n\u202en")"), all.npos);
+    EXPECT_NE(all.find(R"("title":"t\u202et")"), all.npos);
+    EXPECT_NE(all.find("\"body\":" + escaped), all.npos);
+}
+
 TEST_F(users, faults_of_the_name) {
     auto const id = path_of(service.add_user());
     std::pair<std::string, std::string> const rows[] = {
@@ -207,7 +236,7 @@ TEST_F(users, read_only_members_may_be_sent_back_unchanged) {
     EXPECT_EQ(service.request("PUT " + id, whole).body, whole);
     EXPECT_EQ(service.request("PATCH " + id, whole).body, whole);
     for (auto const* const member :
-         {R"("id":2)", R"("id":0)", R"("id":1.0)", R"("id":"1")", R"("id":null)",
+         {R"("id":2)", R"("id":0)", R"("id":1.5)", R"("id":"1")", R"("id":null)",
           R"("created_at":"2020-01-01T00:00:00.000Z")", R"("created_at":null)",
           R"("updated_at":"2020-01-01T00:00:00.000Z")", R"("updated_at":"x")"}) {
         std::string const text(member);
