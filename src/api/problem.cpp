@@ -190,7 +190,8 @@ constexpr advice all_advice[] = {
      "The service failed. Try again later; if the problem persists, give the request id to the "
      "operator of the service."},
     {problem::method_not_implemented,
-     "The service does not support this method. Use GET, HEAD, POST, PUT, PATCH, DELETE or "
+     "The name of the method is longer than that of any. Use GET, HEAD, POST, PUT, PATCH, DELETE "
+     "or "
      "OPTIONS."},
     {problem::overloaded, "The service is overloaded. Wait as long as Retry-After says."},
     {problem::store_busy,

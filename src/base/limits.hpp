@@ -22,6 +22,7 @@ inline constexpr std::size_t mib = 1024 * kib;
 
 // A request (defaults of settings).
 inline constexpr std::size_t request_line_bytes_max = 8 * kib;  // 414
+inline constexpr std::size_t method_bytes_max = 32;             // 501; registered ones have 17
 inline constexpr std::size_t header_bytes_max = 16 * kib;       // 431; without the request line
 inline constexpr std::size_t header_fields_max = 100;           // 431
 inline constexpr std::size_t body_bytes_max = 1 * mib;          // 413

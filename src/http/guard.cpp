@@ -76,14 +76,14 @@ guard::progress guard::read_empty_lines(std::string_view input) {
 
 // RFC 9112 §3: 501 for a method, 414 for a target that is longer than any the server accepts.
 guard::progress guard::read_method(std::string_view input, size_limits const& limits) {
-    auto const line_end = facts_.message.offset + limits.request_line_bytes_max;
-    auto const end = std::min(input.size(), line_end);
+    auto const method_end = facts_.message.offset + std::min(limits.request_line_bytes_max,
+                                                             base::limits::method_bytes_max + 1);
+    auto const end = std::min(input.size(), method_end);
     position_ = static_cast<std::size_t>(
         skip(input.data() + position_, input.data() + end, byte_class::token) - input.data());
-    if (position_ == end) {
-        if (position_ == input.size()) return progress::incomplete;
+    if (position_ == method_end)
         return refuse(problem::method_not_implemented, "The method is too long.");
-    }
+    if (position_ == end) return progress::incomplete;
     facts_.method.size = position_ - facts_.method.offset;
     if (input[position_] != ' ' || facts_.method.size == 0)
         return refuse(problem::malformed_request, "The request does not begin with a method.");
@@ -216,9 +216,7 @@ guard::progress guard::check_request_line(std::string_view input) {
                       "CONNECT asks a proxy for a tunnel, and this server is no proxy.");
     if (facts_.target.view(input) == "*" && method != "OPTIONS")
         return refuse(problem::malformed_request, "The target '*' is only for OPTIONS.");
-    auto const verb = method_of(method);
-    if (!verb) return refuse(problem::method_not_implemented, "No such method is implemented.");
-    facts_.verb = *verb;
+    facts_.verb = method_of(method);
     return progress::done;
 }
 

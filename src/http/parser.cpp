@@ -175,21 +175,29 @@ void fill_request_line(std::string_view input, head_facts const& facts, request&
                        : input.substr(facts.authority.offset - 1, 1);
 }
 
-// llhttp refuses an unknown minor version, so it gets 1.1 instead. `section`: the offset after the
-// request line.
+// llhttp refuses an unknown method and an unknown minor version, so it gets a known one instead.
+// `section`: the offset after the request line.
 llhttp_errno_t execute_head(llhttp_t* state, head_facts const& facts, std::size_t section,
                             std::string_view input) {
     auto rest = facts.message.view(input);
+    auto outcome = HPE_OK;
+    auto const execute = [&](std::string_view piece) {
+        if (outcome == HPE_OK) outcome = llhttp_execute(state, piece.data(), piece.size());
+    };
+    if (facts.verb == method::other) {
+        execute("POST");
+        rest.remove_prefix(facts.method.size);
+    }
     if (facts.newer_minor) {
         constexpr std::string_view minor = "1";
-        auto const prefix_size = section - facts.message.offset - std::string_view("2\r\n").size();
-        for (auto const piece : {rest.substr(0, prefix_size), minor})
-            if (auto const outcome = llhttp_execute(state, piece.data(), piece.size());
-                outcome != HPE_OK)
-                return outcome;
-        rest.remove_prefix(prefix_size + minor.size());
+        auto const line_end = section - std::string_view("2\r\n").size();
+        auto const size = line_end - static_cast<std::size_t>(rest.data() - input.data());
+        execute(rest.substr(0, size));
+        execute(minor);
+        rest.remove_prefix(size + minor.size());
     }
-    return llhttp_execute(state, rest.data(), rest.size());
+    execute(rest);
+    return outcome;
 }
 
 }  // namespace
@@ -199,13 +207,14 @@ step parser::read_head(std::string_view input, request& request, framing& framin
     auto const result = section ? fill_from_cache(*section, input, request, framing)
                                 : read_section(input, request, framing);
     if (result.state != step::progress::complete) return result;
-    if (framing.content_length > limits_->body_bytes_max)
-        return refused(
-            problem::body_too_large,
-            "The body is larger than the service takes. Send less at once, in several requests.");
     kind_ = framing.body;
     remaining_ = framing.content_length;
-    return result;
+    if (framing.content_length <= limits_->body_bytes_max) return result;
+    auto refusal = refused(
+        problem::body_too_large,
+        "The body is larger than the service takes. Send less at once, in several requests.");
+    refusal.consumed = result.consumed;
+    return refusal;
 }
 
 // Reads the request line, then looks the field section up in the cache.

@@ -45,7 +45,7 @@ class parser {
 
     // `input` begins where the last complete message ended and only grows at its end. `consumed` is
     // 0 until the head is complete. A Content-Length above body_bytes_max is refused here (413),
-    // after every other check of the head.
+    // after every other check of the head; the request can still be used as after `complete`.
     step read_head(std::string_view input, request& request, framing& framing);
 
     // After a complete head with a body: consumes the body's bytes at the front of `input` and

@@ -1,7 +1,5 @@
 #include "http/request.hpp"
 
-#include <llhttp.h>
-
 #include <algorithm>
 
 #include "http/bytes.hpp"
@@ -9,40 +7,20 @@
 namespace latchkey::http {
 namespace {
 
-constexpr std::string_view llhttp_methods[] = {
-#define LATCHKEY_METHOD(number, name, string) #string,
-    HTTP_METHOD_MAP(LATCHKEY_METHOD)
-#undef LATCHKEY_METHOD
-};
-
 constexpr std::string_view method_names[] = {"GET",   "HEAD",   "POST",    "PUT",
                                              "PATCH", "DELETE", "OPTIONS", "OTHER"};
 
 // Indexed by field_name.
-constexpr std::string_view known_names[] = {"accept",
-                                            "accept-encoding",
-                                            "authorization",
-                                            "connection",
-                                            "consistency-token",
-                                            "content-length",
-                                            "content-type",
-                                            "cookie",
-                                            "expect",
-                                            "x-forwarded-for",
-                                            "x-forwarded-proto",
-                                            "host",
-                                            "idempotency-key",
-                                            "if-match",
-                                            "if-none-match",
-                                            "last-event-id",
-                                            "origin",
-                                            "x-request-id",
-                                            "x-requested-with",
-                                            "sec-fetch-site",
-                                            "traceparent",
-                                            "transfer-encoding",
-                                            "user-agent",
-                                            "x-api-key"};
+constexpr std::string_view known_names[] = {
+    "accept",         "accept-encoding",   "authorization",
+    "connection",     "consistency-token", "content-encoding",
+    "content-length", "content-type",      "cookie",
+    "expect",         "x-forwarded-for",   "x-forwarded-proto",
+    "host",           "idempotency-key",   "if-match",
+    "if-none-match",  "last-event-id",     "origin",
+    "x-request-id",   "x-requested-with",  "sec-fetch-site",
+    "traceparent",    "transfer-encoding", "user-agent",
+    "x-api-key"};
 static_assert(std::size(known_names) == static_cast<std::size_t>(field_name::count_));
 
 // Perfect hash over length and first letter: leaves one candidate, so one comparison decides.
@@ -74,7 +52,7 @@ constexpr field_name candidate(std::size_t size, char first) {
             if (letter == 'a') return field_name::accept_encoding;
             return letter == 'x' ? field_name::forwarded_for : field_name::idempotency_key;
         case 16:
-            return field_name::requested_with;
+            return letter == 'c' ? field_name::content_encoding : field_name::requested_with;
         case 17:
             if (letter == 'c') return field_name::consistency_token;
             return letter == 'x' ? field_name::forwarded_proto : field_name::transfer_encoding;
@@ -131,12 +109,10 @@ std::string_view name_of(method verb) {
     return method_names[static_cast<std::size_t>(verb)];
 }
 
-std::optional<method> method_of(std::string_view text) {
+method method_of(std::string_view text) {
     for (std::size_t index = 0; index + 1 < std::size(method_names); ++index)
         if (text == method_names[index]) return static_cast<method>(index);
-    for (auto const name : llhttp_methods)
-        if (text == name) return method::other;
-    return std::nullopt;
+    return method::other;
 }
 
 field_name field_name_of(std::string_view name) {

@@ -16,12 +16,11 @@
 
 namespace latchkey::http {
 
-// `other` is a method that llhttp knows and the service does not use (405 on a known path).
+// `other` is any other token: a method that the service does not use (405 on a known path).
 enum class method : std::uint8_t { get, head, post, put, patch, delete_, options, other };
 // "GET"; "OTHER" for `other`, whose own name is in request::method_text.
 std::string_view name_of(method verb);
-// Case-sensitive (RFC 9110 §9.1). nullopt: a method that llhttp does not know.
-std::optional<method> method_of(std::string_view text);
+method method_of(std::string_view text);  // case-sensitive (RFC 9110 §9.1)
 
 // The fields that the service reads; of all others only name and value are kept. A new one that
 // belongs to one request, or whose value may be a secret, needs a line in `is_cacheable`.
@@ -31,6 +30,7 @@ enum class field_name : std::uint8_t {
     authorization,
     connection,
     consistency_token,
+    content_encoding,
     content_length,
     content_type,
     cookie,

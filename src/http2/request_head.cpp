@@ -132,12 +132,10 @@ request_head::verdict request_head::finish(bool end_stream, bool too_large) {
         judge_authority();
     }
     if (malformed_) return verdict::malformed;
-    if (auto const method = http::method_of(method_))
-        request_.method = *method;
-    else if (!is_token(method_))
-        return verdict::malformed;
-    else if (!tunnel)
-        refuse(problem::method_not_implemented, "The method is not known.");
+    request_.method = http::method_of(method_);
+    if (!is_token(method_)) return verdict::malformed;
+    if (method_.size() > base::limits::method_bytes_max)
+        refuse(problem::method_not_implemented, "The method is too long.");
     if (end_stream && length_.value_or(0) != 0) return verdict::malformed;
     using body_kind = http::framing::body_kind;
     if (!end_stream) framing_.body = length_ ? body_kind::sized : body_kind::chunked;

@@ -433,10 +433,11 @@ describe('methods and paths', () => {
     });
   }
 
-  test('an unknown method is 501', async () => {
-    for (const method of ['BREW', 'get', 'FOOBAR']) {
-      assertStatus(await server.ask(method, '/api/v1/users', { key }), 501, 'method_not_implemented');
+  test('an unknown method is 405 on a known path, and 501 where it is too long', async () => {
+    for (const method of ['QUERY', 'BREW', 'get', 'FOOBAR']) {
+      assertStatus(await server.ask(method, '/api/v1/users', { key }), 405, 'method_not_allowed');
     }
+    assertStatus(await server.ask('M'.repeat(33), '/api/v1/users', { key }), 501, 'method_not_implemented');
   });
 
   test('a path that is none is 404', async () => {

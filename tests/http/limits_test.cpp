@@ -43,10 +43,16 @@ TEST(head_limits, request_line) {
 
 // RFC 9112 §3: 501 for a method longer than any that is implemented.
 TEST(head_limits, method) {
-    auto const max = small_limits.request_line_bytes_max;
-    auto const result = run_all_splits(std::string(100, 'M') + " / HTTP/1.1\r\n\r\n", small_limits);
-    EXPECT_EQ(result.problem, problem::method_not_implemented);
-    EXPECT_EQ(result.bytes_fed, max + 1);
+    auto const max = base::limits::method_bytes_max;
+    auto const result = [&](std::size_t bytes) {
+        return run_all_splits(std::string(bytes, 'M') + " / HTTP/1.1\r\nHost: a\r\n\r\n",
+                              small_limits);
+    };
+    EXPECT_EQ(result(max).messages.size(), 1u);
+    for (std::size_t const bytes : {max + 1, max + 68}) {
+        EXPECT_EQ(result(bytes).problem, problem::method_not_implemented);
+        EXPECT_EQ(result(bytes).bytes_fed, max + 1);
+    }
 }
 
 TEST(head_limits, header_section) {

@@ -283,9 +283,14 @@ constexpr attack request_lines[] = {
      all_of("GET / @a 1.1 keep {Host=a;Connection=Upgrade, "
             "HTTP2-Settings;Upgrade=h2c;HTTP2-Settings=AAMAAABkAAQAoAAAAAIAAAAA} none\n")},
     {"a lower-case method", all_of("get / HTTP/1.1\r\nHost: a\r\n\r\n"),
-     all_of("refused method_not_implemented\n")},
+     all_of("get(other) / @a 1.1 keep {Host=a} none\n")},
     {"a method that begins with another", all_of("GETX / HTTP/1.1\r\nHost: a\r\n\r\n"),
-     all_of("refused method_not_implemented\n")},
+     all_of("GETX(other) / @a 1.1 keep {Host=a} none\n")},
+    {"a method that has no content for others",
+     all_of("CONNECTS / HTTP/1.1\r\nHost: a\r\n"
+            "Content-Length: 1\r\n\r\nx" SECRET),
+     all_of("CONNECTS(other) / @a 1.1 keep {Host=a;Content-Length=1} sized 'x'\n"
+            "GET /secret @a 1.1 keep {Host=a} none\n")},
     {"another method in a field",
      all_of("GET / HTTP/1.1\r\nHost: a\r\nX-HTTP-Method-Override: DELETE\r\n\r\n"),
      all_of("GET / @a 1.1 keep {Host=a;X-HTTP-Method-Override=DELETE} none\n")},

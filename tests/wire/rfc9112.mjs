@@ -35,7 +35,7 @@ export default [
   ['rfc9112-2.3-http-1.0', 'HTTP/1.0 is answered as 1.1 of which it knows all that is sent', 'GET /healthz HTTP/1.0\r\n\r\n', [200], 'closed'],
 
   // ---- 3 request line
-  ['rfc9112-3-method-case', 'methods are case-sensitive', 'get /healthz HTTP/1.1\r\nHost: a\r\n\r\n', [501], 'closed'],
+  ['rfc9112-3-method-case', 'methods are case-sensitive', 'get /healthz HTTP/1.1\r\nHost: a\r\n\r\n', [405]],
   ['rfc9112-3-method-unknown', 'a method that is longer than any that is known is 501', `${'A'.repeat(100)} / HTTP/1.1\r\nHost: a\r\n\r\n`, [501], 'closed'],
   ['rfc9112-3-method-no-token', 'a method is a token', 'G@T /healthz HTTP/1.1\r\nHost: a\r\n\r\n', [400], 'closed'],
   ['rfc9112-3-target-too-long', 'a target longer than any that is parsed is 414', `GET /${'a'.repeat(9000)} HTTP/1.1\r\nHost: a\r\n\r\n`, [414], 'closed'],

@@ -121,7 +121,7 @@ void take_target(members& body, verify_body& verification) {
     auto const method = body.word("method", body.value("path") != nullptr);
     auto const path = body.word("path", body.value("method") != nullptr);
     if (method) verification.method = http::method_of(*method);
-    if (method && (!verification.method || *verification.method == http::method::other ||
+    if (method && (*verification.method == http::method::other ||
                    *verification.method == http::method::options))
         body.fault("method", field_code::not_in_enum,
                    "must be GET, HEAD, POST, PUT, PATCH or DELETE");

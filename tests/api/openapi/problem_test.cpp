@@ -145,7 +145,8 @@ std::vector<problem_case> const cases{
      [](auto& service) { return service.request("GET /" + std::string(9000, 'a')); }},
     {problem::headers_too_large, 431,
      [](auto& service) { return service.request("GET /", {}, {"X: " + std::string(17000, 'a')}); }},
-    {problem::method_not_implemented, 501, [](auto& service) { return service.request("BREW /"); }},
+    {problem::method_not_implemented, 501,
+     [](auto& service) { return service.request(std::string(33, 'M') + " /"); }},
     {problem::http_version_not_supported, 505,
      [](auto& service) { return service.send("GET / HTTP/2.0\r\nHost: a\r\n\r\n"); }},
 };

@@ -110,7 +110,7 @@ TEST(management, refuses_other_methods_and_malformed_requests) {
            "\r\n\r\n",
            "400"},
           {"GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", "413"},
-          {"FETCH /livez HTTP/1.1\r\nHost: x\r\n\r\n", "501"}}) {
+          {"FETCH /livez HTTP/1.1\r\nHost: x\r\n\r\n", "405"}}) {
         test_client one(fixture);
         one.send_text(request);
         fixture.run();
