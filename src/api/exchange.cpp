@@ -65,6 +65,7 @@ void exchange_state::start(request_services& services, http::request const& requ
     events.reset();
     wants_events = false;
     credential_in_body = needs_key = was_charged = body_complete = false;
+    is_coded = is_unreadable = false;
     tokens = {};
     wait = wait_kind::none;
     source = key_source::none;
@@ -111,7 +112,9 @@ next_step exchange::begin(request_services& services, http::request const& reque
                           http::response& response) {
     auto& state = *state_;
     state.start(services, request, peer);
-    state.has_body = framing.body != body_kind::none;
+    state.has_body = framing.body == body_kind::chunked || framing.content_length > 0;
+    // Who waits for 100 has content to send (RFC 9110 §10.1.1).
+    state.may_be_empty = framing.body == body_kind::chunked && !framing.expect_continue;
     state.unknown_expectation = framing.expect_unknown;
     bool const secure = is_secure(request, peer);
     if (!secure) state.note_exposed(request);
@@ -180,6 +183,8 @@ bool exchange::turn_away(request_services& services, http::request const& reques
 next_step exchange::finish(request_services& services, http::request const& request,
                            base::instant now, http::response& response) {
     auto& state = *state_;
+    state.has_body = !request.body.empty();
+    state.may_be_empty = false;
     if (std::exchange(state.credential_in_body, false)) {
         base::secret text;
         auto const credential = find_credential(request.body, text);
@@ -197,6 +202,10 @@ next_step exchange::finish(request_services& services, http::request const& requ
         state.note_exposed(verdict);
         state.body_complete = true;
         return enter(services, request, verdict, now, response);
+    }
+    if (state.is_unreadable && state.has_body) {
+        refuse_body_form(response);
+        return next_step::respond;
     }
     return run(services, request, now, response);
 }
@@ -360,11 +369,20 @@ bool exchange::check_head(http::request const& request, http::response& response
         reading != nullptr && reading->stream != nullptr && asks_for_events(request);
     if (!state.wants_events && !accepts_json(request))
         return reject(make_error(problem::not_acceptable), response);
-    if (takes_body() && state.has_body && !has_json_body(request) &&
-        !(takes_form() && has_form_body(request)))
-        return reject(make_error(problem::unsupported_media_type), response);
+    if (takes_body() && state.has_body) {
+        state.is_coded = has_coded_body(request);
+        state.is_unreadable = state.is_coded || (!has_json_body(request) &&
+                                                 !(takes_form() && has_form_body(request)));
+        if (state.is_unreadable && !state.may_be_empty) return refuse_body_form(response);
+    }
     if (state.unknown_expectation) return reject(make_error(problem::expectation_failed), response);
     return true;
+}
+
+bool exchange::refuse_body_form(http::response& response) {
+    auto const* const detail =
+        state_->is_coded ? "The body has a Content-Encoding. Send it as it is, without one." : "";
+    return reject(make_error(problem::unsupported_media_type, detail), response);
 }
 
 bool exchange::takes_body() const {

@@ -66,6 +66,7 @@ class exchange {
                      http::response& response);
     // The limit of the body; lower while the credential is still to be found in it.
     std::size_t body_bytes_max() const;
+    bool ignores_body() const;  // api::ignores_body of its path
     bool credential_in_body() const;
 
     store::command take_command();
@@ -127,6 +128,7 @@ class exchange {
     bool find_handler(http::request const& request, http::response& response);
     bool has_scopes(http::request const& request, http::response& response);
     bool check_head(http::request const& request, http::response& response);
+    bool refuse_body_form(http::response& response);
     bool takes_body() const;
     bool takes_form() const;
     api_error excess(base::problem problem) const;

@@ -269,7 +269,7 @@ next_step exchange::serve_public(http::request const& request, http::response& r
     if (state.matched.route == nullptr) return refuse(problem::method_not_allowed, response);
     auto const& page = std::get<public_route>(state.matched.route->run);
     if (page.json && !accepts_json(request)) return refuse(problem::not_acceptable, response);
-    state.query.parse(request.query);
+    state.query.parse(page.any_query ? std::string_view() : request.query);
     if (auto error = state.query.refuse_rest()) return refuse(std::move(*error), response);
     auto error = page.run({state.matched.variable, request, *state.settings}, response);
     if (!error && !response.find("ETag").empty()) error = check_conditions(request, response);

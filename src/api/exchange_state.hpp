@@ -29,6 +29,9 @@ struct exchange_state {
     http::method method = http::method::get;
     bool tls = false;
     bool has_body = false;
+    bool may_be_empty = false;   // of a body that has begun without a length
+    bool is_coded = false;       // Content-Encoding
+    bool is_unreadable = false;  // of another media type or coded: an error unless it is empty
     bool body_complete = false;  // it was read before the key was known
     bool unknown_expectation = false;
     bool masks_limits = false;  // ?limit_status=403

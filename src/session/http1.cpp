@@ -1,5 +1,6 @@
 #include "session/http1.hpp"
 
+#include "api/route.hpp"
 #include "base/bytes.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
@@ -14,6 +15,11 @@ using base::problem;
 using parse_progress = http::step::progress;
 using body_kind = http::framing::body_kind;
 namespace limits = base::limits;
+
+// Empty lines belong to no request (RFC 9112 §2.2): some clients send one behind each body.
+bool is_blank(std::string_view input) {
+    return input.find_first_not_of("\r\n") == input.npos;
+}
 
 }  // namespace
 
@@ -74,7 +80,9 @@ step http1::read_head(std::string_view input, server_state const& server) {
     auto const head = parser_.read_head(input, context_.request, framing_);
     if (head.state == parse_progress::complete) [[likely]]
         return begin_request(input, head, server);
-    if (head.state == parse_progress::incomplete) return await_head(input.empty(), server);
+    if (head.state == parse_progress::incomplete) return await_head(is_blank(input), server);
+    if (head.problem == problem::body_too_large && api::ignores_body(context_.request.path))
+        return begin_request(input, head, server);
     return refuse_unparsed(input, head.problem, head.detail, server);
 }
 
@@ -105,7 +113,7 @@ step http1::await_head(bool idle, server_state const& server) {
 
 step http1::end_without_head(std::string_view input, wake_reason reason,
                              server_state const& server) {
-    if (reason == wake_reason::end || input.empty()) return close();
+    if (reason == wake_reason::end || is_blank(input)) return close();
     return refuse_unparsed(input, problem::request_timeout, "", server);
 }
 
@@ -150,6 +158,7 @@ step http1::begin_request(std::string_view input, http::step const& head,
     if (next == next_step::respond && server.short_of_memory)
         refuse_large_document(*stream_, context_.response);
     body_unread_ = framing_.body != body_kind::none;
+    body_doubtful_ = body_unread_ && input.size() == head.consumed && exchange.ignores_body();
     return follow(next, head.consumed);
 }
 
@@ -268,9 +277,10 @@ step http1::skip_body(std::string_view input, wake_reason reason) {
 }
 
 // A small body is skipped and the connection lives on. After `Expect` the client may send the body
-// or the next request, and the bytes do not tell which.
+// or the next request, and the bytes do not tell which; so it is with a gateway that passes on its
+// client's Content-Length without the body.
 bool http1::may_skip_body() const {
-    if (framing_.expect_continue || framing_.expect_unknown) return false;
+    if (framing_.expect_continue || framing_.expect_unknown || body_doubtful_) return false;
     return framing_.body == body_kind::chunked ||
            framing_.content_length <= limits::skipped_body_bytes_max;
 }

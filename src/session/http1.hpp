@@ -117,7 +117,8 @@ class http1 {
     base::mono_ns body_deadline_ = 0;
     base::mono_ns resume_at_ = 0;
     phase phase_ = phase::head;
-    bool body_unread_ = false;  // the response precedes the body
+    bool body_unread_ = false;    // the response precedes the body
+    bool body_doubtful_ = false;  // it was announced, and may not come
     bool first_request_ = true;
     bool http_1_0_ = false;
     bool closes_after_events_ = false;

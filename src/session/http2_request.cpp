@@ -2,6 +2,7 @@
 // that announces its response or its commit.
 #include <algorithm>
 
+#include "api/route.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "base/time_units.hpp"
@@ -50,7 +51,9 @@ http2::next http2::begin_request(stream_id id, std::string_view block, bool ends
     stream.interim_due = framing.expect_continue;
     stream.urgency = head.urgency().value_or(h2::priority{});
     context_.response.clear();
-    if (judged == verdict::refused) {
+    bool const is_ignored =
+        head.problem() == problem::body_too_large && api::ignores_body(request.path);
+    if (judged == verdict::refused && !is_ignored) {
         work.entry.begin(stream.head_only ? "HEAD" : std::string_view(), {}, {}, server.now);
         work.entry.bytes_in = block.size();
         work.entry.refused_unparsed = true;

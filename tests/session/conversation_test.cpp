@@ -170,7 +170,11 @@ TEST_F(conversation_test, requests_without_a_body) {
         expect(request_text(each.line, key_and("Connection: close")), ends({response + " close"}));
     }
     for (auto const& fields : {key, key_and("Connection: close")})
-        expect(request_text("BREW /healthz", fields), ends({"501 method_not_implemented close"}));
+        expect(request_text(std::string(33, 'M') + " /healthz", fields),
+               ends({"501 method_not_implemented close"}));
+    for (auto const* const method : {"QUERY", "BREW", "get"})
+        expect(request_text(std::string(method) + " /healthz"),
+               goes_on({"405 method_not_allowed", "200"}));
     expect("GET /healthz HTTP/1.0\r\n\r\n", ends({"200 close"}));
     expect("GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
            goes_on({"200 keep-alive", "200"}));
@@ -269,6 +273,43 @@ TEST_F(conversation_test, bodies_that_are_answered_without_being_read) {
         expect(text(line, {}, std::string(most + 1, ' ')),
                ends({chunked ? response : response + " close"}));
     }
+}
+
+// A gateway passes on what its client said of a body, and often nothing of the body.
+TEST_F(conversation_test, what_a_gateway_asks_has_no_body) {
+    auto const next = request_text("GET /auth", with_key());
+    for (auto const* const line : {"GET /auth", "POST /auth", "QUERY /auth", "DELETE /auth/-/x"})
+        for (auto const* const announced :
+             {"Content-Length: 5", "Content-Length: 9999999", "Transfer-Encoding: chunked"}) {
+            conversation client(service);
+            client.receive(request_text(line, {with_key()[0], announced}));
+            EXPECT_EQ(responses_in(client.output()), std::vector<std::string>{"200 close"})
+                << line << announced;
+            EXPECT_TRUE(client.closed());
+        }
+    conversation client(service);
+    client.receive(request_text("POST /auth", with_key(), "{}") + next + next);
+    EXPECT_EQ(responses_in(client.output()), (std::vector<std::string>{"200", "200", "200"}));
+}
+
+TEST_F(conversation_test, empty_lines_are_no_request) {
+    for (auto const* const lines : {"\r", "\r\n", "\r\n\r\n"}) {
+        conversation client(service);
+        client.receive(request_text("GET /healthz") + lines);
+        client.wake();
+        EXPECT_EQ(responses_in(client.output()), std::vector<std::string>{"200"});
+        EXPECT_TRUE(client.closed());
+        conversation idle(service);
+        idle.receive(lines);
+        idle.wake();
+        EXPECT_EQ(idle.output(), "");
+        EXPECT_TRUE(idle.closed());
+    }
+    conversation client(service);
+    client.receive(request_text("GET /healthz") + "\r\nG");
+    client.wake();
+    EXPECT_EQ(responses_in(client.output()),
+              (std::vector<std::string>{"200", "408 request_timeout close"}));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ table message_cases(client const& one) {
          {.contents = "1: 0"}},
         {"8.1", "OPTIONS is answered", request("OPTIONS"), {"1: 204"}, {.contents = "1: 0"}},
         {"8.1", "a method that is not allowed there is answered", request("PROPFIND"), {"1: 405"}},
-        {"8.1", "a method that is not known is answered", request("BREW"), {"1: 501"}},
+        {"8.1", "a method that is not known is answered", request("BREW"), {"1: 405"}},
         {"8.1", "POST is answered", one.whole_post(1), {"1: 200"}},
         {"8.1",
          "POST without content is answered",

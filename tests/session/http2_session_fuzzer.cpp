@@ -25,7 +25,7 @@ void want(bool holds, char const* fault) {
     __builtin_trap();
 }
 
-constexpr char unparsable[] = "/%zz", unknown_method[] = "BREW";
+constexpr char unparsable[] = "/%zz", unknown_method[] = "METHOD-OF-MORE-THAN-THIRTY-TWO-BYTES";
 
 struct message {
     std::string method, path;

@@ -363,6 +363,39 @@ TEST_F(http2_test, answers_expectations) {
     EXPECT_EQ(one.responses[odd].status, 417u);
 }
 
+TEST_F(http2_test, an_empty_body_is_none) {
+    http2_conversation server(service);
+    client one(server);
+    fields const head{{":method", "POST"},
+                      {":scheme", "https"},
+                      {":authority", "latchkey.test"},
+                      {":path", "/api/v1/keys/current/deactivate"},
+                      {"authorization", "Bearer " + service.add_key()}};
+    auto const empty = one.submit(head, "", true);
+    one.exchange();
+    EXPECT_EQ(one.responses[empty].status, 200u);
+    auto other = head;
+    other.back().second = "Bearer " + service.add_key();
+    auto const untyped = one.submit(other, "{}");
+    one.exchange();
+    EXPECT_EQ(one.responses[untyped].status, 415u);
+    other.emplace_back("content-length", "0");
+    auto const sized = one.submit(other, "", true);
+    one.exchange();
+    EXPECT_EQ(one.responses[sized].status, 200u);
+}
+
+TEST_F(http2_test, what_a_gateway_asks_has_no_body) {
+    http2_conversation server(service);
+    client one(server);
+    auto const asks = one.submit(
+        request("POST", "/auth",
+                {{"authorization", "Bearer " + service.key}, {"content-length", "9999999"}}),
+        "x", true);
+    one.exchange();
+    EXPECT_EQ(one.responses[asks].status, 200u);
+}
+
 TEST_F(http2_test, refuses_what_http_1_refuses) {
     http2_conversation server(service);
     client one(server);
@@ -372,7 +405,9 @@ TEST_F(http2_test, refuses_what_http_1_refuses) {
     } const rows[] = {
         {request("GET", "/api/v1/users/1" + std::string(9000, 'x')), 414},
         {request("GET", "/api/v1/users/1", {{"x-long", std::string(17'000, 'x')}}), 431},
-        {request("BREW", "/api/v1/users/1"), 501},
+        {request(std::string(33, 'M'), "/api/v1/users/1"), 501},
+        {request("BREW", "/healthz"), 405},
+        {request("QUERY", "/healthz"), 405},
         {request("PROPFIND", "/api/v1/users/1"), 405},
         {request("GET", "/api/v1/users/1", {{"host", "other.test"}}), 400},
         {request("GET", "/api/v1/users/1", {{"host", "latchkey.test"}}), 404},

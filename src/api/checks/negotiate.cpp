@@ -166,6 +166,17 @@ bool has_json_body(http::request const& request) {
     return true;
 }
 
+bool has_coded_body(http::request const& request) {
+    for (auto const& field : request.fields()) {
+        if (field.id != http::field_name::content_encoding) continue;
+        for (auto rest = field.value; !rest.empty();)
+            if (auto const coding = take_until(rest, ',');
+                !coding.empty() && !equal_ignoring_case(coding, "identity"))
+                return true;
+    }
+    return false;
+}
+
 bool has_form_body(http::request const& request) {
     auto rest = media_type(request).value_or("");
     return equal_ignoring_case(take_until(rest, ';'), "application/x-www-form-urlencoded");

@@ -33,5 +33,7 @@ bool has_json_body(http::request const& request);
 // The same of application/x-www-form-urlencoded, and of multipart/form-data.
 bool has_form_body(http::request const& request);
 bool has_multipart_body(http::request const& request);
+// Content-Encoding names a coding of the body (RFC 9110 §8.4) other than identity.
+bool has_coded_body(http::request const& request);
 
 }  // namespace latchkey::api

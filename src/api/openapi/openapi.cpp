@@ -398,8 +398,9 @@ class document {
         add_header(all, "Cache-Control");
         if (status == 401) add_header(all, "WWW-Authenticate");
         if (status == 403) add_header(all, "WWW-Authenticate?");
-        if (status == 415) add_header(all, "Accept");
+        if (status == 415) add_header(all, "Accept?");
         if (status == 415) add_header(all, "Accept-Patch?");
+        if (status == 415) add_header(all, "Accept-Encoding?");
         if (status == 429 || status == 503) add_header(all, "Retry-After");
         if (masked) add_header(all, "Retry-After?");
         if (masked) add_header(all, "X-Auth-Status?");

@@ -213,6 +213,7 @@ constexpr header headers[] = {
     {"WWW-Authenticate", word, "RFC 6750."},
     {"Accept", word, "The media type that a body needs."},
     {"Accept-Patch", word, "The media types that a PATCH may have."},
+    {"Accept-Encoding", word, "`identity`, where the body had another coding."},
     {"Strict-Transport-Security", word, ""},
     {"Content-Security-Policy", word, ""},
     {"Deprecation", word, "When the route became deprecated (RFC 9745)."},

@@ -132,6 +132,54 @@ TEST_F(api_test, a_body_without_a_type) {
               "invalid_json");
 }
 
+std::string without_type(std::string text) {
+    std::string const type = "Content-Type: application/json\r\n";
+    if (auto const place = text.find(type); place != text.npos) text.erase(place, type.size());
+    return text;
+}
+
+TEST_F(api_test, an_empty_body_needs_no_type_in_any_framing) {
+    lines const fields{bearer(service.key)};
+    auto const deactivation = "POST /api/v1/keys/current/deactivate";
+    auto const chunked = [&](std::string_view line, std::string_view body, lines const& more = {}) {
+        auto all = fields;
+        all.insert(all.end(), more.begin(), more.end());
+        return service.send(without_type(in_chunks(line, all, body)));
+    };
+    EXPECT_EQ(chunked("POST /api/v1/users", "").code(), "invalid_json");
+    EXPECT_EQ(chunked("POST /api/v1/users", "{}").code(), "unsupported_media_type");
+    EXPECT_EQ(chunked("POST /api/v1/users", "", {"Content-Type: text/plain"}).code(),
+              "invalid_json");
+    EXPECT_EQ(chunked("POST /api/v1/users", "", {"Content-Encoding: gzip"}).code(), "invalid_json");
+    // Who asks before it sends has something to send.
+    EXPECT_EQ(chunked("POST /api/v1/users", "", {"Expect: 100-continue"}).code(),
+              "unsupported_media_type");
+    EXPECT_EQ(chunked(deactivation, "{}").status, 415);
+    EXPECT_EQ(chunked(deactivation, "").status, 200);
+}
+
+TEST_F(api_test, a_body_has_no_coding) {
+    for (auto const* const coding :
+         {"gzip", "GZIP", "br", "x", "identity, gzip", "gzip, identity"}) {
+        auto const response = service.request("POST /api/v1/users", "{}",
+                                              {std::string("Content-Encoding: ") + coding});
+        EXPECT_EQ(response.code(), "unsupported_media_type") << coding;
+        EXPECT_EQ(response.fields("Accept-Encoding"), lines{"identity"});
+        EXPECT_EQ(response.fields("Accept"), lines{});
+    }
+    for (auto const* const coding : {"identity", "Identity", "", "identity, identity"})
+        EXPECT_EQ(
+            service
+                .request("POST /api/v1/users", "{}", {std::string("Content-Encoding: ") + coding})
+                .status,
+            422)
+            << coding;
+    // An event is kept byte for byte, but as JSON.
+    EXPECT_EQ(service.request("POST /api/v1/events/shop", "x", {"Content-Encoding: gzip"}).status,
+              415);
+    EXPECT_EQ(service.request("GET /api/v1/users", "x", {"Content-Encoding: gzip"}).status, 200);
+}
+
 TEST_F(api_test, the_types_of_answers) {
     auto const id = std::to_string(service.add_user());
     for (std::string const line : {"GET /api/v1/users", "GET /api/v1/users/1", "GET /healthz"})
