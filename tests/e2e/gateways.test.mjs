@@ -157,7 +157,7 @@ function variablesOf({ fields, trailers }) {
 const identity = ['X-Auth-Key-Id', 'X-Auth-Project', 'X-Auth-Scopes'];
 const believed = [...identity, 'X-Auth-Status', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Forwarded-Port',
   'X-Forwarded-Server', 'X-Forwarded-Prefix', 'X-Forwarded-User', 'X-Forwarded-Ssl', 'X-Forwarded-Uri', 'X-Real-IP', 'Forwarded',
-  'X-HTTP-Method-Override', 'Proxy'];
+  'X-HTTP-Method-Override', 'Proxy', 'X-Auth-User', 'X-Auth-Request-Email', 'X-Forwarded-Client-Cert', 'X-Forwarded-Anything'];
 // Every character of a token (RFC 9110 §5.6.2) that is neither letter nor digit, some mixed, and cases.
 const spellings = {
   'as it is': (text) => text,
