@@ -57,14 +57,18 @@ bool exchange::reject(api_error error, http::response& response) {
 
 void exchange::add_problem_headers(api_error const& error, http::response& response) {
     auto const& state = *state_;
+    // RFC 9728 §5.1. A gateway asks for another resource, of which it says nothing.
+    auto const metadata =
+        state.matched.gateway ? std::string_view() : std::string_view(state.settings->challenge);
     switch (error.problem) {
         case problem::key_missing:
         case problem::session_invalid:
         case problem::signature_invalid:
-            response.add("WWW-Authenticate", R"(Bearer realm="api")");
+            response.add("WWW-Authenticate", R"(Bearer realm="api")", metadata);
             break;
         case problem::key_invalid:
-            response.add("WWW-Authenticate", R"(Bearer realm="api", error="invalid_token")");
+            response.add("WWW-Authenticate", R"(Bearer realm="api", error="invalid_token")",
+                         metadata);
             break;
         case problem::token_expired:
         case problem::token_invalid:
@@ -72,7 +76,7 @@ void exchange::add_problem_headers(api_error const& error, http::response& respo
             // A constant sentence, without quotes (RFC 6750 §3).
             response.add("WWW-Authenticate",
                          R"(Bearer realm="api", error="invalid_token", error_description=")",
-                         error.detail, "\"");
+                         error.detail, "\"", metadata);
             break;
         case problem::insufficient_scope:
             response.add("WWW-Authenticate",
@@ -83,6 +87,10 @@ void exchange::add_problem_headers(api_error const& error, http::response& respo
             response.add("Allow", allowed_methods(state.matched.pattern));
             break;
         case problem::unsupported_media_type:
+            if (state.is_coded) {
+                response.add("Accept-Encoding", "identity");
+                break;
+            }
             response.add("Accept", takes_form()
                                        ? "application/x-www-form-urlencoded, application/json"
                                        : "application/json");
@@ -179,6 +187,9 @@ std::size_t exchange::body_bytes_max() const {
     if (state_->is_external()) return std::min(limit, base::limits::event_bytes_max);
     return state_->credential_in_body ? std::min(limit, base::limits::credential_body_bytes_max)
                                       : limit;
+}
+bool exchange::ignores_body() const {
+    return state_->matched.gateway;
 }
 bool exchange::credential_in_body() const {
     return state_->credential_in_body;

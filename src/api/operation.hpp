@@ -56,7 +56,7 @@ extern operation const list_events, list_event_sources, get_event, receive_event
 extern operation const list_webhooks, create_webhook, get_webhook, patch_webhook, delete_webhook,
     rotate_webhook_secret, enable_webhook, test_webhook, list_deliveries, replay_webhook;
 extern operation const authorize, get_health, get_openapi, get_docs, list_problems, get_problem,
-    get_docs_page, get_root, get_icon, get_asset, get_console;
+    get_docs_page, get_root, get_icon, get_asset, get_console, get_protected_resource;
 
 }  // namespace operations
 

@@ -490,10 +490,10 @@ constexpr operation get_root{.id = "getRoot",
                              .result = document};
 constexpr operation get_icon{
     .id = "getIcon", .group = "Service", .summary = "The icon of the pages", .result = document};
-constexpr operation get_asset{.id = "getAsset",
-                              .group = "Service",
-                              .summary = "A script or a style sheet of the pages",
-                              .result = document};
+constexpr operation get_asset{
+    .id = "getAsset", .group = "Service", .summary = "A file of the pages", .result = document};
+constexpr operation get_protected_resource{
+    .id = "getProtectedResource", .group = "Service", .summary = "RFC 9728", .result = document};
 constexpr operation get_console{
     .id = "getConsole", .group = "Service", .summary = "The console", .result = document};
 

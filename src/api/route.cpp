@@ -5,6 +5,7 @@
 
 #include "api/handlers.hpp"
 #include "api/path_tree.hpp"
+#include "api/resources/protected_resource.hpp"
 #include "base/limits.hpp"
 
 namespace latchkey::api {
@@ -121,7 +122,8 @@ constexpr route table[] = {
      scope::webhooks_write, write{plan_replay_webhook, answer_webhook_replayed}},
 
     {method::get, "/auth", operations::authorize, std::nullopt, gateway{answer_gateway}},
-    {method::get, "/healthz", operations::get_health, scope::any, public_route{show_health, true}},
+    {method::get, "/healthz", operations::get_health, scope::any,
+     public_route{.run = show_health, .json = true, .any_query = true}},
     {method::get, "/openapi.json", operations::get_openapi, scope::any,
      public_route{show_openapi, true}},
     {method::get, "/docs", operations::get_docs, scope::any, public_route{show_page}},
@@ -134,6 +136,8 @@ constexpr route table[] = {
      public_route{show_icon, false, true}},
     {method::get, "/assets/{asset}", operations::get_asset, scope::any,
      public_route{show_asset, false, true}},
+    {method::get, protected_resource_path, operations::get_protected_resource, scope::any,
+     public_route{show_protected_resource, true, true}},
     {method::get, "/console", operations::get_console, scope::any,
      public_route{show_console, false, true}},
 };
@@ -184,6 +188,10 @@ match find_route(method verb, std::string_view path) {
         break;
     }
     return result;
+}
+
+bool ignores_body(std::string_view path) {
+    return find_route(method::get, path).gateway;
 }
 
 std::optional<store::resource> match::record() const {

@@ -72,8 +72,9 @@ struct gateway {
 };
 struct public_route {
     public_fn run;
-    bool json = false;     // false: a page for people, to which Accept does not apply
-    bool is_part = false;  // of pages, so OpenAPI leaves it out
+    bool json = false;       // false: a page for people, to which Accept does not apply
+    bool is_part = false;    // of pages, so OpenAPI leaves it out
+    bool any_query = false;  // probes add what they like to get past caches
 };
 
 struct route {
@@ -103,6 +104,8 @@ struct match {
     std::optional<store::resource> record() const;  // read::record of the route
 };
 match find_route(http::method method, std::string_view path);
+// Whatever a gateway's request has as its body, `/auth` reads nothing of it.
+bool ignores_body(std::string_view path);
 
 // The record that a request with this beginning will probably read. Nothing is checked, so this is
 // good for a prefetch only.

@@ -119,6 +119,7 @@ std::vector<contract_entry> const contract{
     {"DELETE /api/v1/session", 204},
     {"DELETE /api/v1/sessions", 204},
     {"GET /healthz", 200},
+    {"GET /.well-known/oauth-protected-resource", 200},
     {"GET /openapi.json", 200},
     {"GET /docs", 200},
     {"GET /docs/{guide}", 200},

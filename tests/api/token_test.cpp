@@ -1,4 +1,5 @@
 // JWTs as credentials of whole requests (api.md §19).
+#include "api/resources/protected_resource.hpp"
 #include "harness.hpp"
 #include "tests/auth/token_signer.hpp"
 
@@ -37,6 +38,38 @@ TEST_F(tokens, do_what_their_record_may) {
     EXPECT_EQ(service.buffer.find(text), std::string::npos) << "wiped";
     EXPECT_EQ(show(text, "GET /api/v1/posts").code(), "insufficient_scope");
     EXPECT_EQ(show(text, "GET /api/v1/keys/current").at("/subject"), "\"anna\"");
+}
+
+// RFC 9728.
+TEST_F(tokens, are_asked_for_with_where_they_come_from) {
+    std::string const path = "/.well-known/oauth-protected-resource";
+    EXPECT_EQ(service.request_anonymous("GET " + path).code(), "route_not_found");
+    EXPECT_EQ(service.request_anonymous("GET /api/v1/users").field("WWW-Authenticate"),
+              R"(Bearer realm="api")");
+    for (auto const* const origin : {"", "http://api.example.com"}) {
+        service.settings.base_url = origin;
+        describe_protected_resource({"https://id.example.com"}, service.settings);
+        EXPECT_EQ(service.settings.protected_resource, "") << "no https URL names the resource";
+    }
+    service.settings.base_url = "https://api.example.com";
+    describe_protected_resource({}, service.settings);
+    EXPECT_EQ(service.settings.protected_resource, "");
+    describe_protected_resource({"https://id.example.com", "a name"}, service.settings);
+    auto const document = service.request_anonymous("GET " + path);
+    EXPECT_EQ(document.status, 200);
+    EXPECT_EQ(document.at("/resource"), "\"https://api.example.com\"");
+    EXPECT_EQ(document.at("/authorization_servers"), R"(["https://id.example.com"])");
+    EXPECT_EQ(document.at("/bearer_methods_supported"), R"(["header"])");
+    EXPECT_NE(document.at("/scopes_supported").find("\"users:read\""), std::string::npos);
+    std::string const metadata = ", resource_metadata=\"https://api.example.com" + path + '"';
+    EXPECT_EQ(service.request_anonymous("GET /api/v1/users").field("WWW-Authenticate"),
+              R"(Bearer realm="api")" + metadata);
+    EXPECT_EQ(show("x").field("WWW-Authenticate"),
+              R"(Bearer realm="api", error="invalid_token")" + metadata);
+    EXPECT_TRUE(show(token("nobody", {}, -10)).field("WWW-Authenticate").ends_with(metadata));
+    EXPECT_EQ(service.request_anonymous("GET /auth").field("WWW-Authenticate"),
+              R"(Bearer realm="api")")
+        << "a gateway's resource is another one";
 }
 
 TEST_F(tokens, are_told_why_they_are_refused) {

@@ -1,0 +1,20 @@
+// The metadata of a protected resource (RFC 9728), by which a client finds the issuers of tokens.
+// Values; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/settings.hpp"
+
+namespace latchkey::api {
+
+inline constexpr std::string_view protected_resource_path = "/.well-known/oauth-protected-resource";
+
+// Fills settings::protected_resource and settings::challenge from base_url and the issuers whose
+// tokens are accepted. They stay empty without an issuer, and without an https base_url: the
+// document names the resource by an absolute URL (§1.2).
+void describe_protected_resource(std::vector<std::string> const& issuers, settings& target);
+
+}  // namespace latchkey::api
