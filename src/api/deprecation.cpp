@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/route.hpp"
+#include "base/ascii.hpp"
 #include "base/clock.hpp"
 
 namespace latchkey::api {
@@ -17,7 +18,8 @@ std::string_view take_word(std::string_view& text) {
 }
 
 bool is_link(std::string_view text) {
-    return text.starts_with("https://") && std::all_of(text.begin(), text.end(), [](char byte) {
+    return base::begins_ignoring_case(text, "https://") &&
+           std::all_of(text.begin(), text.end(), [](char byte) {
                return byte > ' ' && byte < 0x7f && byte != '<' && byte != '>' && byte != '"';
            });
 }

@@ -142,6 +142,13 @@ void format_timestamp(wall_ms time, char* output) {
     std::memcpy(output, entry.text, timestamp_bytes);
 }
 
+// RFC 3339 §5.7: a leap second ends a month of UTC, so what follows it begins one.
+static bool begins_month(std::chrono::seconds time) {
+    auto const day = std::chrono::floor<std::chrono::days>(time);
+    return time == day &&
+           std::chrono::year_month_day(std::chrono::sys_days(day)).day() == std::chrono::day(1);
+}
+
 std::optional<wall_ms> parse_timestamp(std::string_view text) {
     using namespace std::chrono;
     int const year = read_digits(text, 4);
@@ -165,6 +172,7 @@ std::optional<wall_ms> parse_timestamp(std::string_view text) {
     if (!offset || !text.empty() || !date.ok()) return std::nullopt;
     auto const time = sys_days(date).time_since_epoch() + hours(hour) + minutes(minute - *offset) +
                       seconds(second_of_minute);
+    if (second_of_minute == 60 && !begins_month(time)) return std::nullopt;
     return duration_cast<milliseconds>(time).count() + milli;
 }
 

@@ -49,12 +49,12 @@ answer_of<std::string> origin_of(std::string url) {
     while (url.ends_with('/')) url.pop_back();
     if (url.ends_with(api_prefix)) url.resize(url.size() - api_prefix.size());
     static constexpr std::string_view encrypted = "https://", clear = "http://";
-    bool const is_encrypted = url.starts_with(encrypted);
+    bool const is_encrypted = base::begins_ignoring_case(url, encrypted);
     auto const scheme = is_encrypted ? encrypted : clear;
     auto const rest = std::string_view(url).substr(std::min(scheme.size(), url.size()));
     auto const authority = rest.substr(0, rest.find('/'));
-    if (!url.starts_with(scheme) || authority.empty() || authority.find('@') != authority.npos ||
-        url.find_first_of("?# ") != url.npos)
+    if (!base::begins_ignoring_case(url, scheme) || authority.empty() ||
+        authority.find('@') != authority.npos || url.find_first_of("?# ") != url.npos)
         return refusal{"--url must be the address of a service, such as https://api.example.com",
                        usage_error};
     if (!is_encrypted && !is_loopback(authority))

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
+#include "base/ascii.hpp"
 #include "base/check.hpp"
 #include "base/time_units.hpp"
 #include "deliver/error_text.hpp"
@@ -54,11 +56,24 @@ std::uint16_t status_of(std::string_view line) {
     return static_cast<std::uint16_t>(status);
 }
 
+// libcurl reads dates and numbers; a number beyond its range, which it leaves at 0, is a long time.
+std::uint32_t read_retry_after(CURL* easy) {
+    curl_header* field = nullptr;
+    if (::curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &field) == CURLHE_OK)
+        if (std::string_view const text = field->value;
+            text.size() > std::numeric_limits<std::uint32_t>::digits10 &&
+            std::ranges::all_of(text, base::is_digit))
+            return UINT32_MAX;
+    curl_off_t seconds = 0;
+    ::curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
+    return static_cast<std::uint32_t>(std::clamp<curl_off_t>(seconds, 0, UINT32_MAX));
+}
+
 }  // namespace
 
 transfer::transfer(delivery::attempt&& attempt, std::string const& authorities_file)
     : attempt_(std::move(attempt)),
-      encrypted_(attempt_.url.starts_with("https://")),
+      encrypted_(base::begins_ignoring_case(attempt_.url, "https://")),
       start_(base::read_mono()),
       easy_(::curl_easy_init()) {
     base::check(easy_ != nullptr, "out of memory");
@@ -172,10 +187,7 @@ delivery::result transfer::finish(CURLcode code) {
     }
     result.status = status_;
     result.response = std::move(response_);
-    curl_off_t seconds = 0;
-    ::curl_easy_getinfo(easy_.get(), CURLINFO_RETRY_AFTER, &seconds);
-    result.retry_after_seconds =
-        static_cast<std::uint32_t>(std::clamp<curl_off_t>(seconds, 0, UINT32_MAX));
+    result.retry_after_seconds = read_retry_after(easy_.get());
     return result;
 }
 

@@ -92,8 +92,8 @@ base::result<webhook_url> check_webhook_url(std::string_view text, std::span<cid
     if (!std::ranges::all_of(text, is_url_byte))
         return base::error{"must consist of the ASCII characters that a URL may have"};
     webhook_url url;
-    url.encrypted = text.starts_with("https://");
-    if (!url.encrypted && (allowed.empty() || !text.starts_with("http://")))
+    url.encrypted = base::begins_ignoring_case(text, "https://");
+    if (!url.encrypted && (allowed.empty() || !base::begins_ignoring_case(text, "http://")))
         return base::error{"must begin with https://"};
     if (!url.encrypted) url.port = 80;
     if (text.find('#') != text.npos) return base::error{"must not have a fragment"};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/bytes.hpp"
 #include "base/check.hpp"
 
@@ -62,7 +63,7 @@ void connection::set_protocol() {
     set(easy, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(answer_bytes_max));
     set(easy, CURLOPT_USERAGENT, "latchkey/" LATCHKEY_VERSION);
     // Without TLS the key goes to this machine alone, never through a proxy.
-    if (address_.url.starts_with("http://")) set(easy, CURLOPT_PROXY, "");
+    if (base::begins_ignoring_case(address_.url, "http://")) set(easy, CURLOPT_PROXY, "");
     if (address_.ca_file.empty()) return;
     set(easy, CURLOPT_CAINFO, address_.ca_file.c_str());
     set(easy, CURLOPT_CAPATH, static_cast<char const*>(nullptr));  // beside the file it would count

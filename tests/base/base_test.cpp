@@ -96,6 +96,13 @@ TEST(timestamps, are_read_back) {
     EXPECT_EQ(parse_timestamp("2000-01-01T01:00:00+01:00"),
               parse_timestamp("2000-01-01T00:00:00Z"));
     EXPECT_EQ(parse_timestamp("2000-01-01t00:00:00.98765z"), 946'684'800'987);
+    // RFC 3339 §5.7: a leap second ends a month of UTC.
+    EXPECT_EQ(parse_timestamp("1990-12-31T23:59:60Z"), parse_timestamp("1991-01-01T00:00:00Z"));
+    EXPECT_EQ(parse_timestamp("1990-12-31T15:59:60.5-08:00"),
+              parse_timestamp("1991-01-01T00:00:00.5Z"));
+    for (auto const* bad : {"2000-01-01T12:30:60Z", "2000-06-30T23:59:60+01:00",
+                            "2000-06-29T23:59:60Z", "2000-06-30T23:59:61Z"})
+        EXPECT_FALSE(parse_timestamp(bad)) << bad;
     for (auto const* bad : {"", "2000-01-01", "2000-13-01T00:00:00Z", "2000-02-30T00:00:00Z",
                             "2000-01-01T24:00:00Z", "2000-01-01T00:00:00", "2000-01-01T00:00:00.Z",
                             "2000-01-01T00:00:00Z ", "2000-01-01 00:00:00Z"})

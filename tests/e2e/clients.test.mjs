@@ -325,6 +325,7 @@ for (const [name, language] of Object.entries(languages)) {
       ['a first attempt that still runs', [problem(409, 'idempotency_in_progress'), { status: 201, body: { id: 1 } }], user('a@example.org'), 2],
       ['another conflict', [problem(409, 'email_taken')], user('a@example.org'), 1, 'ConflictError'],
       ['a service that stays away', [problem(503, 'behind'), problem(503, 'behind'), problem(503, 'behind'), problem(503, 'behind')], { op: 'getUser', path: [1], query: {} }, 4, 'ServerError'],
+      ['a wait of centuries', [{ ...problem(503, 'draining'), headers: { 'Retry-After': '9999999999' } }], { op: 'getUser', path: [1], query: {} }, 1, 'ServerError'],
       ['an error of the service itself', [problem(500, 'internal_error')], { op: 'getUser', path: [1], query: {} }, 1, 'ServerError'],
       ['an address that is refused for wrong keys', [problem(429, 'too_many_auth_failures')], { op: 'getUser', path: [1], query: {} }, 1, 'RateLimitError'],
       ['what is no JSON, though it says so', [{ body: '{"id"', headers: { 'Content-Type': 'application/json' } }, { body: { id: 1 } }], { op: 'getUser', path: [1], query: {} }, 2],

@@ -23,6 +23,8 @@ TEST(webhook_urls, are_read_into_their_parts) {
     EXPECT_EQ(url->target, "/in/a@b?x=1&y=/");
     EXPECT_EQ(check_webhook_url("https://a.example", {})->port, 443);
     EXPECT_EQ(check_webhook_url("https://a.example", {})->target, "/");
+    EXPECT_TRUE(check_webhook_url("HTTPS://a.example/x", {})->encrypted);
+    EXPECT_EQ(check_webhook_url("HTTPS://a.example/x", {})->target, "/x");
     EXPECT_EQ(check_webhook_url("https://a.example?x", {})->target, "/?x");
     auto const numeric = check_webhook_url("https://8.8.8.8/", {});
     ASSERT_TRUE(numeric && numeric->address);

@@ -58,6 +58,19 @@ std::optional<std::string_view> query::take(std::string_view name) {
     return std::nullopt;
 }
 
+std::optional<base::wall_ms> query::read_time(std::string_view name, std::string_view text) {
+    auto const time = base::parse_timestamp(text);
+    // A plus sign that is not encoded is a space in a query.
+    constexpr std::size_t offset_bytes = std::string_view(" 02:00").size();
+    bool const has_raw_plus = text.size() > offset_bytes && text[text.size() - offset_bytes] == ' ';
+    if (!time)
+        refuse(name, field_code::invalid_format,
+               has_raw_plus ? "must have the + of its offset written as %2B, such as "
+                              "2026-01-02T03:04:05%2B02:00"
+                            : "must be an RFC 3339 time such as 2026-01-02T03:04:05Z");
+    return time;
+}
+
 void query::refuse(std::string_view name, field_code code, std::string_view reason) {
     bool const is_noted = std::ranges::find(faults_, name, &base::fault::location) != faults_.end();
     if (is_noted || faults_.size() == base::limits::faults_max) return;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "api/api_error.hpp"
+#include "base/clock.hpp"
 #include "base/limits.hpp"
 
 namespace latchkey::api {
@@ -27,6 +28,8 @@ class query {
     void parse(std::string_view raw);
     // The value, once; nullopt when the parameter is absent.
     std::optional<std::string_view> take(std::string_view name);
+    // The RFC 3339 time that a value is; what is none is noted.
+    std::optional<base::wall_ms> read_time(std::string_view name, std::string_view text);
     void refuse(std::string_view name, base::field_code code, std::string_view reason);
     // An error with all that was noted, and with what is repeated or was not taken; nullopt: none.
     std::optional<api_error> refuse_rest() const;

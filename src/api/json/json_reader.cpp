@@ -146,9 +146,14 @@ struct builder : handler_base {
     bool on_uint64(std::uint64_t value, json::string_view, json::error_code& error) {
         return add(value, error);
     }
+    // A number without a fraction is an integer however it is written (JSON Schema, Core §4.2.2).
     // Boost.JSON computes 0e999 as zero times infinity.
     bool on_double(double value, json::string_view, json::error_code& error) {
-        return add(std::isnan(value) ? 0.0 : value, error);
+        constexpr double exact_max = 9007199254740991;  // 2^53 - 1
+        if (std::isnan(value)) value = 0;
+        if (std::trunc(value) == value && std::abs(value) <= exact_max)
+            return add(static_cast<std::int64_t>(value), error);
+        return add(value, error);
     }
     bool on_bool(bool value, json::error_code& error) { return add(value, error); }
     bool on_null(json::error_code& error) { return add(json_value(), error); }
@@ -259,7 +264,13 @@ struct parse_result {
 
 template <class Handler>
 parse_result parse(json::basic_parser<Handler>& parser, std::string_view text) {
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
     parse_result result;
+    if (text.starts_with(byte_order_mark)) {
+        result.code = json::error::syntax;
+        result.error = "at byte 0: a byte order mark (U+FEFF), with which no JSON begins";
+        return result;
+    }
     result.bytes = parser.write_some(false, text.data(), text.size(), result.code);
     if (text.find('\\') != text.npos) wipe_stack();
     auto const position = [&] { return "at byte " + std::to_string(result.bytes) + ": "; };

@@ -53,10 +53,7 @@ void take_filters(request_context const& context, store::key_filter& filter, lis
         query.refuse("start", field_code::invalid_format,
                      "must be the first 8 characters of a key");
     if (auto const text = take("unused_since")) {
-        filter.unused_since = base::parse_timestamp(*text);
-        if (!filter.unused_since)
-            query.refuse("unused_since", field_code::invalid_format,
-                         "must be an RFC 3339 time such as 2026-01-02T03:04:05Z");
+        filter.unused_since = query.read_time("unused_since", *text);
         list.bind("unused_since", filter.unused_since.value_or(0));
     }
     if (filter.state) list.bind("state", model::name_of(*filter.state));

@@ -27,12 +27,7 @@ struct time_range {
 
 std::optional<wall_ms> take_time(api::query& query, std::string_view name) {
     auto const text = query.take(name);
-    if (!text) return std::nullopt;
-    auto const time = base::parse_timestamp(*text);
-    if (!time)
-        query.refuse(name, field_code::invalid_format,
-                     "must be an RFC 3339 time such as 2026-01-02T03:04:05Z");
-    return time;
+    return text ? query.read_time(name, *text) : std::nullopt;
 }
 
 // Without `from`: the first point that begins within the 24 hours before `end`, so that 24 hours

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/ascii.hpp"
+
 namespace latchkey::server {
 namespace {
 
@@ -46,9 +48,9 @@ base::result<listen_address> parse_listen_address(std::string_view text) {
             return not_an_address(text);
         return result;
     }
-    if (rest.starts_with("https://"))
+    if (base::begins_ignoring_case(rest, "https://"))
         rest.remove_prefix(8);
-    else if (rest.starts_with("http://"))
+    else if (base::begins_ignoring_case(rest, "http://"))
         rest.remove_prefix(7), result.scheme = listen_address::kind::http;
     else
         return not_an_address(text);

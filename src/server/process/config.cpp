@@ -5,7 +5,9 @@
 
 #include "api/deprecation.hpp"
 #include "api/docs/documents.hpp"
+#include "api/resources/protected_resource.hpp"
 #include "auth/key_form.hpp"
+#include "base/ascii.hpp"
 #include "base/limits.hpp"
 #include "limit/auth_failure_limiter.hpp"
 #include "server/process/cores.hpp"
@@ -289,7 +291,8 @@ base::result<void> validate_ttl(std::string const& text) {
 }
 
 base::result<void> validate_base_url(std::string const& url) {
-    if (!url.empty() && !url.starts_with("https://") && !url.starts_with("http://"))
+    if (!url.empty() && !base::begins_ignoring_case(url, "https://") &&
+        !base::begins_ignoring_case(url, "http://"))
         return base::error{"base_url must begin with https:// (or http://)"};
     if (!url.ends_with('/') && url.find_first_of(" \r\n\t<>\"") == std::string::npos) return {};
     return base::error{
@@ -400,6 +403,9 @@ api::settings interface_settings(config const& configuration) {
     result.body_bytes_max = configuration.http_body_bytes;
     result.request_line_bytes_max = configuration.http_request_line_bytes;
     result.header_bytes_max = configuration.http_header_bytes;
+    std::vector<std::string> issuers;
+    for (auto const& each : configuration.jwt) issuers.push_back(each.issuer);
+    api::describe_protected_resource(issuers, result);
     result.documents = api::make_documents(result);
     return result;
 }

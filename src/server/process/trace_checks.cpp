@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/visible.hpp"
 
 namespace latchkey::server {
@@ -17,7 +18,8 @@ base::result<void> validate_trace_endpoint(std::string const& url) {
     auto const start = url.find("://");
     auto const rest = start == url.npos ? std::string() : url.substr(start + 3);
     auto const host = rest.substr(0, rest.find_first_of("/?#"));
-    bool const is_http = url.starts_with("http://") || url.starts_with("https://");
+    bool const is_http =
+        base::begins_ignoring_case(url, "http://") || base::begins_ignoring_case(url, "https://");
     bool const is_whole =
         !host.empty() && url.size() <= url_bytes_max && std::ranges::all_of(url, [](char byte) {
             return byte > ' ' && byte < 0x7f && byte != '"' && byte != '<' && byte != '>';

@@ -54,7 +54,7 @@ tracing::server_address address_of(listen_address const& address) {
 
 // "https://api.example.com:8443"
 tracing::server_address address_of(std::string_view origin) {
-    bool const tls = origin.starts_with("https://");
+    bool const tls = base::begins_ignoring_case(origin, "https://");
     origin.remove_prefix(origin.find("//") + 2);
     origin = origin.substr(0, std::min(origin.find('/'), host_bytes_max));
     tracing::server_address address{std::string(origin),

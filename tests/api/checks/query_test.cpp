@@ -19,7 +19,7 @@ TEST_F(api_test, unknown_parameters_are_refused_on_every_route) {
         {"GET /api/v1/posts/1", ""},       {"POST /api/v1/users", user},
         {"POST /api/v1/posts", post},      {"PUT /api/v1/users/1", user},
         {"PATCH /api/v1/posts/1", "{}"},   {"DELETE /api/v1/users/1", ""},
-        {"DELETE /api/v1/posts/1", ""},    {"GET /healthz", ""},
+        {"DELETE /api/v1/posts/1", ""},    {"GET /openapi.json", ""},
     };
     for (auto const& [line, body] : rows) {
         auto const response = service.request(line + "?nothing=1", body);
@@ -28,6 +28,25 @@ TEST_F(api_test, unknown_parameters_are_refused_on_every_route) {
         EXPECT_EQ(response.faults(), (faults{{"nothing", "unknown_field"}}));
         EXPECT_EQ(service.request(line + "?a=1&a=2", body).code(), "invalid_parameter") << line;
         EXPECT_FALSE(service.committed);
+    }
+}
+
+// Probes add what they like.
+TEST_F(api_test, the_health_check_ignores_its_query) {
+    for (std::string const query : {"ts=1", "ts=1&ts=2", "%", "limit=-1"})
+        EXPECT_EQ(service.request_anonymous("GET /healthz?" + query).status, 200) << query;
+}
+
+TEST_F(api_test, a_plus_sign_that_is_not_encoded_is_named) {
+    for (std::string const target : {"/keys?unused_since=", "/keys/1/usage?from=", "/usage?to="}) {
+        auto const line = "GET /api/v1" + target + "2026-01-02T03:04:05+02:00";
+        EXPECT_NE(service.request(line).at("/errors/0/detail").find("%2B"), std::string::npos);
+        EXPECT_EQ(
+            service.request("GET /api/v1" + target + "monday").at("/errors/0/detail").find("%2B"),
+            std::string::npos);
+        EXPECT_EQ(service.request("GET /api/v1" + target + "2026-01-02T03:04:05%2B02:00").status,
+                  200)
+            << target;
     }
 }
 

@@ -79,6 +79,12 @@ TEST(json_reader, refuses_invalid_documents) {
     EXPECT_FALSE(read_json(std::string(100'000, '[')).root);
 }
 
+TEST(json_reader, names_a_byte_order_mark) {
+    EXPECT_NE(read_json("\xef\xbb\xbf{}").error.find("byte order mark"), std::string::npos);
+    EXPECT_NE(scan_json("\xef\xbb\xbf{}", "a", repeats::allowed).error.find("byte order mark"),
+              std::string::npos);
+}
+
 TEST(json_reader, accepts_valid_documents) {
     for (std::string const text :
          {" \t\r\n{} \t\r\n", "null", "1", "-0", "1e2", "\"\"", "\"\\ud83d\\ude00\"",
@@ -92,10 +98,32 @@ TEST(json_reader, makes_a_number_of_zero_with_a_huge_exponent) {
     for (auto const* const text : {"[0.0E2707]", "[-0e999]", "[0e400]"}) {
         auto const result = read_json(text);
         ASSERT_TRUE(result.root) << text;
-        auto const* const number = result.root->if_array()->at(0).if_double();
+        auto const* const number = result.root->if_array()->at(0).if_int64();
         ASSERT_NE(number, nullptr) << text;
-        EXPECT_EQ(*number, 0.0) << text;
+        EXPECT_EQ(*number, 0) << text;
     }
+}
+
+// JSON Schema: a number without a fraction is an integer, whichever way it is written.
+TEST(json_reader, makes_an_integer_of_a_number_without_a_fraction) {
+    for (auto const& [text, value] : {std::pair("1.0", 1),
+                                      {"1e0", 1},
+                                      {"-2.000", -2},
+                                      {"3E2", 300},
+                                      {"120e-1", 12},
+                                      {"0.5e1", 5},
+                                      {"-0.0", 0}}) {
+        auto const result = read_json(text);
+        ASSERT_TRUE(result.root && result.root->is_int64()) << text;
+        EXPECT_EQ(*result.root->if_int64(), value) << text;
+    }
+    for (auto const* const text : {"1.5", "1e-1", "9007199254740992.0", "1e300", "-1e16"}) {
+        auto const result = read_json(text);
+        EXPECT_TRUE(result.root && result.root->if_double() != nullptr) << text;
+    }
+    auto const largest = read_json("9007199254740991.0");
+    ASSERT_TRUE(largest.root && largest.root->is_int64());
+    EXPECT_EQ(*largest.root->if_int64(), 9007199254740991);
 }
 
 TEST(json_reader, tells_a_repeated_credential_from_other_members) {

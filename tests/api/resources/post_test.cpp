@@ -98,8 +98,9 @@ TEST_F(posts, faults_of_the_user) {
     std::pair<std::string_view, std::string> const rows[] = {
         {"null", "null_not_allowed"},
         {"\"1\"", "invalid_type"},
-        {"1.0", "invalid_type"},
         {"1.5", "invalid_type"},
+        {"77.0", "reference_not_found"},
+        {"770e-1", "reference_not_found"},
         {"[1]", "invalid_type"},
         {"0", "out_of_range"},
         {"-1", "out_of_range"},

@@ -25,7 +25,7 @@ export function waitMs(policy: RetryPolicy, attempt: number, retryAfterMs: numbe
 /** Retry-After (RFC 9110 §10.2.3): seconds or a date; null where it is neither. */
 export function parseRetryAfter(text: string | null, nowMs: number = Date.now()): number | null {
   if (text === null) return null;
-  if (/^[0-9]{1,9}$/.test(text)) return Number(text) * 1000;
+  if (/^[0-9]+$/.test(text)) return Number(text) * 1000;
   const date = /^[A-Z][a-z]{2}, /.test(text) ? Date.parse(text) : NaN;
   return Number.isNaN(date) ? null : Math.max(0, date - nowMs);
 }

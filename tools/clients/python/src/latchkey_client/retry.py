@@ -34,7 +34,7 @@ def parse_retry_after(text: str | None, now: float | None = None) -> float | Non
     """Retry-After (RFC 9110 §10.2.3): seconds or a date; None where it is neither."""
     if text is None:
         return None
-    if re.fullmatch("[0-9]{1,9}", text):
+    if re.fullmatch("[0-9]+", text):
         return float(text)
     try:
         date = email.utils.parsedate_to_datetime(text)
