@@ -4,24 +4,37 @@
 #include <string>
 
 #include "base/log.hpp"
+#include "base/standard_streams.hpp"
 #include "cli/program.hpp"
+#include "cli/standard_output.hpp"
 
-int main(int argument_count, char** arguments) {
-    // Only the owner may read the files that are created.
-    ::umask(077);
+namespace {
+
+using namespace latchkey;
+
+int run(int argument_count, char** arguments) {
     CLI::App program("latchkey: a REST service whose every request is made with an API key",
                      "latchkey");
-    int code = latchkey::cli::done;
-    latchkey::cli::add_commands(program, code);
+    int code = cli::done;
+    cli::add_commands(program, code);
     try {
         program.parse(argument_count, arguments);
     } catch (CLI::ParseError const& error) {
-        return latchkey::cli::report_parse_error(program, error);
+        return cli::report_parse_error(program, error);
     } catch (std::exception const& error) {
         // Not a way of reporting errors: a command that ends here has a bug, or no memory.
-        latchkey::base::log(latchkey::base::severity::failure,
-                            "the command has failed unexpectedly: " + std::string(error.what()));
-        return latchkey::cli::failed;
+        base::log(base::severity::failure,
+                  "the command has failed unexpectedly: " + std::string(error.what()));
+        return cli::failed;
     }
     return code;
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+    base::open_standard_streams();
+    // Only the owner may read the files that are created.
+    ::umask(077);
+    return cli::end_output(run(argument_count, arguments));
 }

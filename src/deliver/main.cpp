@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/standard_streams.hpp"
 #include "deliver/authorities.hpp"
 #include "deliver/confine.hpp"
 #include "deliver/helper.hpp"
@@ -61,6 +62,7 @@ latchkey::base::result<void> serve(latchkey::base::descriptor socket) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
+    latchkey::base::open_standard_streams();
     return latchkey::replication::run_helper({.name = "latchkey-deliver", .help = help}, serve,
                                              argument_count, arguments);
 }

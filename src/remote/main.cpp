@@ -13,6 +13,7 @@
 
 #include "base/bytes.hpp"
 #include "base/netstring.hpp"
+#include "base/standard_streams.hpp"
 #include "remote/request.hpp"
 
 namespace {
@@ -61,6 +62,7 @@ int serve(int socket) {
 }  // namespace
 
 int main() {
+    latchkey::base::open_standard_streams();
     int type = 0;
     socklen_t size = sizeof type;
     if (::getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/standard_streams.hpp"
 #include "replicate/helper.hpp"
 #include "replication/helper_program.hpp"
 
@@ -35,6 +36,7 @@ latchkey::base::result<void> serve(latchkey::base::descriptor socket) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
+    latchkey::base::open_standard_streams();
     return latchkey::replication::run_helper({.name = "latchkey-replicate", .help = help}, serve,
                                              argument_count, arguments);
 }

@@ -243,3 +243,49 @@ test('metrics tell of the process, the certificate, reloads, backups and exact s
   assert.equal(page.latchkey_backup_successful, 0);
   await server.stop();
 });
+
+describe('commands whose descriptors are closed', () => {
+  // Cron jobs and service managers start them so: a message must not go into a file that was opened in place of one of the three.
+  const closed = (how, ...args) => new Promise((resolve) => {
+    execFile('/bin/sh', ['-c', `"$@" ${how}`, 'sh', binary, ...args], { timeout: 20_000 }, (error) => resolve(error === null ? 0 : error.code ?? error.signal));
+  });
+
+  for (const how of ['<&- >&- 2>&-', '>&- 2>&-', '<&- 2>&-'])
+    test(`${how} leave the store as it is`, async () => {
+      const folder = temporaryFolder();
+      const data = path.join(folder, 'data');
+      const lost = how.includes('>&- 2') ? 1 : 0; // the exit code of what prints to standard output
+      const commands = [
+        ['keys', 'create', '--name', 'first', '--scope', '*'],
+        ['keys', 'create', '--json', '--name', 'second'],
+        ['keys', 'rotate', '1'],
+        ['keys', 'list'],
+        ['webhooks', 'create', 'https://hooks.example.com/in'],
+        ['events', 'secret', 'set', 'shop'],
+        ['seed', '--users', '5', '--posts', '5'],
+        ['audit'],
+        ['changes'],
+      ].map((words) => [lost, words]);
+      const quiet = [
+        ['seed', '--users', '20', '--posts', '20', '--yes'],
+        ['export', path.join(folder, 'users'), path.join(folder, 'posts')],
+        ['backup', path.join(folder, 'backup.mdb')],
+        ['keys', 'deactivate', '2'],
+        ['check'],
+        ['restore', path.join(folder, 'backup.mdb'), '--force'],
+        ['check'],
+      ].map((words) => [0, words]);
+      commands[6][0] = 0; // messages alone
+      for (const [code, words] of [...commands, ...quiet]) assert.equal(await closed(how, ...words, '--data', data), code, words.join(' '));
+      const check = await command('check', '--json', '--data', data);
+      const { users, posts, keys } = JSON.parse(check.stdout).store;
+      assert.deepEqual({ code: check.code, users, posts, keys }, { code: 0, users: 25, posts: 25, keys: 3 });
+      for (const name of ['users', 'posts'])
+        for (const line of fs.readFileSync(path.join(folder, name), 'utf8').trimEnd().split('\n')) JSON.parse(line);
+    });
+
+  test('a service is not started whose access log would be a closed standard output', async () => {
+    const words = ['serve', '--data', path.join(temporaryFolder(), 'data'), '--listen', 'http://127.0.0.1:0', '--access-log', '-'];
+    assert.equal(await closed('<&- >&- 2>/dev/null', ...words), 1);
+  });
+});

@@ -9,6 +9,7 @@
 
 #include "api/json/json_writer.hpp"
 #include "base/log.hpp"
+#include "base/standard_streams.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -45,6 +46,8 @@ void put_plain(base::text_writer& output, char const (&opening)[Size], std::stri
 }
 
 base::result<int> open_file(std::string const& path) {
+    if (path == "-" && !base::is_writable(STDOUT_FILENO))
+        return base::error{"the access log is standard output, which is closed"};
     if (path == "-") return STDOUT_FILENO;
     int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
     if (fd < 0) return base::errno_error("cannot open the access log " + path, errno);

@@ -44,7 +44,8 @@ base::result<void> write_backup_note(std::string const& data, bool succeeded, ba
     auto const success_at = succeeded ? now : previous ? previous->success_at : 0;
     auto const text = std::string(succeeded ? good : bad) + std::to_string(success_at) + "\n";
     auto const path = note_path(data), temporary = path + ".new";
-    auto const file = base::open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
+    ::unlink(temporary.c_str());  // left over, or laid there: it would be written through
+    auto const file = base::open_file(temporary, O_WRONLY | O_CREAT | O_EXCL);
     if (!file.is_open() || ::fchmod(file.get(), 0644) != 0 ||
         ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
         return base::errno_error("cannot write " + temporary, errno);
