@@ -54,8 +54,11 @@ std::vector<base::fault> faults_of(api_error const& error) {
 }
 
 void append_names(std::string& output, std::span<std::string_view const> names) {
-    append_name(output, "violated_policies");
-    append_array(output, names, [&](std::string_view name) { append_string(output, name); });
+    // The second is the spelling of draft-ietf-httpapi-ratelimit-headers-11 §5.1.
+    for (auto const* const member : {"violated_policies", "violated-policies"}) {
+        append_name(output, member);
+        append_array(output, names, [&](std::string_view name) { append_string(output, name); });
+    }
 }
 
 struct advice {

@@ -28,7 +28,8 @@ struct cache::state {
     // Null: not cached.
     table::entry const* find(model::digest const& digest);
     // Null: no such key.
-    table::entry look_up(model::digest const& digest, store::snapshot const& snapshot);
+    table::entry look_up(model::digest const& digest, store::snapshot const& snapshot,
+                         base::wall_ms now);
 };
 
 namespace {
@@ -46,8 +47,26 @@ base::problem problem_of(model::key const& record, model::address const* client,
     return allowed ? base::problem::none : base::problem::ip_not_allowed;
 }
 
-table::entry make_identity(model::key&& record) {
+// The keys whose level its buckets take over: those it replaces, as long as a bucket that was empty
+// at the rotation would not have filled since.
+void add_predecessors(limit::policy& limits, model::key const& record,
+                      store::snapshot const& snapshot, base::wall_ms now) {
+    auto const fill_ms = limit::fill_time_ns(limits) / base::millisecond;
+    auto rotated_at = record.created_at;
+    for (auto id = record.replaces; id != 0 && now - rotated_at < fill_ms;) {
+        auto const earlier = snapshot.key(id);
+        if (!earlier) return;
+        limits.predecessors.push_back(limit::predecessor_of(limits, *earlier));
+        if (limits.predecessors.size() == limit::predecessors_max) return;
+        rotated_at = earlier->created_at;
+        id = earlier->replaces;
+    }
+}
+
+table::entry make_identity(model::key&& record, store::snapshot const& snapshot,
+                           base::wall_ms now) {
     auto limits = limit::prepare(record.rate_limits, record.limit_slots, record.limit_generations);
+    add_predecessors(limits, record, snapshot, now);
     return boost::make_local_shared<identity const>(identity{std::move(limits), std::move(record)});
 }
 
@@ -102,7 +121,7 @@ verdict cache::authenticate(presented_key const& presented, model::address const
     }
     if (!digest) cached = state_->find(digest.emplace(digest_of(key)));
     if (cached == nullptr) snapshot.clear_damage();  // of an earlier request of this turn
-    auto entry = cached != nullptr ? *cached : state_->look_up(*digest, snapshot);
+    auto entry = cached != nullptr ? *cached : state_->look_up(*digest, snapshot, now.wall);
     // A record for tokens has no text: nothing that is shown as a key leads to one.
     if (entry != nullptr && entry->record.kind == model::key_kind::jwt &&
         !presented.has_digest_alone) [[unlikely]]
@@ -129,7 +148,7 @@ verdict cache::authenticate_again(principal const& caller, model::address const*
     auto const& digest = caller.record().digest;
     auto const* const cached = state_->keys.find(digest);
     if (cached == nullptr) snapshot.clear_damage();
-    auto entry = cached != nullptr ? *cached : state_->look_up(digest, snapshot);
+    auto entry = cached != nullptr ? *cached : state_->look_up(digest, snapshot, now.wall);
     verdict result;
     result.problem = base::problem::key_invalid;
     if (entry == nullptr) return result;
@@ -146,14 +165,15 @@ table::entry const* cache::state::find(model::digest const& digest) {
     return entry;
 }
 
-table::entry cache::state::look_up(model::digest const& digest, store::snapshot const& snapshot) {
+table::entry cache::state::look_up(model::digest const& digest, store::snapshot const& snapshot,
+                                   base::wall_ms now) {
     auto record = snapshot.key_with_digest(digest);
     if (!record) {
         ++count.unknown;
         return nullptr;
     }
     ++count.misses;
-    auto entry = make_identity(std::move(*record));
+    auto entry = make_identity(std::move(*record), snapshot, now);
     keys.insert(entry);
     return entry;
 }

@@ -108,7 +108,8 @@ bool quota::consider(stripe& place, model::id id, boot_ns now,
                      .policy = key.policy,
                      .tokens = key.want,
                      .hold_ns = key.window + clock_.lag_max(),
-                     .rules = {key.rule_list().begin(), key.rule_list().end()}});
+                     .rules = {key.rule_list().begin(), key.rule_list().end()},
+                     .origins = key.origins});
     return true;
 }
 

@@ -108,10 +108,8 @@ quota_verdict quota::spend_share(quota_key& key, boot_ns now, std::uint32_t cost
         auto& arrival = key.share_arrivals[i];
         if (decision.admitted()) arrival = std::max(arrival, now) + cost * costs[i];
         auto const debt = std::max<std::int64_t>(0, arrival - now);
-        auto const left = replication::quota_share_part(key.rules[i]) - debt;
-        decision.levels[i] = {
-            static_cast<std::uint32_t>(std::max<std::int64_t>(0, left) / costs[i]),
-            limit::whole_seconds(debt)};
+        decision.levels[i] =
+            limit::level_of(debt, replication::quota_share_part(key.rules[i]), costs[i]);
     }
     if (decision.admitted())
         share_charges_.fetch_add(1, order);
@@ -153,6 +151,13 @@ limit::decision quota::refuse(model::id key, limit::policy const& policy, boot_n
     // Others keep the limit from being used up (quota_members::reserve): all of them are the cause.
     if (result.violated == 0) result.violated = static_cast<std::uint8_t>((1u << result.count) - 1);
     result.retry_after = retry_seconds(wait);
+    // What the engine keeps for others is not there for this key.
+    for (std::size_t i = 0; i < policy.rules.size(); ++i) {
+        auto& level = result.levels[i];
+        if ((result.violated >> i & 1) == 0 || level.remaining < cost) continue;
+        level.remaining = cost - 1;
+        level.window_seconds = result.retry_after;
+    }
     return result;
 }
 

@@ -41,6 +41,11 @@ void quota_key::set_policy(limit::policy const& limits, boot_ns now) {
     policy = limits.content;
     rule_count = static_cast<std::uint8_t>(limits.rules.size());
     std::ranges::transform(limits.rules, rules.begin(), to_quota_rule);
+    origins.clear();
+    for (auto const& each : limits.predecessors)
+        for (std::uint8_t i = 0; i < rule_count; ++i)
+            if (each.slots[i] != limit::predecessor::no_slot)
+                origins.push_back({i, each.key, each.slots[i], each.generations[i]});
     waiting = left = 0;
     ++answers;
     share_start = 0;
@@ -97,6 +102,7 @@ void quota_key::plan(quota_entry const& entry, boot_ns now, base::mono_ns round_
 std::uint32_t quota_key::deliver(quota_entry& entry, boot_ns now, delivery const& grant) {
     constexpr auto order = std::memory_order_relaxed;
     std::uint32_t forfeit = 0;
+    origins.clear();
     if (grant.tokens != 0) {
         count_use(entry, now);
         forfeit = entry.put(now, grant.tokens, grant.end);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "cluster/quota_table.hpp"
 #include "limit/decision.hpp"
@@ -17,8 +18,9 @@ struct quota_key {
     std::uint64_t policy = 0;  // its content
     std::uint8_t rule_count = 0;
     std::array<replication::quota_rule, model::rate_limits_max> rules{};
-    std::uint32_t waiting = 0;  // tokens that requests wait for
-    std::uint64_t answers = 0;  // grants so far
+    std::vector<replication::quota_origin> origins;  // until a grant has come
+    std::uint32_t waiting = 0;                       // tokens that requests wait for
+    std::uint64_t answers = 0;                       // grants so far
 
     // ---- demand
     double rate = 0;           // tokens per second, smoothed

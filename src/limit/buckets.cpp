@@ -140,6 +140,8 @@ decision buckets::admit(model::id key, policy const& policy, base::mono_ns now,
         return cost == 0 ? result : refuse_permanently(count);
     auto const index = static_cast<std::uint64_t>(key);
     mark_used(index, policy.wide, now);
+    if (!policy.predecessors.empty()) [[unlikely]]
+        inherit(index, policy, now);
 
     std::array<observation, model::rate_limits_max> observations;
     result.count = static_cast<std::uint8_t>(count);
@@ -172,6 +174,8 @@ bool buckets::lease(model::id key, policy const& policy, base::mono_ns now, std:
     if (static_cast<std::uint64_t>(key) >= keys_) return false;
     auto const index = static_cast<std::uint64_t>(key);
     mark_used(index, policy.wide, now);
+    if (!policy.predecessors.empty()) [[unlikely]]
+        inherit(index, policy, now);
     std::array<observation, model::rate_limits_max> observations;
     for (std::size_t rule_index = 0; rule_index < policy.rules.size(); ++rule_index) {
         rule const& rule = policy.rules[rule_index];
@@ -199,6 +203,25 @@ void buckets::mark_used(std::uint64_t key, bool wide, base::mono_ns now) {
         auto end = end_[i].load(std::memory_order_relaxed);
         while (key >= end) [[unlikely]]
             if (end_[i].compare_exchange_weak(end, key + 1, std::memory_order_relaxed)) break;
+    }
+}
+
+// A word of zeros was never written; the first of several workers fills it, for all.
+void buckets::inherit(std::uint64_t key, policy const& policy, base::mono_ns now) {
+    for (std::size_t i = 0; i < policy.rules.size(); ++i) {
+        auto& own = bucket(key, policy.rules[i].slot);
+        auto value = load(own);
+        if (value.arrival != 0 || value.generation != 0) continue;
+        word inherited{now, policy.rules[i].generation};
+        for (auto const& each : policy.predecessors) {
+            auto const id = static_cast<std::uint64_t>(each.key);
+            if (each.slots[i] == predecessor::no_slot || id >= keys_) continue;
+            auto const level = load(bucket(id, each.slots[i]));
+            if (level.generation == each.generations[i])
+                inherited.arrival = std::max(inherited.arrival, level.arrival);
+        }
+        while (value.arrival == 0 && value.generation == 0)
+            if (replace(own, value, inherited)) break;
     }
 }
 

@@ -20,9 +20,12 @@
 // only the removed limit (for the rest of its turn) finds a later generation and does not charge
 // it.
 //
+// The buckets of a key's successor begin with the level of its own ones (policy::predecessors), as
+// it is when the successor is first used.
+//
 // Whole nanoseconds: T is rounded up, so a limit never admits more than its rate, and above some
 // 10 million tokens a second visibly less. A bucket that would take more than `refill_max_ns` to
-// fill holds only as many tokens as refill in that time.
+// fill, as records of earlier versions may ask for, holds as many tokens as refill in that time.
 //
 // The clocks of two workers differ by the length of a turn, and by any time when a thread has to
 // wait for its core. The promise does not depend on it: a charge counts at its own time.
@@ -119,6 +122,7 @@ class buckets {
         return lines_[key + slot / line_slots * keys_].words[slot % line_slots];
     }
     void mark_used(std::uint64_t key, bool wide, base::mono_ns now);
+    void inherit(std::uint64_t key, policy const& policy, base::mono_ns now);
 
     line* lines_;  // the first lines of all keys, then the second ones
     std::uint64_t keys_;

@@ -4,6 +4,7 @@
 
 #include "base/bytes.hpp"
 #include "base/check.hpp"
+#include "base/time_units.hpp"
 #include "base/visible.hpp"
 
 namespace latchkey::model {
@@ -148,6 +149,16 @@ std::string_view name_of(deactivation reason) {
 std::string_view name_of(key_state state) {
     static constexpr std::string_view names[] = {"scheduled", "active", "expired", "deactivated"};
     return names[static_cast<std::size_t>(state)];
+}
+
+std::int64_t token_interval_ns(rate_limit const& limit) {
+    std::int64_t const window_ns = std::int64_t{limit.window_seconds} * base::second;
+    return (window_ns + limit.limit - 1) / limit.limit;
+}
+
+std::uint32_t burst_max(rate_limit const& limit) {
+    auto const tokens = std::max<std::int64_t>(1, refill_max_ns / token_interval_ns(limit));
+    return static_cast<std::uint32_t>(std::min<std::int64_t>(tokens, rate_limit_max));
 }
 
 std::vector<rate_limit> default_rate_limits() {

@@ -47,6 +47,13 @@ struct rate_limit {
 inline constexpr std::size_t rate_limits_max = 8;
 inline constexpr std::uint32_t rate_limit_max = 1'000'000'000;
 inline constexpr std::uint32_t rate_window_seconds_max = 31'536'000;
+// A bucket fills within about 126 years: its time, also added to that of the machine, stays far
+// inside 64 bits, and in seconds inside 32.
+inline constexpr std::int64_t refill_max_ns = 4'000'000'000'000'000'000;
+// The time in which one token refills, rounded up, and how many tokens a bucket may hold then, at
+// least one. Both of a limit with tokens and a window.
+std::int64_t token_interval_ns(rate_limit const& limit);
+std::uint32_t burst_max(rate_limit const& limit);
 std::vector<rate_limit> default_rate_limits();  // minute 600/60, hour 20000/3600
 
 struct key {

@@ -251,12 +251,19 @@ void walk(auto& archive, is<quota_rule> auto& rule) {
     archive.number(rule.interval_ns);
     archive.number(rule.burst);
 }
+void walk(auto& archive, is<quota_origin> auto& origin) {
+    archive.number(origin.rule);
+    archive.number(origin.key);
+    archive.number(origin.slot);
+    archive.number(origin.generation);
+}
 void walk(auto& archive, is<quota_want> auto& want) {
     archive.number(want.key);
     archive.number(want.policy);
     archive.number(want.tokens);
     archive.number(want.hold_ns);
     archive.list(want.rules, quota_rules_max);
+    archive.list(want.origins, quota_origins_max);
 }
 void walk(auto& archive, is<quota_ask> auto& message) {
     archive.number(message.process);

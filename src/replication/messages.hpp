@@ -36,7 +36,7 @@
 namespace latchkey::replication {
 
 // Raised with every change of a message: node and helper come from the same build.
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 
 inline constexpr std::size_t effects_bytes_max = 16 * base::limits::mib;  // of one row
 inline constexpr std::size_t conninfo_bytes_max = 16 * base::limits::kib;
@@ -197,6 +197,7 @@ struct init_end {
 
 inline constexpr std::size_t quota_wants_max = 1000;
 inline constexpr std::size_t quota_rules_max = 8;
+inline constexpr std::size_t quota_origins_max = 3 * quota_rules_max;
 inline constexpr std::uint32_t quota_whole = 1'000'000;  // shares are counted in millionths
 
 // Nanoseconds of the cluster's own clock: kept by the nodes, and by no machine's time of day.
@@ -209,6 +210,14 @@ struct quota_rule {
     std::uint32_t burst = 0;
     bool operator==(quota_rule const&) const = default;
 };
+// A bucket of a key that this one replaces: the bucket of rule `rule` begins with its level.
+struct quota_origin {
+    std::uint8_t rule = 0;
+    std::int64_t key = 0;
+    std::uint8_t slot = 0;
+    std::uint64_t generation = 0;
+    bool operator==(quota_origin const&) const = default;
+};
 // Of all limits of a key, so many tokens, to be spent within `hold_ns` after the ask's clock.
 struct quota_want {
     std::int64_t key = 0;
@@ -216,6 +225,7 @@ struct quota_want {
     std::uint32_t tokens = 0;
     std::int64_t hold_ns = 0;
     std::vector<quota_rule> rules;
+    std::vector<quota_origin> origins;
     bool operator==(quota_want const&) const = default;
 };
 // Answered by `quota_answer`, or by failed: then it may have been carried out or not.

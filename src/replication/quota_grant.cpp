@@ -21,6 +21,25 @@ struct charge {
     bool is_lowered = false;
 };
 
+// A bucket that was never charged begins with the highest level of its origins.
+void inherit(quota_rows& rows, quota_want const& want) {
+    for (auto const& origin : want.origins) {
+        if (origin.rule >= want.rules.size()) continue;
+        auto const& rule = want.rules[origin.rule];
+        auto const source = rows.buckets.find({origin.key, origin.slot, origin.generation});
+        if (source == rows.buckets.end()) continue;
+        auto& own = rows.buckets[{want.key, rule.slot, rule.generation}];
+        if (own.arrival < source->second.arrival) own = source->second;
+    }
+}
+
+bool is_untouched(quota_rows const& rows, quota_want const& want) {
+    return std::ranges::all_of(want.rules, [&](quota_rule const& rule) {
+        auto const row = rows.buckets.find({want.key, rule.slot, rule.generation});
+        return row == rows.buckets.end() || row->second == quota_level{};
+    });
+}
+
 charge read_charge(quota_rows const& rows, quota_bucket const& bucket, quota_rule const& rule,
                    quota_ask const& ask) {
     charge result;
@@ -47,6 +66,7 @@ quota_grant grant_one(quota_rows& rows, quota_want const& want, quota_ask const&
     quota_grant result{.key = want.key, .policy = want.policy, .tokens = want.tokens};
     std::array<charge, quota_rules_max> charges;
     auto const count = std::min(want.rules.size(), charges.size());
+    if (!want.origins.empty() && is_untouched(rows, want)) inherit(rows, want);
     for (std::size_t i = 0; i < count; ++i) {
         auto const& rule = want.rules[i];
         charges[i] = read_charge(rows, {want.key, rule.slot, rule.generation}, rule, ask);
@@ -101,9 +121,14 @@ std::int64_t quota_cost(quota_rule const& rule, std::uint32_t share) {
 
 std::vector<quota_bucket> buckets_of(quota_ask const& ask) {
     std::vector<quota_bucket> list;
-    for (auto const& want : ask.wants)
+    for (auto const& want : ask.wants) {
         for (auto const& rule : want.rules) list.push_back({want.key, rule.slot, rule.generation});
+        for (auto const& each : want.origins)
+            list.push_back({each.key, each.slot, each.generation});
+    }
     std::ranges::sort(list);
+    auto const repeated = std::ranges::unique(list);
+    list.erase(repeated.begin(), repeated.end());
     return list;
 }
 

@@ -17,13 +17,13 @@ TEST_F(limited, headers_show_the_remaining_tokens) {
     auto const first = request();
     EXPECT_EQ(first.status, 200);
     EXPECT_EQ(first.fields("RateLimit-Policy"), lines{R"("minute";q=2;w=60, "hour";q=100;w=3600)"});
-    EXPECT_EQ(first.fields("RateLimit"), lines{R"("minute";r=1;t=30, "hour";r=99;t=36)"});
+    EXPECT_EQ(first.fields("RateLimit"), lines{R"("minute";r=1;t=30, "hour";r=99;t=3564)"});
     EXPECT_EQ(first.field("Retry-After"), "");
-    EXPECT_EQ(request().field("RateLimit"), R"("minute";r=0;t=60, "hour";r=98;t=72)");
+    EXPECT_EQ(request().field("RateLimit"), R"("minute";r=0;t=30, "hour";r=98;t=3528)");
     service.advance(30'000);
-    EXPECT_EQ(request().field("RateLimit"), R"("minute";r=0;t=60, "hour";r=97;t=78)");
+    EXPECT_EQ(request().field("RateLimit"), R"("minute";r=0;t=30, "hour";r=97;t=3492)");
     service.advance(3'600'000);
-    EXPECT_EQ(request().field("RateLimit"), R"("minute";r=1;t=30, "hour";r=99;t=36)");
+    EXPECT_EQ(request().field("RateLimit"), R"("minute";r=1;t=30, "hour";r=99;t=3564)");
 }
 
 TEST_F(limited, a_refusal_has_the_time_and_the_reason) {
@@ -33,9 +33,10 @@ TEST_F(limited, a_refusal_has_the_time_and_the_reason) {
     EXPECT_EQ(refusal.code(), "rate_limited");
     EXPECT_EQ(refusal.fields("Retry-After"), lines{"30"});
     EXPECT_EQ(refusal.at("/violated_policies"), R"(["minute"])");
+    EXPECT_EQ(refusal.at("/violated-policies"), R"(["minute"])");
     EXPECT_NE(refusal.field("RateLimit-Policy"), "");
     // The other limit was not charged.
-    EXPECT_EQ(refusal.field("RateLimit"), R"("minute";r=0;t=60, "hour";r=98;t=72)");
+    EXPECT_EQ(refusal.field("RateLimit"), R"("minute";r=0;t=30, "hour";r=98;t=3528)");
     service.advance(29'001);
     EXPECT_EQ(request().fields("Retry-After"), lines{"1"});
     service.advance(998);
@@ -56,7 +57,44 @@ TEST_F(limited, all_violated_limits_are_named) {
 TEST_F(limited, a_burst_is_what_the_bucket_holds) {
     key = service.add_key({"*"}, {.rate_limits = {{"minute", 60, 60, 3}}});
     for (int i = 0; i < 3; ++i) EXPECT_EQ(request().status, 200);
-    EXPECT_EQ(request().field("Retry-After"), "1");
+    auto const refusal = request();
+    EXPECT_EQ(refusal.field("Retry-After"), "1");
+    EXPECT_EQ(refusal.field("RateLimit-Policy"), R"("minute";q=60;w=60;latchkey-burst=3)");
+    EXPECT_EQ(refusal.field("RateLimit"), R"("minute";r=0;t=1)");
+}
+
+// A client that waits for `t` waits as long as Retry-After says, however slowly a bucket fills.
+TEST_F(limited, an_empty_bucket_tells_when_it_has_a_token) {
+    key = service.add_key({"*"}, {.rate_limits = {{"hour", 20'000, 3600, 2}}});
+    request();
+    EXPECT_EQ(request().field("RateLimit"), R"("hour";r=0;t=1)");
+    auto const refusal = request();
+    EXPECT_EQ(refusal.field("RateLimit"), R"("hour";r=0;t=1)");
+    EXPECT_EQ(refusal.field("Retry-After"), "1");
+    service.advance(1000);
+    EXPECT_EQ(request().status, 200);
+}
+
+TEST_F(limited, a_successor_takes_over_the_level) {
+    key = service.add_key({"keys:write", "users:read"},
+                          {.rate_limits = {{"hour", 5, 3600, 0}, {"day", 9, 86'400, 0}}});
+    EXPECT_EQ(request().status, 200);
+    // Two rotations, and the key between them is not used.
+    auto const first = service.request("POST /api/v1/keys/2/rotate");
+    auto const second = service.request("POST /api/v1/keys/3/rotate");
+    ASSERT_EQ(second.status, 201) << second.body;
+    EXPECT_EQ(request().field("RateLimit"), R"("hour";r=3;t=2160, "day";r=7;t=67200)");
+    auto const text = [](reply const& response) {
+        auto const json = response.at("/key");
+        return json.substr(1, json.size() - 2);
+    };
+    key = text(second);
+    EXPECT_EQ(request().field("RateLimit"), R"("hour";r=2;t=1440, "day";r=6;t=57600)");
+    // From then on each has its own.
+    service.advance(3'600'000);
+    EXPECT_EQ(request().field("RateLimit"), R"("hour";r=4;t=2880, "day";r=5;t=48000)");
+    key = text(first);
+    EXPECT_EQ(request().field("RateLimit"), R"("hour";r=4;t=2880, "day";r=6;t=57600)");
 }
 
 // Whatever the response, once the key is accepted.
@@ -73,15 +111,15 @@ TEST_F(limited, every_admitted_request_is_charged) {
         service.advance(4'000'000);
         auto const response = request(row.line);
         EXPECT_EQ(response.status, row.status) << row.line;
-        EXPECT_EQ(response.field("RateLimit"), R"("minute";r=1;t=30, "hour";r=99;t=36)")
+        EXPECT_EQ(response.field("RateLimit"), R"("minute";r=1;t=30, "hour";r=99;t=3564)")
             << row.line;
         EXPECT_EQ(response.fields("RateLimit-Policy").size(), 1u);
     }
     key = service.add_key({"*"}, {.rate_limits = {{"minute", 10, 60, 0}}});
     EXPECT_EQ(request("POST /api/v1/users", R"({"name":"A","email":"a@b.c"})").field("RateLimit"),
-              R"("minute";r=9;t=6)");
-    EXPECT_EQ(request("POST /api/v1/users", "{").field("RateLimit"), R"("minute";r=8;t=12)");
-    EXPECT_EQ(request("DELETE /api/v1/users/1").field("RateLimit"), R"("minute";r=7;t=18)");
+              R"("minute";r=9;t=54)");
+    EXPECT_EQ(request("POST /api/v1/users", "{").field("RateLimit"), R"("minute";r=8;t=48)");
+    EXPECT_EQ(request("DELETE /api/v1/users/1").field("RateLimit"), R"("minute";r=7;t=42)");
 }
 
 TEST_F(limited, a_request_that_is_not_admitted_is_not_charged) {
@@ -102,9 +140,9 @@ TEST_F(limited, a_key_is_charged_once_in_whichever_way_it_was_sent) {
     key = service.add_key({"*"}, {.rate_limits = {{"minute", 60, 60, 0}}});
     auto const body = R"({"name":"A","email":"a@b.c","api_key":")" + key + "\"}";
     EXPECT_EQ(service.request_anonymous("POST /api/v1/users", body).field("RateLimit"),
-              R"("minute";r=59;t=1)");
+              R"("minute";r=59;t=59)");
     EXPECT_EQ(service.request_anonymous("GET /api/v1/users?api_key=" + key).field("RateLimit"),
-              R"("minute";r=58;t=2)");
+              R"("minute";r=58;t=58)");
 }
 
 TEST_F(limited, keys_have_limits_of_their_own) {

@@ -32,7 +32,7 @@ TEST_F(tokens, do_what_their_record_may) {
     auto const text = token("anna");
     auto const response = show(text);
     EXPECT_EQ(response.status, 200);
-    EXPECT_EQ(response.field("RateLimit"), R"("minute";r=9;t=6)");
+    EXPECT_EQ(response.field("RateLimit"), R"("minute";r=9;t=54)");
     EXPECT_EQ(service.exchange.key_id(), record.id);
     EXPECT_EQ(name_of(service.exchange.source()), "jwt");
     EXPECT_EQ(service.buffer.find(text), std::string::npos) << "wiped";

@@ -37,7 +37,7 @@ struct quota_grant_test : ::testing::Test {
                                   .presence = ++presence,
                                   .clock = now,
                                   .reserve = reserve,
-                                  .wants = {{5, 6, tokens, hold, {rule}}}});
+                                  .wants = {{5, 6, tokens, hold, {rule}, {}}}});
         return answer.grants.at(0);
     }
     void SetUp() override { join("a"); }
@@ -50,6 +50,30 @@ TEST_F(quota_grant_test, a_full_bucket_gives_its_burst_but_the_part_of_the_share
     EXPECT_GT(refusal.wait_ns, 0);
     EXPECT_EQ(want(1, start + refusal.wait_ns - 1).tokens, 0u);
     EXPECT_EQ(want(1, start + refusal.wait_ns).tokens, 1u);
+}
+
+// The key that a rotation made: its first grant finds what its predecessor has left, once.
+TEST_F(quota_grant_test, a_successor_begins_with_the_level_of_its_predecessor) {
+    EXPECT_EQ(want(400).tokens, 400u);
+    auto const successor = [&](std::uint32_t tokens) {
+        return send({.process = 1,
+                     .presence = ++presence,
+                     .clock = start,
+                     .wants = {{9, 6, tokens, hold, {minute}, {{0, 5, 0, 0}, {0, 4, 0, 0}}}}})
+            .grants.at(0)
+            .tokens;
+    };
+    EXPECT_EQ(successor(usable), usable - 400 - hold / interval - 1);
+    EXPECT_EQ(want(50).tokens, 50u);
+    EXPECT_EQ(successor(1), 0u);
+    rows.buckets[{9, 0, 0}].arrival = start - second;
+    EXPECT_EQ(successor(usable), usable);
+}
+
+TEST_F(quota_grant_test, an_ask_has_each_bucket_once) {
+    quota_ask const ask{
+        .wants = {{5, 6, 1, hold, {minute}, {}}, {9, 6, 1, hold, {minute}, {{0, 5, 0, 0}}}}};
+    EXPECT_EQ(buckets_of(ask), (std::vector<quota_bucket>{{5, 0, 0}, {9, 0, 0}}));
 }
 
 TEST_F(quota_grant_test, tokens_are_charged_as_if_spent_at_the_end_of_their_time) {

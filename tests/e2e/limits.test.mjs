@@ -24,7 +24,7 @@ test('a key made without limits of its own has the default ones', async () => {
   const now = state(answer);
   assert.deepEqual(Object.keys(now).sort(), ['hour', 'minute']);
   assert.equal(now.minute.r, 599);
-  assert.equal(now.minute.t, 1);
+  assert.equal(now.minute.t, 60);
   assert.equal(now.hour.r, 19999);
   client.close();
 });

@@ -41,7 +41,7 @@ TEST(policies, have_the_header_of_the_contract) {
               "\"minute\";q=600;w=60, \"hour\";q=20000;w=3600");
     EXPECT_EQ(prepared({}).header, "");
     EXPECT_EQ(prepared({{.name = "a", .limit = 10, .window_seconds = 1, .burst = 50}}).header,
-              "\"a\";q=10;w=1");
+              "\"a\";q=10;w=1;latchkey-burst=50");
 }
 
 TEST(policies, round_the_interval_up) {
@@ -86,14 +86,15 @@ TEST_F(buckets_test, admits_the_burst_then_one_per_interval) {
 TEST_F(buckets_test, reports_what_is_left) {
     auto const policy = prepared(model::default_rate_limits());
     EXPECT_EQ(header(policy, admit(policy, start, 0)),
-              "\"minute\";r=600;t=0, \"hour\";r=20000;t=0");
-    EXPECT_EQ(header(policy, admit(policy, start)), "\"minute\";r=599;t=1, \"hour\";r=19999;t=1");
+              "\"minute\";r=600;t=60, \"hour\";r=20000;t=3600");
+    EXPECT_EQ(header(policy, admit(policy, start)),
+              "\"minute\";r=599;t=60, \"hour\";r=19999;t=3600");
     EXPECT_EQ(header(policy, admit(policy, start, 599)),
-              "\"minute\";r=0;t=60, \"hour\";r=19400;t=108");
+              "\"minute\";r=0;t=1, \"hour\";r=19400;t=3492");
     auto const refusal = admit(policy, start);
     EXPECT_EQ(refusal.violated, 1);
     EXPECT_EQ(refusal.retry_after, 1u);
-    EXPECT_EQ(header(policy, refusal), "\"minute\";r=0;t=60, \"hour\";r=19400;t=108");
+    EXPECT_EQ(header(policy, refusal), "\"minute\";r=0;t=1, \"hour\";r=19400;t=3492");
 }
 
 TEST_F(buckets_test, charges_none_when_one_refuses) {

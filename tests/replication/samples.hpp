@@ -15,7 +15,7 @@ inline identity identity_of(char byte) {
 }
 
 inline quota_ask sample_quota_ask() {
-    quota_want const want{5, 6, 10, 1000, {{1, 2, 100, 60}, {2, 3, 200, 70}}};
+    quota_want const want{5, 6, 10, 1000, {{1, 2, 100, 60}, {2, 3, 200, 70}}, {{1, 4, 2, 3}}};
     return {7, 3, 99, 333'333, 500'000, {want}};
 }
 

@@ -41,7 +41,8 @@ void add_members(problem code, object& document) {
         add_error(document, "parameter", "limit", invalid_format, "must be a whole number from 1");
         document["detail"] = "limit must be a whole number from 1.";
     }
-    if (code == problem::rate_limited) document["violated_policies"] = json::array{"minute"};
+    if (code == problem::rate_limited)
+        document["violated_policies"] = document["violated-policies"] = json::array{"minute"};
     if (code == problem::changes_expired) document["oldest"] = 40211;
 }
 

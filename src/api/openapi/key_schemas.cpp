@@ -97,13 +97,14 @@ object scope_schema() {
 }
 
 object rate_limit_schema(bool live) {
-    auto result =
-        response_object({{"name", matching("^[a-z][a-z0-9_-]{0,31}$")},
-                         {"limit", integer(1, model::rate_limit_max)},
-                         {"window_seconds", integer(1, model::rate_window_seconds_max)},
-                         {"burst", with_description(integer(1, model::rate_limit_max),
-                                                    "What the bucket holds; `limit` unless set.")}},
-                        nullptr);
+    auto result = response_object(
+        {{"name", matching("^[a-z][a-z0-9_-]{0,31}$")},
+         {"limit", integer(1, model::rate_limit_max)},
+         {"window_seconds", integer(1, model::rate_window_seconds_max)},
+         {"burst", with_description(integer(1, model::rate_limit_max),
+                                    "What the bucket holds; `limit` unless set. It fills "
+                                    "within 126 years.")}},
+        nullptr);
     if (!live) return result;
     auto& properties = result["properties"].as_object();
     properties["remaining"] = integer(0, model::rate_limit_max);

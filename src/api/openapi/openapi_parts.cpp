@@ -205,7 +205,7 @@ constexpr header headers[] = {
      "`first`, `prev`, `next` and `last` of a list (RFC 8288); `canonical` where the "
      "path had no prefix; `deprecation` where a page says why the route is to go."},
     {"RateLimit-Policy", word, "`\"minute\";q=600;w=60`; absent for a key without limits."},
-    {"RateLimit", word, "`\"minute\";r=599;t=1`: what is left, seconds until full."},
+    {"RateLimit", word, "`\"minute\";r=599;t=60`: what is left, for how many seconds."},
     {"Retry-After", seconds, "In seconds."},
     {"Idempotency-Replayed", replayed,
      "The answer of an earlier request with this Idempotency-Key."},

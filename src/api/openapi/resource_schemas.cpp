@@ -174,7 +174,10 @@ object problem_schema() {
              {"request_id", matching("^[A-Za-z0-9_-]{8,64}$")},
              {"errors?", list_of(ref("FieldError"), base::limits::faults_max)},
              {"violated_policies?",
-              with_description(list_of(text, 8), "With `rate_limited`: the names of the limits.")}},
+              with_description(list_of(text, 8), "With `rate_limited`: the names of the limits.")},
+             {"violated-policies?",
+              with_description(list_of(text, 8),
+                               "The same, as the draft of RateLimit spells it.")}},
             nullptr),
         "RFC 9457. The codes are explained at `/problems/{code}`.");
 }

@@ -41,6 +41,10 @@ std::optional<model::rate_limit> take_limit(members& limit) {
     result.window_seconds = static_cast<std::uint32_t>(*window);
     // 0 stands for "the same as limit", so that sending back a shown record changes nothing.
     result.burst = burst && *burst != *number ? static_cast<std::uint32_t>(*burst) : 0;
+    if (auto const most = model::burst_max(result); result.burst > most)
+        limit.fault("burst", field_code::out_of_range,
+                    "must be at most " + std::to_string(most) +
+                        " with this limit and window: the bucket must fill within 126 years");
     return result;
 }
 

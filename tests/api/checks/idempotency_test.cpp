@@ -359,10 +359,10 @@ TEST_F(idempotency, shows_no_discarded_key) {
 TEST_F(idempotency, is_charged_each_time) {
     auto const key = service.add_key({"users:write"}, {.rate_limits = {{"minute", 3, 60, 0}}});
     auto const first = as(key, users, ada, named("k"));
-    EXPECT_EQ(first.field("RateLimit"), "\"minute\";r=2;t=20");
+    EXPECT_EQ(first.field("RateLimit"), "\"minute\";r=2;t=40");
     auto const again = as(key, users, ada, named("k"));
     expect_replay(first, again);
-    EXPECT_EQ(again.field("RateLimit"), "\"minute\";r=1;t=40");
+    EXPECT_EQ(again.field("RateLimit"), "\"minute\";r=1;t=20");
     EXPECT_EQ(as(key, users, ada, named("k")).status, 201);
     EXPECT_EQ(as(key, users, ada, named("k")).code(), "rate_limited");
 }

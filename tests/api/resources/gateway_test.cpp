@@ -16,7 +16,7 @@ TEST_F(gateways, are_told_the_key_and_its_project) {
     EXPECT_EQ(response.field("X-Auth-Project"), "shop");
     EXPECT_EQ(response.field("X-Auth-Scopes"), "users:read posts:*");
     EXPECT_EQ(response.field("RateLimit-Policy"), R"("minute";q=10;w=60)");
-    EXPECT_EQ(response.field("RateLimit"), R"("minute";r=9;t=6)");
+    EXPECT_EQ(response.field("RateLimit"), R"("minute";r=9;t=54)");
 }
 
 TEST_F(gateways, send_any_method_and_the_fields_of_their_client) {

@@ -169,6 +169,25 @@ TEST_F(keys, may_change_all_of_their_metadata_at_once) {
                   (faults{{"/metadata", "too_long"}}));
 }
 
+// A bucket that takes longer than 126 years to fill would hold less than it says.
+TEST_F(keys, refuse_a_burst_that_the_bucket_cannot_hold) {
+    auto const body = [](std::string_view burst) {
+        return R"({"name":"n","rate_limits":[{"name":"d","limit":1,"window_seconds":86400,"burst":)" +
+               std::string(burst) + "}]}";
+    };
+    auto const refusal = make(body("46297"));
+    EXPECT_EQ(refusal.status, 422);
+    EXPECT_EQ(refusal.faults(), (faults{{"/rate_limits/0/burst", "out_of_range"}}));
+    EXPECT_NE(refusal.body.find("at most 46296"), std::string::npos) << refusal.body;
+    auto const created = make(body("46296"));
+    ASSERT_EQ(created.status, 201) << created.body;
+    EXPECT_EQ(created.at("/rate_limits/0/burst"), "46296");
+    auto const change = service.request(
+        "PATCH " + path(created.id()),
+        R"({"rate_limits":[{"name":"d","limit":1,"window_seconds":86400,"burst":100000}]})");
+    EXPECT_EQ(change.faults(), (faults{{"/rate_limits/0/burst", "out_of_range"}}));
+}
+
 TEST_F(keys, rotate_with_and_without_a_body) {
     auto const first = make(R"({"name":"a","scopes":["users:read"]})");
     auto const next = service.request("POST " + path(first.id(), "/rotate"));
