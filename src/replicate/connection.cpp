@@ -43,6 +43,8 @@ constexpr char const* session_settings[] = {
     "SET enable_seqscan = off",
     "SET enable_bitmapscan = off",
     "SET enable_sort = off",
+    "SET enable_hashjoin = off",
+    "SET enable_mergejoin = off",
     // The cost that PostgreSQL adds to a plan that was switched off would have it compiled: 39 ms.
     "SET jit = off",
     ("SELECT set_config('synchronous_commit', 'on', false) "

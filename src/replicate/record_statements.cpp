@@ -8,11 +8,11 @@ namespace latchkey::replicate {
 namespace {
 
 // "($1, $2, $3), ($4, …"
-std::string placeholders(std::size_t count, std::size_t width) {
+std::string placeholders(std::size_t count, std::size_t width, std::size_t first = 1) {
     std::string text;
     for (std::size_t i = 0; i < count * width; ++i) {
         text += i % width != 0 ? ", " : i == 0 ? "(" : "), (";
-        text += "$" + std::to_string(i + 1);
+        text += "$" + std::to_string(i + first);
     }
     return text + ")";
 }
@@ -32,7 +32,9 @@ void record_statements::put(std::uint8_t table, std::string const& key, std::str
 }
 
 void record_statements::erase(std::uint8_t table, std::string const& key) {
-    keys_.small(table).bytes(key);
+    if (table != erased_table_) end_erasures();
+    if (erasures_ == 0) keys_.small(erased_table_ = table);
+    keys_.bytes(key);
     if (++erasures_ == records_per_statement) end_erasures();
 }
 
@@ -52,8 +54,10 @@ void record_statements::end_puts() {
 
 void record_statements::end_erasures() {
     if (erasures_ == 0) return;
+    // A list of keys of one part is looked up in the index; for a list of pairs, PostgreSQL would
+    // go through the whole part.
     auto sql =
-        "DELETE FROM latchkey_record WHERE (part, key) IN (" + placeholders(erasures_, 2) + ")";
+        "DELETE FROM latchkey_record WHERE part = $1 AND key IN " + placeholders(1, erasures_, 2);
     statements_.push_back(
         finished(std::move(sql), std::exchange(keys_, statement("")), std::exchange(erasures_, 0)));
 }

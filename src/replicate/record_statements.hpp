@@ -27,6 +27,7 @@ class record_statements {
     batch statements_;
     statement values_{""}, keys_{""};
     std::size_t puts_ = 0, erasures_ = 0;
+    std::uint8_t erased_table_ = 0;  // of all erasures in `keys_`
 };
 
 }  // namespace latchkey::replicate

@@ -114,7 +114,7 @@ coro::task<> state_lane::end_init(std::uint32_t request, replication::init_end s
             std::move(statement("UPDATE latchkey_cluster SET version = $1 WHERE id = 1")
                           .small(tables_version)));
         statements.emplace_back("COMMIT");
-        going = co_await run_batch(&statements);
+        going = co_await run_batch(std::move(statements));
         if (!going && engine_.is_open())
             co_await engine_->run_one(statement("ROLLBACK"), long_deadline());
     }

@@ -81,15 +81,27 @@ void state_lane::fail(std::uint32_t request) {
 }
 
 // False: `error_` says why; the connection is closed or the transaction undone.
-coro::task<bool> state_lane::run_batch(batch const* statements) {
-    auto const replies = co_await engine_->run(statements, long_deadline());
-    if (replies.error) error_ = *replies.error;
-    co_return !replies.error;
+// In a transaction that has begun, in parts of which each is answered before the next one is sent.
+coro::task<bool> state_lane::run_batch(batch statements) {
+    for (auto each = statements.begin(); each != statements.end();) {
+        batch part;
+        std::size_t bytes = 0;
+        do {
+            bytes += each->wire_bytes();
+            part.push_back(std::move(*each++));
+        } while (each != statements.end() && bytes + each->wire_bytes() <= in_flight_bytes_max);
+        auto const replies = co_await engine_->run(&part, long_deadline());
+        if (!replies.error) continue;
+        error_ = *replies.error;
+        co_return false;
+    }
+    co_return true;
 }
 
 bool state_lane::is_fold_due() {
     if (!shared_.cluster || shared_.settings.lease_ms == 0) return false;
     auto const now = base::read_mono();
+    if (now < fold_time_) return false;
     if (shared_.folded != folded_seen_) {
         folded_seen_ = shared_.folded;
         folded_time_ = now;
@@ -114,7 +126,11 @@ coro::task<> state_lane::read_state(std::uint32_t request, bool fold) {
                          request);
         co_return;
     }
-    if (fold) co_await fold_all();
+    bool const folded = !fold || co_await fold_all();
+    if (!folded && !engine_.is_open()) {
+        fail(request);
+        co_return;
+    }
     replication::state_begin begin;
     std::uint64_t count = 0;
     bool going = co_await begin_reading(&begin);

@@ -3,7 +3,7 @@
 // Long work on a connection of its own, which is open only meanwhile.
 //
 // One node folds for all: the first by name among the living (another one when that does not). A
-// fold is one transaction that moves `latchkey_fold.folded` and writes what the rows come down to.
+// fold is transactions that move `latchkey_fold.folded` and write what the rows come down to.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,9 @@ class state_lane {
     coro::task<bool> write_changes(state_changes const* changes);
     coro::task<bool> write_records(std::vector<replication::state_record> const* records);
     coro::task<bool> erase(range_erasure const* range);
-    coro::task<bool> run_batch(batch const* statements);
+    coro::task<bool> run_batch(batch statements);
     coro::task<> remove_rows();
+    void report_fold(bool complete);
 
     coro::task<> read_state(std::uint32_t request, bool fold);
     coro::task<bool> begin_reading(replication::state_begin* begin);
@@ -68,6 +69,8 @@ class state_lane {
 
     std::uint64_t folded_seen_ = 0;
     base::mono_ns folded_time_ = 0;  // when it was seen first
+    int fold_failures_ = 0;          // in a row
+    base::mono_ns fold_time_ = 0;    // not before
     base::mono_ns idle_time_ = 0;    // when the connection was used last
     std::optional<replication::identity> new_cluster_;
 };

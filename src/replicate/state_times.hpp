@@ -20,9 +20,16 @@ inline constexpr base::mono_ns idle_time_max = 10 * base::second;
 inline constexpr std::uint64_t unfolded_rows_max = 2000;
 inline constexpr base::mono_ns fold_interval = 60 * base::second;
 inline constexpr base::mono_ns fold_patience = 180 * base::second;
-// Of one transaction of a fold, and of one statement of it.
-inline constexpr std::size_t fold_bytes_max = 8u << 20;
+// After one that failed, and each further one, twice as long.
+inline constexpr base::mono_ns fold_pause_min = 10 * base::second;
+inline constexpr base::mono_ns fold_pause_max = 160 * base::second;
+// Of one transaction of a fold, so that one that fails has not been for nothing, and of one
+// statement of it.
+inline constexpr std::size_t fold_bytes_max = 1u << 20;
 inline constexpr std::size_t records_per_statement = 500;
+// So much waits behind a statement that takes its time: it fits the buffers of a connection, where
+// what is not read would make the server look dead (tcp_user_timeout, conninfo.cpp).
+inline constexpr std::size_t in_flight_bytes_max = 32u << 10;
 // So many folded rows stay for nodes that were away for a moment.
 inline constexpr std::uint64_t spare_rows = 10'000;
 inline constexpr std::uint64_t rows_per_removal = 1000;

@@ -36,6 +36,12 @@ statement& statement::text(std::string_view value) {
     return *this;
 }
 
+std::size_t statement::wire_bytes() const {
+    std::size_t bytes = sql_.size();
+    for (auto const& each : parameters_) bytes += each.bytes.size() + 2 * sizeof(std::uint32_t);
+    return bytes;
+}
+
 std::size_t answer::rows() const {
     return result_ ? static_cast<std::size_t>(::PQntuples(result_.get())) : 0;
 }

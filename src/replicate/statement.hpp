@@ -47,6 +47,8 @@ class statement {
 
     std::string const& sql() const { return sql_; }
     std::vector<parameter> const& parameters() const { return parameters_; }
+    // About what it takes on the wire.
+    std::size_t wire_bytes() const;
     bool is_prepared() const { return prepared_; }
     bool is_apart() const { return apart_; }
 

@@ -116,6 +116,101 @@ TEST_F(state_test, rows_are_folded_into_the_state) {
                                         {{3, "d"}, "2"}}));
 }
 
+// The records beside those that a test erases. LATCHKEY_RECORDS=1000000 is a cluster that has run
+// for weeks.
+std::uint64_t record_count() {
+    auto const* const text = std::getenv("LATCHKEY_RECORDS");
+    return text != nullptr ? std::stoull(text) : 40'000;
+}
+
+// Counted, since time depends on the machine: the server's statistics of its index tell what was
+// read of the state.
+TEST_F(state_test, a_fold_reads_no_more_records_than_it_erases) {
+    fake_node node(conninfo_);
+    node.init();
+    auto const count = record_count(), erased = count / 100;
+    sql_session sql(conninfo_);
+    auto const key = [](std::string const& number) {
+        return "decode(lpad(to_hex(" + number + "), 8, '0'), 'hex')";
+    };
+    sql.run("INSERT INTO latchkey_record SELECT 2 + i % 2, " + key("i / 2") +
+            ", convert_to(repeat('x', 100), 'UTF8') FROM generate_series(0, " +
+            std::to_string(count - 1) + ") AS i");
+    sql.run(
+        "INSERT INTO latchkey_log SELECT 0, i, 'x', decode(repeat('00', 16), 'hex'), 1, 0, "
+        "'\\x03'::bytea || decode(lpad(to_hex(2 + i % 2), 2, '0'), 'hex') || '\\x0400'::bytea || " +
+        key("i * 7") + " FROM generate_series(1, " + std::to_string(erased) + ") AS i");
+    sql.run("INSERT INTO latchkey_log SELECT 0, " + std::to_string(erased + 1) +
+            ", 'x', decode(repeat('00', 16), 'hex'), 1, 0, '\\x04020400'::bytea || " +
+            key(std::to_string(count / 3)) + " || '\\x0400'::bytea || " +
+            key(std::to_string(count / 2)) + " || '\\x64000000'::bytea");
+    auto const reads = [&] {
+        return std::stoull(
+            sql.value("SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE "
+                      "relname = 'latchkey_record'"));
+    };
+    auto const start = reads();
+    auto const state = read(node, true);
+    EXPECT_EQ(state.begin.position, erased + 1);
+    EXPECT_EQ(state.records.size(), count - erased - 100);
+    // The session's numbers are complete when it has ended.
+    EXPECT_EQ(node.close(), 0);
+    auto const deadline = base::read_mono() + 20 * base::second;
+    while (sql.value("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+                     "AND pid <> pg_backend_pid()") != "0" &&
+           base::read_mono() < deadline)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    auto const records = state.records.size();
+    EXPECT_GE(reads() - start, records);
+    EXPECT_LE(reads() - start - records, 2 * (erased + 100) + 100);
+}
+
+// The bytes behind a statement that takes its time wait on this side: a connection whose buffers
+// they would fill looks dead. The server sleeps for longer than its silence may last.
+TEST_F(state_test, a_slow_statement_of_a_large_fold_is_waited_for) {
+    fake_node maker(conninfo_);
+    maker.init();
+    sql_session sql(conninfo_);
+    sql.run(
+        "CREATE FUNCTION wait_once() RETURNS trigger AS $$ BEGIN PERFORM pg_sleep(3); RETURN NEW; "
+        "END $$ LANGUAGE plpgsql");
+    sql.run(
+        "CREATE TRIGGER slow BEFORE INSERT ON latchkey_record FOR EACH ROW WHEN (NEW.key = "
+        "'\\x00000001'::bytea) EXECUTE FUNCTION wait_once()");
+    sql.run(
+        "INSERT INTO latchkey_log SELECT 0, i, 'x', decode(repeat('00', 16), 'hex'), 1, 0, "
+        "'\\x01010400'::bytea || decode(lpad(to_hex(i), 8, '0'), 'hex') || '\\x00100000'::bytea || "
+        "convert_to(repeat('x', 4096), 'UTF8') FROM generate_series(1, 2500) AS i");
+    auto& server = postgres::shared();
+    fake_node node(server.over_tcp(conninfo_, server.port()) + " tcp_user_timeout=700",
+                   {.name = "two"});
+    node.wait_for<replication::ready>();
+    auto const state = read(node, true);
+    EXPECT_EQ(state.begin.position, 2500u);
+    EXPECT_EQ(state.records.size(), 2500u);
+}
+
+// The reason is that of the statement that failed, whatever becomes of the connection after it.
+TEST_F(state_test, the_first_error_of_a_fold_is_told) {
+    fake_node node(conninfo_);
+    node.init();
+    node.append(1, put_effect(1, "a", "1"));
+    node.append(2, put_effect(1, "b", "1"));
+    sql_session sql(conninfo_);
+    sql.run(
+        "CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN PERFORM pg_terminate_backend("
+        "pg_backend_pid()); RETURN NEW; END $$ LANGUAGE plpgsql");
+    sql.run(
+        "CREATE TRIGGER refuse BEFORE INSERT ON latchkey_record FOR EACH ROW EXECUTE FUNCTION "
+        "refuse()");
+    auto const request = node.send(replication::read_state{true});
+    auto const complaint = node.wait_for<replication::failed>();
+    EXPECT_NE(complaint.text.find("could not be folded"), std::string::npos) << complaint.text;
+    EXPECT_NE(complaint.text.find("terminating connection"), std::string::npos) << complaint.text;
+    auto const refusal = node.wait_for<replication::failed>({}, request);
+    EXPECT_NE(refusal.text.find("terminating connection"), std::string::npos) << refusal.text;
+}
+
 TEST_F(state_test, two_that_fold_at_once_do_it_once) {
     fake_node one(conninfo_), two(conninfo_, {.name = "two"});
     one.init();
