@@ -28,10 +28,10 @@ std::optional<std::uint64_t> parse_consistency_token(std::string_view text) {
     return position;
 }
 
-void tell_effective_time(base::wall_ms time, http::response& response) {
+void tell_effective_time(store::outcome const& outcome, http::response& response) {
     response.status = 202;
     response.content_type = http::content::json;
-    append_effective_time(response.body, time);
+    append_effective_time(response.body, outcome.effective_by, outcome.effective_in);
 }
 
 api_error invalid_consistency_token() {
@@ -245,7 +245,7 @@ void exchange::render(request_services& services, store::outcome const& outcome,
     // §9.3.4), but times are added to it.
     if (state.method != http::method::put && response.status != 204) add_tag(response, outcome);
     if (outcome.position != 0) response.add("Consistency-Token", outcome.position);
-    if (outcome.effective_by != 0) tell_effective_time(outcome.effective_by, response);
+    if (outcome.effective_by != 0) tell_effective_time(outcome, response);
     add_common_headers(response);
 }
 

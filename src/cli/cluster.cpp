@@ -389,7 +389,8 @@ void add_cluster(CLI::App& program, int& code) {
           show_status);
     plain("check", "Compare the store of this node with the cluster's state, record by record",
           "Works beside a running service.\n"
-          "Exit codes: 0 they are the same, 1 they differ or cannot be compared.\n"
+          "Exit codes: 0 they are the same, 1 they differ or cannot be compared, 5 they were\n"
+          "never at the same position, since the cluster was written to all the time.\n"
           "Example: latchkey cluster check --config /etc/latchkey/latchkey.toml",
           check_cluster);
     plain("upgrade", "Use what is new in this version, once all nodes have it",

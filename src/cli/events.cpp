@@ -76,7 +76,8 @@ answer_of<std::string> set_here(secret_options const& options,
     if (!outcome) return refusal{outcome.error().message, failed};
     std::string document;
     api::append_kept_secret(document, std::get<store::secret_result>(outcome->record));
-    if (outcome->effective_by != 0) api::append_effective_time(document, outcome->effective_by);
+    if (outcome->effective_by != 0)
+        api::append_effective_time(document, outcome->effective_by, outcome->effective_in);
     return document;
 }
 

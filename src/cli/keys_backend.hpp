@@ -21,6 +21,7 @@ struct key_selection {
 struct deactivations {
     std::size_t count = 0;
     base::wall_ms effective_by = 0;  // the last one's (api.md §15); 0: they hold on every node
+    base::wall_ms effective_in = 0;
 };
 
 class keys_backend {

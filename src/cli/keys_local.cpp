@@ -78,7 +78,8 @@ answer_of<std::string> local_keys::apply(store::command::any_action change, std:
     document.reserve(32 * 1024);  // a string that grows leaves a copy behind
     api::append_key(document, std::get<model::key>(outcome->record), outcome->time,
                     key.empty() ? std::nullopt : std::optional(key), outcome->last_used_at);
-    if (outcome->effective_by != 0) api::append_effective_time(document, outcome->effective_by);
+    if (outcome->effective_by != 0)
+        api::append_effective_time(document, outcome->effective_by, outcome->effective_in);
     return document;
 }
 
@@ -169,6 +170,7 @@ std::optional<refusal> local_keys::deactivate_all(std::vector<model::id> const& 
             if (each.problem != base::problem::none) continue;
             ++total.count;
             total.effective_by = std::max(total.effective_by, each.effective_by);
+            total.effective_in = std::max(total.effective_in, each.effective_in);
         }
         for (auto const& each : *outcomes)
             if (each.problem != base::problem::none) return refusal{message_of(each), failed};

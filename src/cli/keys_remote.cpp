@@ -48,9 +48,13 @@ class remote_keys : public keys_backend {
             auto const key = deactivate(id, reason);
             if (!key) return key.error();
             ++total.count;
-            auto const end = text_of(parse_object(*key).value(), "effective_by");
+            auto const document = parse_object(*key).value();
+            auto const end = text_of(document, "effective_by");
             total.effective_by =
                 std::max(total.effective_by, base::parse_timestamp(end).value_or(0));
+            if (document.contains("effective_in_seconds"))
+                total.effective_in = std::max<base::wall_ms>(
+                    total.effective_in, number_of(document, "effective_in_seconds") * 1000);
         }
         return std::nullopt;
     }

@@ -68,7 +68,8 @@ std::optional<refusal> deactivate_rounds(keys_backend& keys, state_options const
 std::string describe(state_options const& options, deactivations const& total) {
     auto document = R"({"project":")" + options.project + R"(","deactivated":)" +
                     std::to_string(total.count) + "}";
-    if (total.effective_by != 0) api::append_effective_time(document, total.effective_by);
+    if (total.effective_by != 0)
+        api::append_effective_time(document, total.effective_by, total.effective_in);
     return document;
 }
 

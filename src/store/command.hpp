@@ -322,6 +322,7 @@ struct outcome {
     // accepted by a node that does not answer, the end of the last lease by which it may; else 0.
     std::uint64_t position = 0;
     base::wall_ms effective_by = 0;
+    base::wall_ms effective_in = 0;  // the same, from the answer on, for those with other clocks
 };
 
 }  // namespace latchkey::store

@@ -23,6 +23,7 @@ class cluster_node : public api_test {
         result.time = service.now.wall;
         result.position = position;
         result.effective_by = effective_by;
+        result.effective_in = effective_by == 0 ? 0 : 29'001;
         return result;
     }
 };
@@ -62,6 +63,7 @@ TEST_F(cluster_node, says_by_when_something_is_off_everywhere) {
     auto const answer = service.request("POST /api/v1/keys/1/deactivate");
     EXPECT_EQ(answer.status, 202);
     EXPECT_EQ(answer.at("/effective_by"), "\"2027-01-15T08:00:30.000Z\"");
+    EXPECT_EQ(answer.at("/effective_in_seconds"), "30");
     EXPECT_EQ(answer.at("/id"), "1") << "the members of the 200 are there too";
     EXPECT_EQ(answer.field("Consistency-Token"), "5");
 }
@@ -70,7 +72,8 @@ TEST_F(cluster_node, says_by_when_sessions_are_over_everywhere) {
     service.next_outcome = outcome_at(6, base::wall_ms{1'800'000'030'000});
     auto const answer = service.request("DELETE /api/v1/sessions");
     EXPECT_EQ(answer.status, 202);
-    EXPECT_EQ(answer.body, R"({"effective_by":"2027-01-15T08:00:30.000Z"})");
+    EXPECT_EQ(answer.body,
+              R"({"effective_by":"2027-01-15T08:00:30.000Z","effective_in_seconds":30})");
     service.next_outcome = outcome_at(7);
     EXPECT_EQ(service.request("DELETE /api/v1/sessions").status, 204);
 }

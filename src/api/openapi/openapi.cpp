@@ -251,8 +251,12 @@ class document {
                 base_name.empty() ? schema::response_object({}, nullptr) : schema_of(base_name);
             schema["properties"].as_object()["effective_by"] = schema::with_description(
                 schema::time(), "From then on no node accepts what was turned off.");
+            schema["properties"].as_object()["effective_in_seconds"] = schema::with_description(
+                object{{"type", "integer"}, {"minimum", 0}},
+                "The same from now on, for a client whose clock differs from the node's.");
             if (!schema.contains("required")) schema["required"] = json::array();
             schema["required"].as_array().push_back("effective_by");
+            schema["required"].as_array().push_back("effective_in_seconds");
             schema.erase("examples");
             schemas_[name] = std::move(schema);
         }
@@ -418,7 +422,8 @@ class document {
                       {"instance", "urn:request:req_0000000000000000000001"},
                       {"code", entry.name},
                       {"request_id", "req_0000000000000000000001"}};
-        if (code == problem::rate_limited) result["violated_policies"] = json::array{"minute"};
+        if (code == problem::rate_limited)
+            result["violated_policies"] = result["violated-policies"] = json::array{"minute"};
         return result;
     }
 

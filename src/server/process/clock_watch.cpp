@@ -25,7 +25,7 @@ void clock_watch::look(store::environment::clock_offset const& offset) {
         base::log(
             base::severity::warning,
             "this machine's clock is " + hours +
-                " behind the last write to the store, whose time stands still: set the clock "
+                " behind the last write to the store, whose time goes on slowly: set the clock "
                 "if it is wrong; if it is right, stop the service and run latchkey reset-time");
 }
 

@@ -11,12 +11,15 @@ namespace {
 constexpr auto relaxed = std::memory_order_relaxed;
 // A smaller difference between the clocks is drift or rounding, and is ignored.
 constexpr base::wall_ms drift_ms_min = 1000;
+// In which store time goes on by a millisecond while the clock is behind.
+constexpr base::mono_ns waiting_step = 2 * base::millisecond;
 
 }  // namespace
 
 void timekeeper::begin(base::instant const& reading, base::wall_ms trusted) {
     trust(reading, trusted);
     latest_.store(trusted, relaxed);
+    latest_at_.store(reading.mono, relaxed);
 }
 
 base::wall_ms timekeeper::time_at(base::instant const& reading, base::wall_ms last_write) {
@@ -28,10 +31,20 @@ base::wall_ms timekeeper::time_at(base::instant const& reading, base::wall_ms la
         wall = judge_leap(reading, floor);
     else if (drift >= drift_ms_min || drift <= -drift_ms_min || doubted() != 0) [[unlikely]]
         trust(reading, reading.clock);
-    wall = std::max(wall, floor);
-    while (wall > latest && !latest_.compare_exchange_weak(latest, wall, relaxed)) {
-    }
+    if (wall < floor) [[unlikely]]
+        wall = std::max(floor, wait_for_clock(reading.mono, latest));
+    while (wall > latest)
+        if (latest_.compare_exchange_weak(latest, wall, relaxed)) {
+            latest_at_.store(reading.mono, relaxed);
+            break;
+        }
     return wall;
+}
+
+// Another worker may have reached `latest` and not told yet when: a step too many then.
+base::wall_ms timekeeper::wait_for_clock(base::mono_ns now, base::wall_ms latest) const {
+    auto const elapsed = now - latest_at_.load(relaxed);
+    return latest + std::max<base::mono_ns>(elapsed, 0) / waiting_step;
 }
 
 void timekeeper::trust(base::instant const& reading, base::wall_ms wall) {

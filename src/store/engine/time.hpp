@@ -5,9 +5,10 @@
 //     max(the machine's clock, the time of the last write, the latest that this process has used)
 //
 // The time of the last write is in the store, so store time never goes back: not with the clock,
-// not across restarts, not from one process to another. While the clock is behind, store time
-// stands still, so no key lives longer than by the clock. An idle server writes every ten minutes,
-// and when it stops.
+// not across restarts, not from one process to another. While the clock is behind, store time goes
+// on by the monotonic clock, at half its pace, until the clock has caught up: one node of a cluster
+// whose clock was ahead for a moment would stop the time of all. So no key lives longer than by the
+// clock. An idle server writes every ten minutes, and when it stops.
 //
 // A clock that is far ahead would stay in the store for ever, so there are two bounds, each
 // limits::clock_step_ms_max:
@@ -49,6 +50,7 @@ class timekeeper {
   private:
     void trust(base::instant const& reading, base::wall_ms wall);
     base::wall_ms judge_leap(base::instant const& reading, base::wall_ms floor);
+    base::wall_ms wait_for_clock(base::mono_ns now, base::wall_ms latest) const;
 
     base::mono_ns (*suspended_)();
     // Read by every worker in every turn and rarely written, so sharing a cache line is cheap.
@@ -56,6 +58,7 @@ class timekeeper {
     std::atomic<base::mono_ns> suspended_at_{0};  // the value of `suspended_` at that moment
     std::atomic<base::wall_ms> doubted_{0};
     std::atomic<base::wall_ms> latest_{0};
+    std::atomic<base::mono_ns> latest_at_{0};  // the monotonic clock when `latest_` was reached
 };
 
 }  // namespace latchkey::store

@@ -31,4 +31,7 @@ std::uint64_t position_to_confirm(environment_state const& store, outcome const&
 void await_confirmation(environment_state& store, std::span<command const> commands,
                         std::span<outcome> outcomes);
 
+// Says by when an outcome that was not confirmed holds on every node.
+void tell_lease_end(environment_state const& store, outcome& outcome);
+
 }  // namespace latchkey::store

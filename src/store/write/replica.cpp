@@ -90,7 +90,7 @@ void replica::answer_confirmed(bool closing) {
         if (each.position <= confirmed) return true;
         if (!closing && now < each.deadline) return false;
         if (switch_of(each.ticket->command, each.ticket->outcome) == key_switch::off)
-            each.ticket->outcome.effective_by = store_.log->last_lease_end();
+            tell_lease_end(store_, each.ticket->outcome);
         return true;
     });
 }

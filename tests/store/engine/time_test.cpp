@@ -52,11 +52,25 @@ TEST_F(keeper, follows_the_clock_and_never_goes_back) {
     reading.clock -= 3 * hour;
     EXPECT_EQ(now(), today + year);
     pass(2 * hour);
-    EXPECT_EQ(now(), today + year) << "it stands still until the clock has caught up";
-    pass(2 * hour);
-    EXPECT_EQ(now(), today + year + hour);
+    EXPECT_EQ(now(), today + year + hour) << "at half the pace until the clock has caught up";
+    pass(4 * hour);
+    EXPECT_EQ(now(), today + year + 3 * hour);
+    pass(hour);
+    EXPECT_EQ(now(), today + year + 4 * hour);
     EXPECT_EQ(now(today + 2 * year), today + 2 * year) << "the last write";
     EXPECT_EQ(now(), today + 2 * year) << "others in this process have seen it";
+}
+
+// Another node wrote while its clock was four minutes ahead.
+TEST_F(keeper, goes_on_after_a_write_from_the_future) {
+    auto const write = today + 240 * second;
+    EXPECT_EQ(now(write), write);
+    for (int i = 1; i <= 100; ++i) {
+        pass(second);
+        EXPECT_EQ(now(write), write + i * second / 2);
+    }
+    pass(400 * second);
+    EXPECT_EQ(now(write), today + 500 * second) << "by the clock again";
 }
 
 TEST_F(keeper, trusts_a_step_but_not_a_leap) {

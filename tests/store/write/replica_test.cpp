@@ -186,6 +186,7 @@ TEST_F(store_replica, says_by_when_it_is_off_where_a_node_does_not_answer) {
     pass(first(), 5 * base::second + 1);
     EXPECT_EQ(switching.answer().problem, problem::none);
     EXPECT_EQ(switching.answer().effective_by, wall_now + 30'000);
+    EXPECT_EQ(switching.answer().effective_in, 30'000);
     EXPECT_GE(switching.answer().position, 2u);
     EXPECT_EQ(repeat.answer().effective_by, wall_now + 30'000) << "it may not hold everywhere yet";
 }
