@@ -1,6 +1,5 @@
 #include "server/process/cluster_member.hpp"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +13,7 @@
 #include "base/log.hpp"
 #include "base/time_units.hpp"
 #include "server/process/helper_process.hpp"
+#include "server/process/node_instance.hpp"
 #include "store/admin/state_load.hpp"
 
 namespace latchkey::server {
@@ -29,25 +29,6 @@ std::string node_name(config const& configuration) {
     if (!configuration.cluster_name.empty()) return configuration.cluster_name;
     std::array<char, 256> name{};
     return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-// Random bytes in a file of the directory, which tell this copy of the store from another one that
-// has the same name, such as one that was restored from a backup.
-base::result<replication::identity> instance_of(std::string const& directory) {
-    auto const path = directory + "/node.instance";
-    replication::identity instance{};
-    auto const size = static_cast<ssize_t>(instance.size());
-    if (auto const file = base::open_file(path, O_RDONLY); file.is_open()) {
-        if (::read(file.get(), instance.data(), instance.size()) == size) return instance;
-        return base::error{path + " is damaged: remove it, and the node gets a new one"};
-    }
-    if (::getrandom(instance.data(), instance.size(), 0) != size)
-        return base::errno_error("cannot get random bytes", errno);
-    auto const file = base::open_file(path, O_WRONLY | O_CREAT | O_EXCL);
-    if (!file.is_open() || ::write(file.get(), instance.data(), instance.size()) != size ||
-        ::fsync(file.get()) != 0)
-        return base::errno_error("cannot write " + path, errno);
-    return instance;
 }
 
 // libpq takes the password from the environment, which only the helper keeps (a process that has
@@ -78,8 +59,9 @@ std::vector<store::state_record> views_of(std::vector<replication::state_record>
 }  // namespace
 
 base::result<cluster::node_options> node_options_of(config const& configuration,
-                                                    store::environment const& store) {
-    auto const instance = instance_of(configuration.data);
+                                                    store::environment const& store,
+                                                    std::string_view place) {
+    auto const instance = node_instance(configuration.data, place);
     if (!instance) return instance.error();
     auto const position = store.node();
     return cluster::node_options{
@@ -99,7 +81,8 @@ base::result<std::unique_ptr<cluster::node>> connect_command(config const& confi
     if (configuration.cluster_postgres.empty())
         return base::error{
             "this command needs the cluster's engine: give --config FILE with cluster.postgres"};
-    auto options = node_options_of(configuration, store);
+    // A command has no line of its own in the engine, and leaves the node's file as it is.
+    auto options = node_options_of(configuration, store, {});
     if (!options) return options.error();
     options->lease_ms = 0;
     auto socket = start_engine_helper(configuration);
@@ -130,7 +113,7 @@ base::result<void> cluster_member::check_directory() const {
 }
 
 base::result<void> cluster_member::join(store::environment& store) {
-    auto options = node_options_of(configuration_, store);
+    auto options = node_options_of(configuration_, store, place_of(configuration_.data));
     if (!options) return options.error();
     auto const name = options->name;
     node_ = std::make_unique<cluster::node>(std::move(socket_), std::move(*options));
@@ -159,7 +142,7 @@ base::result<void> cluster_member::join(store::environment& store) {
 }
 
 base::result<void> cluster_member::take_state_over(store::environment& store) {
-    auto const options = node_options_of(configuration_, store);
+    auto const options = node_options_of(configuration_, store, place_of(configuration_.data));
     if (!options) return options.error();
     auto const cluster = node_->join(join_patience);
     if (!cluster) return cluster.error();

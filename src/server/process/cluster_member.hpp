@@ -63,6 +63,7 @@ base::result<std::unique_ptr<cluster::node>> connect_command(
 
 // Who this process is: `lease_ms` 0 for a command. The directory's instance is made if need be.
 base::result<cluster::node_options> node_options_of(config const& configuration,
-                                                    store::environment const& store);
+                                                    store::environment const& store,
+                                                    std::string_view place);
 
 }  // namespace latchkey::server
