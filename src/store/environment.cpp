@@ -136,6 +136,8 @@ base::result<std::unique_ptr<environment>> environment::open(environment_options
     if (!options.read_only)
         if (auto const result = store->lock.open(store->directory); !result) return result.error();
     if (auto const result = open_file(*store, options); !result) return result.error();
+    store->changes_bytes_max =
+        options.changes_bytes_max != 0 ? options.changes_bytes_max : store->map_bytes / 4;
     if (auto const result = open_tables(*store, options.for_server && !options.read_only);
         !result) {
         // A second server gets that error first, whatever else fails.

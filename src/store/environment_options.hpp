@@ -36,6 +36,9 @@ struct environment_options {
     bool records_changes = false;
     std::int64_t change_retention_ms = 0;
     std::uint64_t changes_max = 0;
+    // The oldest go once they take more, a quarter of that while the store is full. 0: a quarter of
+    // the map.
+    std::uint64_t changes_bytes_max = 0;
     key_time_rules key_times;
     // Open the store even if its last write lies far ahead of the clock: for commands that do not
     // depend on store time, and for the one that repairs it.

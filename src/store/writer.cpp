@@ -26,6 +26,7 @@ namespace {
 // a millisecond's work for each kind.
 constexpr std::size_t purge_beside_commands = 256;
 constexpr std::chrono::milliseconds lock_retry_interval(20);
+constexpr base::mono_ns fullness_report_interval = 60 * base::second;
 
 bool has_more_to_remove(group_result const& result) {
     return (result.more_to_purge || result.more_expired) && result.failure == 0;
@@ -58,6 +59,7 @@ struct writer::state {
     void enqueue(ticket_queue::batch more);
     void commit_group();
     void collect_jobs();
+    void report_fullness(std::size_t count);
     void complete(std::size_t count);
     void begin_lockout(int code);
     void wait_for_lock();
@@ -80,6 +82,7 @@ struct writer::state {
     bool closed = false;
     bool purging = true;  // another process may have left posts, so the first turn checks
     std::vector<job> jobs;
+    base::mono_ns next_fullness_report = 0;
     std::optional<replica> node;  // of a cluster
 };
 
@@ -177,8 +180,24 @@ void writer::state::commit_group() {
     if (result.committed) ++commits;
     if (result.committed && result.job_count != 0) ++groups[std::bit_width(result.job_count - 1)];
     if (result.unresolved) return keep_group(result.job_count);
+    report_fullness(result.job_count);
     complete(result.job_count);
     if (is_lasting(result.failure)) begin_lockout(result.failure);
+}
+
+void writer::state::report_fullness(std::size_t count) {
+    bool const is_full = std::ranges::any_of(std::span(jobs).first(count), [](job const& each) {
+        return each.outcome->problem == base::problem::storage_full;
+    });
+    auto const now = base::read_mono();
+    if (!is_full || now < next_fullness_report) return;
+    next_fullness_report = now + fullness_report_interval;
+    auto const mib = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+    base::log(base::severity::warning,
+              "the store is full, and writes are answered with 507: of " + mib(store.map_bytes) +
+                  " (store.map_mib, less where the disk is full) changes take " +
+                  mib(store.changes_bytes) + "; the oldest of them go, " +
+                  std::to_string(store.changes_trimmed) + " so far");
 }
 
 void writer::state::begin_lockout(int code) {

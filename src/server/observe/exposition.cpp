@@ -207,6 +207,14 @@ void append_store(process_totals const& totals, page& output) {
         .sample(space.used_bytes);
     output.family("latchkey_store_map_bytes", "gauge", "Maximum size of the store (store.map_mib).")
         .sample(space.map_bytes);
+    output
+        .family("latchkey_store_changes_bytes", "gauge",
+                "What changes take of the store (changes.max_mib).")
+        .sample(space.changes_bytes);
+    output
+        .family("latchkey_store_changes_trimmed_total", "counter",
+                "Changes removed before their time, for room.")
+        .sample(space.changes_trimmed);
     output.family("latchkey_clock_ahead_seconds", "gauge", "The machine's clock minus store time.")
         .sample(static_cast<double>(totals.store.offset_of_clock().ahead) / 1000);
 }

@@ -100,6 +100,11 @@ constexpr setting table[] = {
               "days that changes are kept", 1, 36'500}),
     at_start({"changes.max", &config::changes_max, "how many changes are kept at most", 1'000,
               10'000'000'000}),
+    at_start(
+        {"changes.max_mib", &config::changes_max_mib,
+         "how much of the store changes take at most, a quarter of that while it is full; 0: a "
+         "quarter of store.map_mib",
+         0, 16ull << 20}),
     {"changes.streams", &config::changes_streams,
      "maximum of open streams of changes; beyond, they are refused with 503", 0, 1'000'000},
     at_start({"changes.expiring_days", &config::changes_expiring_days,
@@ -446,6 +451,7 @@ store::environment_options store_options(config const& configuration) {
             .records_changes = configuration.changes_enabled,
             .change_retention_ms = milliseconds(configuration.changes_retention_days),
             .changes_max = configuration.changes_max,
+            .changes_bytes_max = configuration.changes_max_mib << 20,
             .key_times = key_time_rules(configuration)};
 }
 

@@ -55,6 +55,7 @@ struct config {
     bool changes_enabled = true;
     std::uint64_t changes_retention_days = 7;
     std::uint64_t changes_max = 10'000'000;
+    std::uint64_t changes_max_mib = 0;  // 0: a quarter of store_map_mib
     std::uint64_t changes_streams = base::limits::streams_max;
     std::vector<std::uint64_t> changes_expiring_days = {14, 3, 1};
     std::uint64_t changes_unused_days = 90;  // 0: never

@@ -43,6 +43,10 @@ struct environment_state {
     bool records_changes = false;
     std::int64_t change_retention_ms = 0;  // 0: unlimited
     std::uint64_t changes_max = 0;         // 0: unlimited
+    std::uint64_t changes_bytes_max = 0;
+    // For any thread: what changes took when a writer last looked, and how many it has removed
+    // before their time, for room.
+    std::atomic<std::uint64_t> changes_bytes{0}, changes_trimmed{0};
     key_time_rules key_times;
     MDB_env* env = nullptr;
     MDB_dbi main = 0;  // the unnamed table, which lists the others

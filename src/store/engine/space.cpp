@@ -8,7 +8,9 @@ namespace latchkey::store {
 
 space space_of(environment& store) {
     auto const& state = store.native();
-    space result{.map_bytes = state.map_bytes};
+    space result{.map_bytes = state.map_bytes,
+                 .changes_bytes = state.changes_bytes,
+                 .changes_trimmed = state.changes_trimmed};
     MDB_envinfo info{};
     if (::mdb_env_info(state.env, &info) == 0)
         result.used_bytes = (info.me_last_pgno + 1) * state.page_bytes;

@@ -260,6 +260,14 @@ model::id transaction::next_change() {
     return ++last_change_;
 }
 
+std::uint64_t transaction::bytes_of(table table) {
+    MDB_stat pages{};
+    if (failure_ != 0) return 0;
+    if (int const code = ::mdb_stat(txn_, store_.dbi(table), &pages); code != 0) fail(code);
+    return (pages.ms_branch_pages + pages.ms_leaf_pages + pages.ms_overflow_pages) *
+           store_.page_bytes;
+}
+
 std::optional<model::id> transaction::first_id(table table) {
     MDB_cursor* cursor = nullptr;
     if (failure_ != 0) return std::nullopt;

@@ -95,6 +95,7 @@ class transaction {
     // Determined at the first call; `growth` as for find_write_capacity.
     write_capacity const& capacity(std::uint64_t growth = 0);
     environment_state const& store() const { return store_; }
+    environment_state& store() { return store_; }
 
     std::optional<std::string_view> get(table table, std::string_view key);
     // The same, but a damaged record is logged and then treated as missing.
@@ -111,7 +112,8 @@ class transaction {
     // The first key of the index that begins with `prefix`. This and the next functions skip
     // damaged entries.
     std::optional<std::string> first_key_with_prefix(std::string_view prefix);
-    model::id last_id(table table);  // of a table whose keys are ids; 0: empty
+    model::id last_id(table table);       // of a table whose keys are ids; 0: empty
+    std::uint64_t bytes_of(table table);  // that its pages take
     // Removes the first `limit` entries of the index in [begin, end); returns how many.
     std::size_t erase_range(std::string_view begin, std::string_view end, std::size_t limit);
     // Of a table whose keys are ids; nullopt: empty.

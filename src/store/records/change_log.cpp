@@ -119,10 +119,14 @@ model::id note_change(transaction& txn, model::change_type type, model::id calle
 
 // An unreadable change stays, and so do all after it; `latchkey check` reports it.
 bool expire_changes(transaction& txn, std::size_t limit) {
-    auto const& store = txn.store();
+    auto& store = txn.store();
     limit = std::min(limit, expired_changes_per_commit_max);
     auto const last = txn.last_id(table::changes);
+    // What a transaction frees is of no use to it, so room is made before the store is full.
+    auto const bytes_max = store.changes_bytes_max / (txn.capacity().grow ? 1 : 4);
     while (txn.failure() == 0) {
+        auto const bytes_used = txn.bytes_of(table::changes);
+        store.changes_bytes.store(bytes_used, std::memory_order_relaxed);
         auto const oldest = txn.first_id(table::changes);
         if (!oldest || *oldest >= last) return false;
         auto const bytes = txn.find(table::changes, id_key(*oldest));
@@ -132,9 +136,11 @@ bool expire_changes(transaction& txn, std::size_t limit) {
                             change->occurred_at <= txn.age_time() - store.change_retention_ms;
         bool const is_beyond = store.changes_max != 0 &&
                                static_cast<std::uint64_t>(last - *oldest) >= store.changes_max;
-        if (!(is_old || is_beyond) || !txn.capacity().write) return false;
+        bool const is_too_much = bytes_used > bytes_max;
+        if (!(is_old || is_beyond || is_too_much) || !txn.capacity().write) return false;
         if (limit == 0) return true;
         --limit;
+        if (!is_old && !is_beyond) store.changes_trimmed.fetch_add(1, std::memory_order_relaxed);
         erase_change(txn, *oldest);
     }
     return false;

@@ -157,6 +157,7 @@ TEST(config, bounds_every_number_on_both_sides) {
         {"events.retention_days", {1, 36'500}},
         {"changes.retention_days", {1, 36'500}},
         {"changes.max", {1'000, 10'000'000'000}},
+        {"changes.max_mib", {0, 16ull << 20}},
         {"changes.streams", {0, 1'000'000}},
         {"changes.unused_days", {0, 3650}},
         {"http.request_line_bytes", {256, 32 * 1024}},

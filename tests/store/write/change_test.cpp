@@ -194,6 +194,36 @@ TEST_F(changes, go_on_after_the_last_one_when_all_others_are_removed) {
     expect_sound(*store_);
 }
 
+// A change of each kind holds the record once more: without a bound of their own, a store that was
+// full would stay so until they are old.
+TEST_F(changes, give_way_where_room_is_short) {
+    open({.map_bytes = 16 << 20});
+    one(*store_, new_user("Ann", "ann@example.org"));
+    model::id first = 1;
+    auto const fill = [&] {
+        int count = 0;
+        while (one(*store_, new_post(1, "t", model::post_status::draft, std::string(3000, 'b')))
+                   .problem == base::problem::none)
+            ++count;
+        return count;
+    };
+    auto const clear = [&](int count) {
+        for (int i = 0; i < count; ++i)
+            ASSERT_EQ(one(*store_, {.action = delete_post{first++}}).problem, base::problem::none);
+    };
+    auto const count = fill();
+    auto const& state = store_->native();
+    EXPECT_LE(state.changes_bytes, state.map_bytes / 4 + (64 << 10));
+    EXPECT_GT(state.changes_trimmed, 0u);
+    clear(count);
+    EXPECT_GE(fill(), count * 9 / 10);
+    EXPECT_GT(bounds().oldest, 1);
+    while (apply_group(store_->native(), {}, purge_posts_max).more_expired) {
+    }
+    EXPECT_LE(state.changes_bytes, state.map_bytes / 16 + (64 << 10));
+    expect_sound(*store_);
+}
+
 TEST_F(changes, of_a_command_that_fails_later_in_its_group_are_not_recorded) {
     std::vector<command> group;
     group.push_back(new_user("Ann", "ann@example.org"));
