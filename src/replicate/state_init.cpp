@@ -51,7 +51,7 @@ coro::task<> state_lane::begin_init(std::uint32_t request, replication::init_beg
              {"latchkey_record", "latchkey_log", "latchkey_node", "latchkey_fold"})
             clearance.emplace_back("DELETE FROM " + std::string(table));
         clearance.emplace_back("COMMIT");
-        going = co_await run_batch(&clearance);
+        going = co_await run_batch(std::move(clearance));
     }
     if (going)
         shared_.out.send(replication::completion{}, request);
