@@ -59,8 +59,8 @@ terms terms_of(json_object const& consumer, std::string const& title, foreign_re
     for (auto const& [name, value] : object_of(consumer, "plugins")) {
         if (!value.is_object() || name == "key-auth") continue;
         auto const& plugin = value.get_object();
-        auto const off = truth_in(object_of(plugin, "_meta"), "disable");
-        if (off && *off == true) continue;
+        auto const is_off = truth_in(object_of(plugin, "_meta"), "disable");
+        if (is_off && *is_off == true) continue;
         auto const count = whole_number_in(plugin, "count");
         auto const window = whole_number_in(plugin, "time_window");
         if (name != "limit-count")
@@ -76,8 +76,8 @@ terms terms_of(json_object const& consumer, std::string const& title, foreign_re
 // A plugin may be kept and turned off.
 std::string reason_against(entry const& source, json_object const& plugin) {
     if (auto end = end_in(source.value); !end.empty()) return end;
-    auto const off = truth_in(object_of(plugin, "_meta"), "disable");
-    return off && !off->value_or(false) ? "" : "its key-auth is disabled";
+    auto const is_off = truth_in(object_of(plugin, "_meta"), "disable");
+    return is_off && !is_off->value_or(false) ? "" : "its key-auth is disabled";
 }
 
 void add_key(entry const& source, std::string const& key,

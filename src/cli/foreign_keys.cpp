@@ -92,7 +92,7 @@ void foreign_reader::add(record const& record) {
 
 void foreign_reader::remark(std::string const& title, std::string const& sentence) {
     auto const text = title + ": " + sentence;
-    if (said_.insert(text).second) result_.remarks.push_back(text);
+    if (sentences_.insert(text).second) result_.remarks.push_back(text);
 }
 
 void foreign_reader::refuse(std::string const& title, std::string const& sentence) {

@@ -67,7 +67,7 @@ class foreign_reader {
   private:
     foreign_export& result_;
     foreign_choice const& choice_;
-    std::unordered_set<std::string> said_;
+    std::unordered_set<std::string> sentences_;
 };
 
 // `place`: where in the file it is, for messages ("line 3").

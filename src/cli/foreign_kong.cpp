@@ -79,8 +79,8 @@ consumers::consumers(json_object const& document, foreign_reader& reader) {
 }
 
 consumer* consumers::of(json_object const& element) {
-    auto const found = places_.find(reference_of(element, "consumer"));
-    return found != places_.end() ? &all_[found->second] : nullptr;
+    auto const place = places_.find(reference_of(element, "consumer"));
+    return place != places_.end() ? &all_[place->second] : nullptr;
 }
 
 void consumers::take_flat(json_object const& document, foreign_reader& reader) {

@@ -80,8 +80,8 @@ std::optional<model::digest> digest_in(json_object const& key, std::string const
 }
 
 boost::json::value value_of(json_object const& key, std::string_view name) {
-    auto const* const found = key.if_contains(name);
-    return found != nullptr ? *found : boost::json::value();
+    auto const* const member = key.if_contains(name);
+    return member != nullptr ? *member : boost::json::value();
 }
 
 // The number above 0 of the first of these members that is there.
@@ -193,48 +193,49 @@ void add_metadata(json_object const& key, foreign_reader::record& record, foreig
 
 // Says which members were left out, but those that no request depends on.
 void remark_rest(json_object const& key, std::string const& title, foreign_reader& reader) {
-    static constexpr std::string_view known[] = {"id",
-                                                 "key_id",
-                                                 "hash",
-                                                 "key",
-                                                 "plaintext",
-                                                 "name",
-                                                 "enabled",
-                                                 "expires",
-                                                 "ratelimit",
-                                                 "ratelimits",
-                                                 "ratelimit_limit",
-                                                 "ratelimit_duration",
-                                                 "ratelimit_async",
-                                                 "remaining",
-                                                 "remaining_requests",
-                                                 "credits",
-                                                 "meta",
-                                                 "external_id",
-                                                 "owner_id",
-                                                 "identity",
-                                                 "permissions",
-                                                 "roles",
-                                                 "start",
-                                                 "prefix",
-                                                 "byte_length",
-                                                 "api_id",
-                                                 "workspace_id",
-                                                 "key_auth_id",
-                                                 "keyspace_id",
-                                                 "identity_id",
-                                                 "created_at",
-                                                 "created_at_m",
-                                                 "updated_at",
-                                                 "updated_at_m",
-                                                 "last_used_at",
-                                                 "last_refill_at",
-                                                 "recoverable",
-                                                 "migration_id",
-                                                 "pk"};
+    static constexpr std::string_view columns[] = {"id",
+                                                   "key_id",
+                                                   "hash",
+                                                   "key",
+                                                   "plaintext",
+                                                   "name",
+                                                   "enabled",
+                                                   "expires",
+                                                   "ratelimit",
+                                                   "ratelimits",
+                                                   "ratelimit_limit",
+                                                   "ratelimit_duration",
+                                                   "ratelimit_async",
+                                                   "remaining",
+                                                   "remaining_requests",
+                                                   "credits",
+                                                   "meta",
+                                                   "external_id",
+                                                   "owner_id",
+                                                   "identity",
+                                                   "permissions",
+                                                   "roles",
+                                                   "start",
+                                                   "prefix",
+                                                   "byte_length",
+                                                   "api_id",
+                                                   "workspace_id",
+                                                   "key_auth_id",
+                                                   "keyspace_id",
+                                                   "identity_id",
+                                                   "created_at",
+                                                   "created_at_m",
+                                                   "updated_at",
+                                                   "updated_at_m",
+                                                   "last_used_at",
+                                                   "last_refill_at",
+                                                   "recoverable",
+                                                   "migration_id",
+                                                   "pk"};
     std::string rest;
     for (auto const& [name, value] : key)
-        if (!value.is_null() && std::ranges::find(known, std::string_view(name)) == std::end(known))
+        if (!value.is_null() &&
+            std::ranges::find(columns, std::string_view(name)) == std::end(columns))
             rest.append(rest.empty() ? "" : ", ").append(name);
     if (!rest.empty()) reader.remark(title, "left out, since it has no counterpart here: " + rest);
     for (auto const* const name : {"permissions", "roles"})

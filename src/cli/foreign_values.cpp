@@ -18,8 +18,8 @@ base::error unknown_form(std::string_view name) {
 }
 
 value const* present(json_object const& object, std::string_view name) {
-    auto const* const found = object.if_contains(name);
-    return found != nullptr && !found->is_null() ? found : nullptr;
+    auto const* const member = object.if_contains(name);
+    return member != nullptr && !member->is_null() ? member : nullptr;
 }
 
 std::optional<std::int64_t> number_in(std::string_view text) {
@@ -29,22 +29,22 @@ std::optional<std::int64_t> number_in(std::string_view text) {
     return number;
 }
 
-std::optional<std::int64_t> whole_number(value const& from) {
-    if (auto const* const number = from.if_int64()) return *number;
-    if (auto const* const text = from.if_string()) return number_in(*text);
-    auto const* const real = from.if_double();
+std::optional<std::int64_t> whole_number(value const& source) {
+    if (auto const* const number = source.if_int64()) return *number;
+    if (auto const* const text = source.if_string()) return number_in(*text);
+    auto const* const real = source.if_double();
     bool const is_whole =
         real != nullptr && std::trunc(*real) == *real && std::abs(*real) < 9'007'199'254'740'992.0;
     return is_whole ? std::optional(static_cast<std::int64_t>(*real)) : std::nullopt;
 }
 
-std::optional<bool> truth(value const& from) {
-    if (auto const* const flag = from.if_bool()) return *flag;
-    if (auto const* const text = from.if_string()) {
+std::optional<bool> truth(value const& source) {
+    if (auto const* const flag = source.if_bool()) return *flag;
+    if (auto const* const text = source.if_string()) {
         if (base::equal_ignoring_case(*text, "true")) return true;
         if (base::equal_ignoring_case(*text, "false")) return false;
     }
-    auto const number = whole_number(from);
+    auto const number = whole_number(source);
     return number == 1 ? std::optional(true) : number == 0 ? std::optional(false) : std::nullopt;
 }
 
@@ -58,8 +58,9 @@ std::optional<base::wall_ms> time_of_text(std::string text) {
     return base::parse_timestamp(text);
 }
 
-bool says_nothing(value const& from) {
-    return from.is_null() || truth(from) == false || (from.is_string() && from.as_string().empty());
+bool says_nothing(value const& source) {
+    return source.is_null() || truth(source) == false ||
+           (source.is_string() && source.as_string().empty());
 }
 
 }  // namespace
@@ -89,36 +90,36 @@ base::result<json_object> by_column_names(json_object const& object) {
 }
 
 base::result<std::optional<bool>> truth_in(json_object const& object, std::string_view name) {
-    auto const* const found = object.if_contains(name);
-    if (found == nullptr) return std::optional<bool>();
-    auto const flag = truth(*found);
+    auto const* const member = object.if_contains(name);
+    if (member == nullptr) return std::optional<bool>();
+    auto const flag = truth(*member);
     if (!flag) return unknown_form(name);
     return flag;
 }
 
 base::result<std::optional<std::int64_t>> whole_number_in(json_object const& object,
                                                           std::string_view name) {
-    auto const* const found = present(object, name);
-    if (found == nullptr) return std::optional<std::int64_t>();
-    auto const number = whole_number(*found);
+    auto const* const member = present(object, name);
+    if (member == nullptr) return std::optional<std::int64_t>();
+    auto const number = whole_number(*member);
     if (!number) return unknown_form(name);
     return number;
 }
 
 base::result<std::optional<base::wall_ms>> time_in(json_object const& object,
                                                    std::string_view name) {
-    auto const* const found = present(object, name);
-    if (found == nullptr) return std::optional<base::wall_ms>();
-    auto time = whole_number(*found);
-    if (!time && found->is_string()) time = time_of_text(std::string(found->as_string()));
+    auto const* const member = present(object, name);
+    if (member == nullptr) return std::optional<base::wall_ms>();
+    auto time = whole_number(*member);
+    if (!time && member->is_string()) time = time_of_text(std::string(member->as_string()));
     if (!time || *time > latest) return unknown_form(name);
     return time;
 }
 
-std::string end_in(json_object const& object, std::initializer_list<std::string_view> known) {
+std::string end_in(json_object const& object, std::initializer_list<std::string_view> others) {
     for (auto const& [name, content] : object) {
         auto const column = column_name(name);
-        if (std::ranges::find(known, column) != known.end()) continue;
+        if (std::ranges::find(others, column) != others.end()) continue;
         if (column == "enabled" || column == "active" || column == "is_active") {
             auto const flag = truth(content);
             if (!flag) return unknown_form(name).message;

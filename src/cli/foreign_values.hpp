@@ -1,6 +1,6 @@
 // Values in the exports of other systems, whose form depends on the driver that wrote them: a truth
-// may be true, 1 or "1". What has no known form is an error, never taken for what is absent, since a
-// key that is off would come in as on. Errors are sentences about "its NAME". Pure; any thread.
+// may be true, 1 or "1". What has no known form is an error, never taken for what is absent, since
+// a key that is off would come in as on. Errors are sentences about "its NAME". Pure; any thread.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ base::result<std::optional<base::wall_ms>> time_in(json_object const& object,
                                                    std::string_view name);
 
 // A sentence, if a member says that what it belongs to is off or ends, in whatever words:
-// "enabled": 0, "revokedAt": "…". Members that `known` names are read elsewhere.
-std::string end_in(json_object const& object, std::initializer_list<std::string_view> known = {});
+// "enabled": 0, "revokedAt": "…". Members that `others` names are read elsewhere.
+std::string end_in(json_object const& object, std::initializer_list<std::string_view> others = {});
 
 }  // namespace latchkey::cli
