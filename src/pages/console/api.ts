@@ -1,4 +1,5 @@
 // Requests to the API. The session is a cookie that scripts cannot read; the key is sent once, by `logIn`, and not kept.
+import { setClock } from './clock';
 import { effectOf } from './format';
 import type { Effect } from './types';
 
@@ -77,6 +78,7 @@ export async function request<T = undefined>(method: string, path: string, optio
   const target = `/api/v1${path}${String(parameters) && `?${parameters}`}`;
   let response: Response;
   let text: string;
+  const sent = Date.now();
   try {
     response = await fetch(target, {
       method,
@@ -86,6 +88,7 @@ export async function request<T = undefined>(method: string, path: string, optio
       body: body === undefined ? null : JSON.stringify(body),
       signal: signal ?? null,
     });
+    setClock(response.headers.get('Date'), sent);
     text = await response.text();
   } catch (error) {
     if (signal?.aborted) throw error;

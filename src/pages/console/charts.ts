@@ -12,6 +12,7 @@ import {
   PointElement,
   Tooltip,
 } from 'chart.js';
+import { now } from './clock';
 import { Child, fill, h, svg } from './dom';
 import { absolute, compact, number, timeOfDay, timeWithSeconds, utcDay } from './format';
 import type { Granularity, Point } from './types';
@@ -256,7 +257,7 @@ export const granularityOf = (query: URLSearchParams): Granularity => {
 };
 export const rangeName = (granularity: Granularity): string => ranges.find(([name]) => name === granularity)![1];
 export const since = (granularity: Granularity): string =>
-  new Date(Date.now() - spans[granularity] * 1000 + (granularity === 'minute' ? 60_000 : 0)).toISOString();
+  new Date(now() - spans[granularity] * 1000 + (granularity === 'minute' ? 60_000 : 0)).toISOString();
 
 const tickOf =
   (granularity: Granularity) =>

@@ -14,6 +14,7 @@ import {
 import { auditPage } from './audit';
 import { changesPage } from './changes';
 import { checkPage } from './check';
+import { now } from './clock';
 import { caller, can, isLoggedIn, place, setCaller, View } from './context';
 import { whenSecretStored } from './dialogs';
 import { Child, fill, h, icon, named } from './dom';
@@ -320,7 +321,7 @@ for (const type of ['pointerdown', 'keydown'])
   );
 setInterval(() => {
   if (!isLoggedIn()) return;
-  const left = sessionEnd() - Date.now();
+  const left = sessionEnd() - now();
   if (left < 50 * 60_000 && Date.now() - lastUse < 10 * 60_000) renew().then(paintSession, () => undefined);
 }, 60_000);
 
@@ -339,7 +340,7 @@ addEventListener('unhandledrejection', (event) => {
   if (event.reason instanceof DOMException && event.reason.name === 'AbortError') event.preventDefault();
 });
 
-if (sessionEnd() > Date.now()) {
+if (sessionEnd() > now()) {
   begin().catch((error: unknown) => {
     if (isProblem(error) && [401, 403].includes(error.status)) end(error);
     else

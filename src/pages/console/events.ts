@@ -1,5 +1,6 @@
 // Events from outside: what other services reported, and the secrets by which they are verified.
 import { read, request } from './api';
+import { now } from './clock';
 import { can, go, link, View } from './context';
 import { confirm, copyButton, openDialog, sample, showSecret } from './dialogs';
 import { h, named } from './dom';
@@ -171,7 +172,7 @@ export function sourcesPage(view: View): void {
 const formatNames = { standard: 'Standard Webhooks', github: 'GitHub', stripe: 'Stripe' };
 
 function sourceCard({ source, events, secret }: EventSource, refresh: () => Promise<void>): HTMLElement {
-  const overlaps = typeof secret?.rotation_ends_at === 'string' && Date.parse(secret.rotation_ends_at) > Date.now();
+  const overlaps = typeof secret?.rotation_ends_at === 'string' && Date.parse(secret.rotation_ends_at) > now();
   return card(
     named(source),
     [

@@ -1,4 +1,5 @@
 // Numbers, times and limits as people read them.
+import { now } from './clock';
 import { h } from './dom';
 import type { Effect } from './types';
 
@@ -48,8 +49,8 @@ const steps: [number, number, string, string][] = [
   [Infinity, 86_400 * 365, 'year', 'years'],
 ];
 
-export function relative(time: string | number, now = Date.now()): string {
-  const seconds = (new Date(time).getTime() - now) / 1000;
+export function relative(time: string | number, base = now()): string {
+  const seconds = (new Date(time).getTime() - base) / 1000;
   const distance = Math.abs(seconds);
   if (distance < 5) return 'now';
   const [, size, one, many] = steps.find(([limit]) => distance < limit) ?? steps[5]!;

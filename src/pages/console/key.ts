@@ -2,6 +2,7 @@
 import { endSession, read, request } from './api';
 import { chart, granularityOf, outcomes, rangeName, ranges, since, stat } from './charts';
 import { checkForm } from './check';
+import { now } from './clock';
 import { caller, can, isAdministrator, link, poll, setQuery, View } from './context';
 import { confirm, openDialog } from './dialogs';
 import { Child, fill, h, named } from './dom';
@@ -264,7 +265,7 @@ function rotateDialog(key: Key): void {
 
 // Shown at the old key and at the new one, until the old one is off.
 async function rotationNotes(region: HTMLElement, key: Key, signal: AbortSignal, refresh: () => Promise<void>): Promise<void> {
-  const soon = key.state === 'active' && key.expires_at !== null && Date.parse(key.expires_at) - Date.now() < 14 * 86_400_000;
+  const soon = key.state === 'active' && key.expires_at !== null && Date.parse(key.expires_at) - now() < 14 * 86_400_000;
   fill(
     region,
     soon &&
@@ -280,7 +281,7 @@ async function rotationNotes(region: HTMLElement, key: Key, signal: AbortSignal,
   try {
     const other = await read<Key>(`/keys/${otherId}`, {}, signal);
     const [old, fresh] = key.replaced_by !== null ? [key, other] : [other, key];
-    if (old.state !== 'active' || old.rotation_ends_at === null || Date.parse(old.rotation_ends_at) < Date.now()) return;
+    if (old.state !== 'active' || old.rotation_ends_at === null || Date.parse(old.rotation_ends_at) < now()) return;
     const recent = can('usage:read') ? await usesSince(old.id, fresh.created_at, signal) : null;
     const used = old.last_used_at !== null && Date.parse(old.last_used_at) > Date.parse(fresh.created_at);
     const end =
@@ -323,7 +324,7 @@ async function rotationNotes(region: HTMLElement, key: Key, signal: AbortSignal,
 }
 
 async function usesSince(id: number, time: string, signal: AbortSignal): Promise<number> {
-  const granularity = Date.now() - Date.parse(time) < 20 * 3_600_000 ? 'minute' : 'hour';
+  const granularity = now() - Date.parse(time) < 20 * 3_600_000 ? 'minute' : 'hour';
   const { data } = await read<Usage>('/usage', { key_id: id, granularity, from: time }, signal);
   return (data[0]?.points ?? []).filter(({ start }) => start >= time).reduce((sum, { requests }) => sum + requests, 0);
 }
@@ -346,7 +347,7 @@ function deactivateDialog(key: Key, refresh: () => Promise<void>): void {
   const dialog = openDialog(['Deactivate ', named(key.name), '?'], [
     h('p', {}, 'It is refused from the next request on.'),
     key.last_used_at !== null &&
-      Date.now() - Date.parse(key.last_used_at) < 86_400_000 &&
+      now() - Date.parse(key.last_used_at) < 86_400_000 &&
       callout('warn', ['It was used ', ago(key.last_used_at), '.'], 'What uses it will fail.'),
     form(() => fields, [reason.element], {
       action: 'Deactivate',

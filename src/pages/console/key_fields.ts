@@ -1,4 +1,5 @@
 // The parts of a key's form: scopes as a matrix, limits with what they mean, expiry.
+import { now } from './clock';
 import { caller, can, isAdministrator } from './context';
 import { Child, fill, h } from './dom';
 import { Field, field, group, input, numberOf, select } from './form';
@@ -332,7 +333,7 @@ const longDay = (time: number): string => new Date(time).toLocaleDateString('en'
 
 export function expiryChoice(): { field: Field; members(): { expires_in?: number; expires_at?: string | null } } {
   let chosen = '90';
-  const date = timeInput(new Date(Date.now() + 30 * 86_400_000).toISOString(), 'Expires on');
+  const date = timeInput(new Date(now() + 30 * 86_400_000).toISOString(), 'Expires on');
   const more = h('div', {});
   const paint = (): void =>
     fill(
@@ -348,7 +349,7 @@ export function expiryChoice(): { field: Field; members(): { expires_in?: number
           : h(
               'p',
               { class: 'hint' },
-              `Works until ${longDay(Date.now() + Number(chosen) * 86_400_000)}. Rotate it before: both keys work for a while.`,
+              `Works until ${longDay(now() + Number(chosen) * 86_400_000)}. Rotate it before: both keys work for a while.`,
             ),
     );
   const choices = segments(

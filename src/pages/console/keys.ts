@@ -1,6 +1,7 @@
 // The list of keys: filters in the address, last use, and a small chart each from one request.
 import { read } from './api';
 import { since, sparkline } from './charts';
+import { now } from './clock';
 import { can, isAdministrator, link, View } from './context';
 import { Child, fill, h, named } from './dom';
 import { ago, compact, plural } from './format';
@@ -67,7 +68,7 @@ async function list(query: URLSearchParams, signal: AbortSignal): Promise<Child>
       environment: query.get('environment'),
       project: query.get('project'),
       start: query.get('start'),
-      unused_since: unused > 0 ? new Date(Date.now() - unused * 86_400_000).toISOString() : null,
+      unused_since: unused > 0 ? new Date(now() - unused * 86_400_000).toISOString() : null,
     },
     signal,
   );

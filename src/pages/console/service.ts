@@ -1,6 +1,7 @@
 // What the service counts by itself, as differences of two answers: rates, latency, nodes.
 import { read } from './api';
 import { chart, liveTimes, stat } from './charts';
+import { now } from './clock';
 import { poll, View } from './context';
 import { fill, h, named } from './dom';
 import { ago, compact, duration, milliseconds, number, plural } from './format';
@@ -50,14 +51,14 @@ export function liveSection(view: View, end: HTMLElement): void {
     const before = samples.at(-1);
     // After a restart the counters begin anew.
     if (before && before.service.started_at !== service.started_at) samples.length = 0;
-    samples.push({ time: Date.now(), service });
+    samples.push({ time: now(), service });
     if (samples.length > kept) samples.shift();
     const steps = samples.slice(1).map((sample, i) => difference(samples[i]!, sample));
     const latest = steps.at(-1);
     // The axis is five minutes long from the first figure on.
     const missing = Array.from(
       { length: Math.max(0, kept - 1 - steps.length) },
-      (_, i) => (steps[0]?.time ?? Date.now()) - (kept - 1 - steps.length - i) * 5000,
+      (_, i) => (steps[0]?.time ?? now()) - (kept - 1 - steps.length - i) * 5000,
     );
     const starts = [...missing, ...steps.map(({ time }) => time)];
     const padded = (values: (number | null)[]): (number | null)[] => [...missing.map(() => null), ...values];
@@ -145,7 +146,7 @@ function quantile(buckets: { le: number | null; count: number }[], share: number
 }
 
 function serviceCard(service: Service): HTMLElement {
-  const up = duration((Date.now() - Date.parse(service.started_at)) / 1000);
+  const up = duration((now() - Date.parse(service.started_at)) / 1000);
   const about = facts(['Version', code(service.version)], ['Running for', up]);
   if (service.nodes.length === 0) return card('Service', [about]);
   const late = service.nodes.filter(({ is_alive: alive, lag_rows: lag }) => !alive || lag > 1000);

@@ -1,5 +1,6 @@
 // Webhooks: the addresses to which changes are sent, and each of them.
 import { read, request } from './api';
+import { now } from './clock';
 import { can, go, link, View } from './context';
 import { deliveriesCard } from './deliveries';
 import { confirm, openDialog, showSecret } from './dialogs';
@@ -144,7 +145,7 @@ export function webhookPage(view: View): void {
               ],
               ['Dealt with', `changes up to #${number(webhook.position)}`],
               webhook.secret_rotation_ends_at !== null &&
-                Date.parse(webhook.secret_rotation_ends_at) > Date.now() && [
+                Date.parse(webhook.secret_rotation_ends_at) > now() && [
                   'The secret before signs until',
                   moment(webhook.secret_rotation_ends_at),
                 ],
@@ -230,8 +231,8 @@ function rotateDialog(webhook: Webhook, refresh: () => Promise<void>): void {
 
 function replayDialog(webhook: Webhook, repaint: () => void): void {
   const local = (time: number): string => new Date(time - new Date(time).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-  const from = field('From', input({ type: 'datetime-local', value: local(Date.now() - 3_600_000) }), { pointer: '/from' });
-  const to = field('To', input({ type: 'datetime-local', value: local(Date.now() + 60_000) }), { pointer: '/to' });
+  const from = field('From', input({ type: 'datetime-local', value: local(now() - 3_600_000) }), { pointer: '/from' });
+  const to = field('To', input({ type: 'datetime-local', value: local(now() + 60_000) }), { pointer: '/to' });
   const time = (one: Field): string => new Date((one.control as HTMLInputElement).value).toISOString();
   const dialog = openDialog('Send changes again', [
     h(
