@@ -320,6 +320,11 @@ for (const [name, language] of Object.entries(languages)) {
     const scripts = [
       ['a gateway that fails, then answers', [{ status: 502, body: '<html>' }, { status: 504, body: '<html>' }, { body: { id: 1 } }], { op: 'getUser', path: [1], query: {} }, 3],
       ['the same for what has an Idempotency-Key', [{ status: 502, body: '<html>' }, { status: 201, body: { id: 1 } }], user('a@example.org'), 2],
+      ['a gateway that answers in its own JSON', [{ status: 502, body: ['x'] }, { status: 503, body: { code: 7, detail: [] } },
+        { status: 504, body: { code: 'E1', detail: 'no upstream' } }, { body: { id: 1 } }], { op: 'getUser', path: [1], query: {} }, 4],
+      ['its refusal, which is no problem of the service', [{ status: 403, body: { code: 'WAF', detail: 'blocked' } }], { op: 'getUser', path: [1], query: {} }, 1, 'PermissionDeniedError'],
+      ['its word for an answer', [{ body: ['ok'] }], { op: 'verifyKey', body: { key: 'k' } }, 1, 'NetworkError'],
+      ['its object for a page', [{ body: { message: 'ok' } }], { op: 'iterateUsers', query: {}, max: 1 }, 1, 'NetworkError'],
       ['but not where nothing recognises a repeat', [{ status: 502, body: '<html>' }], { op: 'verifyKey', body: { key: 'k' } }, 1, 'ServerError'],
       ['unless the service says that it has done nothing', [problem(503, 'overloaded'), { body: { valid: true } }], { op: 'verifyKey', body: { key: 'k' } }, 2],
       ['a first attempt that still runs', [problem(409, 'idempotency_in_progress'), { status: 201, body: { id: 1 } }], user('a@example.org'), 2],

@@ -125,7 +125,7 @@ export class Latchkey extends Operations {
         method, headers, redirect: 'error', credentials: 'omit', cache: 'no-store', signal: controller.signal, ...(body === undefined ? {} : { body }),
       });
       const text = await response.text();
-      return { status: response.status, headers: response.headers, content: contentOf(response.headers.get('Content-Type'), text) };
+      return { status: response.status, headers: response.headers, content: contentOf(response, text) };
     } catch (error) {
       if (controller.signal.aborted) throw controller.signal.reason;
       throw new NetworkError(`${method} ${new URL(url).pathname}: ${messageOf(error)}`, { cause: error });
@@ -159,18 +159,31 @@ function queryText(query: object = {}): string {
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs.map(([name, value]) => [name, String(value)]))}`;
 }
 
-function contentOf(mediaType: string | null, text: string): unknown {
-  if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(mediaType ?? '')) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error('the answer is cut off or no JSON', { cause: error });
+// An object, or undefined where there is none: what a gateway says in its own words is no content of the service.
+function contentOf(response: Response, text: string): object | undefined {
+  let content: unknown;
+  if (/^application\/(?:[\w.+-]+\+)?json\b/i.test(response.headers.get('Content-Type') ?? '')) {
+    try {
+      content = JSON.parse(text);
+    } catch {
+      // As if it were not there.
+    }
   }
+  if (isObject(content) && !Array.isArray(content)) return content;
+  if (response.ok && text !== '') throw new Error("the answer is cut off, or not the service's");
+  return undefined;
+}
+
+// Gateways have a code and a detail too, of any form.
+function isProblem(content: unknown): content is Problem {
+  if (!isObject(content)) return false;
+  const members = content as Record<string, unknown>;
+  const { errors = [] } = members;
+  return ['code', 'detail', 'request_id'].every((name) => typeof members[name] === 'string') && Array.isArray(errors) && errors.every(isObject);
 }
 
 function errorOfAnswer({ status, headers, content }: Answer, info: ResponseInfo): ApiError {
-  const isProblem = isObject(content) && 'code' in content && 'detail' in content;
-  return errorOf(status, isProblem ? content as Problem : null, info.requestId, parseRetryAfter(headers.get('Retry-After')));
+  return errorOf(status, isProblem(content) ? content : null, info.requestId, parseRetryAfter(headers.get('Retry-After')));
 }
 
 // fetch hides the reason in `cause`.

@@ -1,6 +1,7 @@
 // Lists as async iterators, which ask for the next page when the one before is used up.
 
 import type { FeedOptions } from './call.js';
+import { NetworkError } from './errors.js';
 import { sleep } from './retry.js';
 
 interface Page<Item> {
@@ -8,6 +9,14 @@ interface Page<Item> {
 }
 type Position = Record<string, unknown>;
 type Read<Result> = (position: Position) => Promise<Result>;
+// A page with these members of `pagination`: a gateway may answer 200 in its own words.
+function pageOf<Result extends Page<unknown>>(answer: Result, ...members: string[]): Result {
+  const { data, pagination } = (answer ?? {}) as { data?: unknown; pagination?: unknown };
+  const isPagination = typeof pagination === 'object' && pagination !== null && members.every((name) => name in pagination);
+  if (Array.isArray(data) && isPagination) return answer;
+  throw new NetworkError("the answer is no page of a list: it is not the service's");
+}
+
 const pageLimit = 100;
 const feedLimit = 1000;
 
@@ -42,7 +51,7 @@ export class CursorPages<Item, Result extends CursorPage<Item>> extends Pages<It
     const limit = this.query.limit ?? pageLimit;
     let position: Position = { limit };
     for (;;) {
-      const page = await this.read(position);
+      const page = pageOf(await this.read(position), 'next_cursor');
       yield page;
       const cursor = page.pagination.next_cursor;
       if (cursor === null) return;
@@ -64,7 +73,7 @@ export class BackwardPages<Item, Result extends BackwardPage<Item>> extends Page
   async *pages(): AsyncGenerator<Result, void, undefined> {
     let position: Position = { limit: this.query.limit ?? pageLimit };
     for (;;) {
-      const page = await this.read(position);
+      const page = pageOf(await this.read(position), 'has_more', 'next_before');
       yield page;
       const { has_more, next_before } = page.pagination;
       if (!has_more || next_before === null) return;
@@ -90,7 +99,7 @@ export class ChangeFeed<Item extends { sequence: number }, Result extends FeedPa
   async *pages(): AsyncGenerator<Result, void, undefined> {
     const { follow = false, pollMs = 1000, signal } = this.options;
     for (;;) {
-      const page = await this.read({ limit: this.query.limit ?? feedLimit, after: this.position });
+      const page = pageOf(await this.read({ limit: this.query.limit ?? feedLimit, after: this.position }), 'next_after', 'has_more');
       yield page;
       this.position = String(page.pagination.next_after);
       if (page.pagination.has_more) continue;

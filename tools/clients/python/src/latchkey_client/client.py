@@ -143,12 +143,18 @@ def _query_text(query: Mapping[str, object]) -> str:
 
 
 def _content(answer: Answer) -> Any:
-    if not re.match(r"application/(?:[\w.+-]+\+)?json\b", answer.headers.get("content-type", ""), re.I):
-        return None
-    try:
-        return json.loads(answer.content)
-    except ValueError as error:
-        raise NetworkError("the answer is cut off or no JSON") from error
+    """An object, or None where there is none: what a gateway says in its own words is no content of the service."""
+    content: Any = None
+    if re.match(r"application/(?:[\w.+-]+\+)?json\b", answer.headers.get("content-type", ""), re.I):
+        try:
+            content = json.loads(answer.content)
+        except (ValueError, RecursionError):
+            pass
+    if isinstance(content, dict):
+        return content
+    if 200 <= answer.status < 300 and answer.content:
+        raise NetworkError("the answer is cut off, or not the service's")
+    return None
 
 
 def _record(content: Any, info: ResponseInfo) -> Any:
@@ -159,7 +165,15 @@ def _record(content: Any, info: ResponseInfo) -> Any:
     return record
 
 
+def _is_problem(content: Any) -> bool:
+    """Gateways have a code and a detail too, of any form."""
+    if not isinstance(content, dict) or not all(isinstance(content.get(name), str) for name in ("code", "detail", "request_id")):
+        return False
+    errors = content.get("errors", [])
+    return isinstance(errors, list) and all(isinstance(each, dict) for each in errors)
+
+
 def _error(answer: Answer, content: Any, info: ResponseInfo) -> ApiError:
-    problem: Any = content if isinstance(content, dict) and "code" in content and "detail" in content else None
+    problem: Any = content if _is_problem(content) else None
     retry_after = parse_retry_after(answer.headers.get("retry-after"))
     return class_of(answer.status)(answer.status, problem, info.request_id, retry_after)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar, cast
 
+from .errors import NetworkError
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Parameters = Mapping[str, object]
@@ -34,7 +36,11 @@ class Pages(Generic[Item, Result]):
         return list(itertools.islice(self, count))
 
 
-def _content(page: object) -> Mapping[str, Any]:
+def _content(page: object, *members: str) -> Mapping[str, Any]:
+    """A page with these members of `pagination`: a gateway may answer 200 in its own words."""
+    pagination = page.get("pagination") if isinstance(page, Mapping) and isinstance(page.get("data"), list) else None
+    if not isinstance(pagination, Mapping) or not all(name in pagination for name in members):
+        raise NetworkError("the answer is no page of a list: it is not the service's")
     return cast(Mapping[str, Any], page)
 
 
@@ -45,8 +51,9 @@ class CursorPages(Pages[Item, Result]):
         query = dict(self._query)
         while True:
             page = self._read(query)
+            pagination = _content(page, "next_cursor")["pagination"]
             yield page
-            cursor = _content(page)["pagination"]["next_cursor"]
+            cursor = pagination["next_cursor"]
             if cursor is None:
                 return
             query.pop("page", None)
@@ -60,8 +67,8 @@ class BackwardPages(Pages[Item, Result]):
         query = dict(self._query)
         while True:
             page = self._read(query)
+            pagination = _content(page, "has_more", "next_before")["pagination"]
             yield page
-            pagination = _content(page)["pagination"]
             if not pagination["has_more"] or pagination["next_before"] is None:
                 return
             query["before"] = pagination["next_before"]
@@ -84,8 +91,8 @@ class ChangeFeed(Pages[Item, Result]):
     def pages(self) -> Iterator[Result]:
         while True:
             page = self._read({**self._query, "after": self.position})
+            pagination = _content(page, "next_after", "has_more")["pagination"]
             yield page
-            pagination = _content(page)["pagination"]
             self.position = str(pagination["next_after"])
             if pagination["has_more"]:
                 continue

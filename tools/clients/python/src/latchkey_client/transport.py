@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from .errors import NetworkError, RequestTimeoutError
 
-# The service closes an idle connection after 60 s: one that is used at that moment would break.
+# The service closes an idle connection after 75 s, and others earlier: one that is used at that moment would break.
 IDLE_SECONDS = 30.0
 KEPT_CONNECTIONS = 16
 
