@@ -63,6 +63,7 @@ api_fixture::api_fixture(std::int64_t (*wall)())
                 cursors_, random_,   running, &uses_} {
     static auto const documents = make_documents(settings);
     settings.documents = documents;
+    settings.protected_resource = "{}";  // as if an issuer were configured
     services_.streams = &streams_;
     services_.sessions = &sessions_;
     key = add_key();

@@ -55,7 +55,6 @@ TEST(routes, the_path_of_a_request_gives_a_prefetch_hint) {
 TEST_F(api_test, routes_need_their_scope) {
     auto const id = service.add_user();
     service.add_post(id);
-    service.settings.protected_resource = "{}";
     for (auto const& each : routes()) {
         bool const keyed = each.pattern.find("/keys/") != std::string_view::npos;
         auto const line = std::string(http::name_of(each.method)) + " " +

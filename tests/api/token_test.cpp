@@ -43,6 +43,7 @@ TEST_F(tokens, do_what_their_record_may) {
 // RFC 9728.
 TEST_F(tokens, are_asked_for_with_where_they_come_from) {
     std::string const path = "/.well-known/oauth-protected-resource";
+    service.settings.protected_resource.clear();
     EXPECT_EQ(service.request_anonymous("GET " + path).code(), "route_not_found");
     EXPECT_EQ(service.request_anonymous("GET /api/v1/users").field("WWW-Authenticate"),
               R"(Bearer realm="api")");
