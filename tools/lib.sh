@@ -6,12 +6,15 @@ if [ -t 2 ]; then bold=$'\e[1m' red=$'\e[31m' plain=$'\e[0m'; else bold='' red='
 say() { printf '%s==>%s %s\n' "$bold" "$plain" "$*" >&2; }
 die() { printf '%serror:%s %s\n' "$red" "$plain" "$*" >&2; exit 1; }
 
-# Build dependencies. CLI11, toml++, Boost and llhttp are compiled in; BoringSSL and LMDB are linked, statically in a package.
-build_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev meson ninja-build ccache pkg-config
+# What the service is built with. CLI11, toml++, Boost and llhttp are compiled in; BoringSSL and LMDB are linked, statically in
+# a package.
+service_packages=(clang-19 lld-19 llvm-19 meson ninja-build ccache pkg-config
   liburing-dev node-llhttp android-libboringssl-dev liblmdb-dev libboost1.81-dev libboost-json1.81-dev
-  libxxhash-dev libcli11-dev libtomlplusplus-dev libgtest-dev libgmock-dev libbenchmark-dev
-  libnghttp2-dev libpq-dev libcurl4-openssl-dev
+  libxxhash-dev libcli11-dev libtomlplusplus-dev libcurl4-openssl-dev
   esbuild node-chart.js brotli cmark zlib1g-dev)
+
+# The same, and what tests, benchmarks and the helper of a cluster are built with.
+build_packages=("${service_packages[@]}" libclang-rt-19-dev libgtest-dev libgmock-dev libbenchmark-dev libnghttp2-dev libpq-dev)
 
 # The client libraries: types of the one for Python are checked, and it is packed.
 client_packages=(python3 mypy python3-build python3-setuptools python3-wheel)

@@ -21,9 +21,12 @@ set_flags() {
 configure_profiled() {
   local name=$1 profile=$2 flags=("${@:3}")
   "$top/tools/boringssl"
-  [ -z "$profile" ] ||
-    flags+=("-fprofile-use=$profile" -Wno-profile-instr-unprofiled -Wno-profile-instr-out-of-date -Wno-backend-plugin)
-  configure "$name" -Dboringssl_prefix="$top/build/boringssl"
+  configure "$name" -Dboringssl_prefix=../boringssl
+  if [ -n "$profile" ]; then
+    # Named from the build directory, and so that meson, which tries the compiler in a folder below, finds it there too.
+    ln -sf "../${profile##*/}" "$top/build/$name/"
+    flags+=("-fprofile-use=../${profile##*/}" -Wno-profile-instr-unprofiled -Wno-profile-instr-out-of-date -Wno-backend-plugin)
+  fi
   set_flags "$top/build/$name" "${flags[@]}"
 }
 
