@@ -267,7 +267,7 @@ describe('commands whose descriptors are closed', () => {
         ['changes'],
       ].map((words) => [lost, words]);
       const quiet = [
-        ['seed', '--users', '20', '--posts', '20', '--yes'],
+        ['seed', '--users', '20', '--posts', '20', '--random-seed', '2', '--yes'],
         ['export', path.join(folder, 'users'), path.join(folder, 'posts')],
         ['backup', path.join(folder, 'backup.mdb')],
         ['keys', 'deactivate', '2'],
