@@ -188,17 +188,15 @@ http2::next http2::end_block(stream_id id, std::string_view block, bool ends_str
     if (is_idle(id))
         return begin_request(id, block, ends_stream, depends_on_itself, server, output);
     auto* const stream = find(id);
-    if (stream != nullptr && !stream->reset && !stream->input_ended)
-        return read_trailers(*stream, block, ends_stream, server, output);
+    bool const goes_on = stream != nullptr && !stream->reset && !stream->input_ended;
+    if (goes_on || find_dropped(id) != nullptr)
+        return read_trailers(id, block, ends_stream, server, output);
     // The table has to follow all the same.
     auto const ignore = [](h2::header_field const&) {};
     if (auto const end = judge_block(decoder_.decode(block, context_.header_text, ignore), output))
         return end;
     if (stream != nullptr && !stream->reset) return reset(id, error_code::stream_closed, output);
-    if (stream != nullptr || is_ignored(id)) {
-        if (ends_stream) end_request(id);  // by trailers
-        return {};
-    }
+    if (stream != nullptr || is_ignored(id)) return {};
     if (was_left_out(id))
         return fail(error_code::protocol_error, "HEADERS below an earlier stream.", output);
     return fail(error_code::stream_closed, "HEADERS on a closed stream.", output);
@@ -213,8 +211,9 @@ http2::next http2::judge_block(h2::hpack_decoder::result result, std::string& ou
     return {};
 }
 
-// §8.1: trailers end the stream and have no pseudo-headers. They are dropped.
-http2::next http2::read_trailers(open_stream& stream, std::string_view block, bool ends_stream,
+// §8.1: trailers end the stream and have no pseudo-headers. They are dropped. A request that was
+// answered early has them too, and may be malformed by them.
+http2::next http2::read_trailers(stream_id id, std::string_view block, bool ends_stream,
                                  server_state const& server, std::string& output) {
     bool malformed = !ends_stream;
     auto const check = [&](h2::header_field const& field) {
@@ -223,11 +222,14 @@ http2::next http2::read_trailers(open_stream& stream, std::string_view block, bo
     };
     auto const result = decoder_.decode(block, context_.header_text, check);
     if (auto const end = judge_block(result, output)) return end;
-    bool const too_short = stream.length && stream.received != *stream.length;
-    if (malformed || too_short) return reset(stream.id, error_code::protocol_error, output);
-    stream.input_ended = true;
-    if (stream.state != stream_state::reading) return {};
-    return end_body(stream, server);
+    auto* const stream = find(id);
+    auto const& announced = stream != nullptr ? stream->announced : find_dropped(id)->announced;
+    if (malformed || announced.is_wrong(true)) return reset(id, error_code::protocol_error, output);
+    end_request(id);
+    if (stream == nullptr) return {};
+    stream->input_ended = true;
+    if (stream->state != stream_state::reading) return {};
+    return end_body(*stream, server);
 }
 
 http2::next http2::on_data(h2::frame_head const& head, std::string_view payload,
@@ -250,12 +252,11 @@ http2::next http2::on_data(h2::frame_head const& head, std::string_view payload,
     if (stream == nullptr) {
         if (is_idle(head.stream))
             return fail(error_code::protocol_error, "DATA on an idle stream.", output);
-        if (!is_ignored(head.stream))
+        if (find_dropped(head.stream) == nullptr && !is_ignored(head.stream))
             return fail(error_code::stream_closed, "DATA on a closed stream.", output);
         if (head.length == 0 && !spend())
             return fail(error_code::enhance_your_calm, "Too many empty frames.", output);
-        drop_data(head, output);
-        return {};
+        return drop_data(head, inner.bytes.size(), output);
     }
     if (stream->reset) return {};
     if (stream->input_ended) return reset(head.stream, error_code::stream_closed, output);
@@ -265,10 +266,9 @@ http2::next http2::on_data(h2::frame_head const& head, std::string_view payload,
     bool const ends = head.has(h2::flag::end_stream);
     if (inner.bytes.empty() && !ends && !spend())
         return fail(error_code::enhance_your_calm, "Too many empty frames.", output);
-    stream->received += inner.bytes.size();
+    stream->announced.received += inner.bytes.size();
     stream->input_ended = ends;
-    if (stream->length &&
-        (stream->received > *stream->length || (ends && stream->received != *stream->length)))
+    if (stream->announced.is_wrong(ends))
         return reset(head.stream, error_code::protocol_error, output);
     bool const waits = stream->state == stream_state::waiting;
     if (stream->state != stream_state::reading && !waits) return {};

@@ -40,6 +40,7 @@ namespace latchkey::session {
 namespace h2 = ::latchkey::http2;
 
 struct http2_stream;
+struct dropped_request;
 
 class http2 {
   public:
@@ -103,12 +104,6 @@ class http2 {
     using next = std::optional<step>;  // nullopt: on to the next frame
     enum class phase : std::uint8_t { preface, first_settings, open, closing };
     enum class drain_phase : std::uint8_t { none, announced, last_named };
-    // A request that was answered before its end; the rest of its content is dropped.
-    struct dropped_request {
-        stream_id id = 0;
-        std::int64_t window = 0;
-        base::mono_ns reset_time = 0;  // not before
-    };
 
     step read_frames(std::string_view input, server_state const& server, std::string& output);
     next read_frame(h2::frame_head const& head, std::string_view payload,
@@ -139,7 +134,7 @@ class http2 {
     next end_body(open_stream& stream, server_state const& server);
     next resume_request(open_stream& stream, server_state const& server);
     next refuse_body(open_stream& stream, base::problem problem);
-    next read_trailers(open_stream& stream, std::string_view block, bool ends_stream,
+    next read_trailers(stream_id id, std::string_view block, bool ends_stream,
                        server_state const& server, std::string& output);
     next judge_block(h2::hpack_decoder::result result, std::string& output);
     next follow(api::next_step reply, open_stream& stream);
@@ -161,19 +156,17 @@ class http2 {
     void leave(stream_id id);
     void remember_reset(stream_id id);
     bool was_reset(stream_id id) const;
-    void drop_data(h2::frame_head const& head, std::string& output);
+    next drop_data(h2::frame_head const& head, std::size_t content_bytes, std::string& output);
     void end_request(stream_id id);
     void end_dropped(stream_id id, std::string& output);
     void end_late_dropped(std::string& output);
     bool needs_reset(dropped_request const& request) const;
     bool is_late(dropped_request const& request) const;
-    bool is_dropped(stream_id id) const;
+    dropped_request* find_dropped(stream_id id);
     void note_opened(stream_id id);
     bool is_idle(stream_id id) const { return id % 2 == 0 || id > highest_stream_; }
     bool was_left_out(stream_id id) const;
-    bool is_ignored(stream_id id) const {
-        return was_reset(id) || is_dropped(id) || id > last_stream_;
-    }
+    bool is_ignored(stream_id id) const { return was_reset(id) || id > last_stream_; }
     void end_response(open_stream& stream, std::string& output);
     void write_head(open_stream& stream, http::response const& response, bool end,
                     server_state const& server, std::string& output);

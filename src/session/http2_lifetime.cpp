@@ -167,12 +167,22 @@ bool http2::was_reset(stream_id id) const {
     return std::ranges::find(resets_, id) != resets_.end();
 }
 
-void http2::drop_data(h2::frame_head const& head, std::string& output) {
-    auto const place = std::ranges::find(dropped_requests_, head.stream, &dropped_request::id);
-    if (place == dropped_requests_.end()) return;
-    if (head.has(h2::flag::end_stream)) return end_request(head.stream);
-    place->window -= head.length;
-    if (is_late(*place)) end_dropped(head.stream, output);
+// What was answered early may still turn out to be malformed (RFC 9113 §8.1.1).
+http2::next http2::drop_data(h2::frame_head const& head, std::size_t content_bytes,
+                             std::string& output) {
+    auto* const request = find_dropped(head.stream);
+    if (request == nullptr) return {};
+    request->window -= head.length;
+    if (request->window < 0) return reset(head.stream, error_code::flow_control_error, output);
+    request->announced.received += content_bytes;
+    bool const ends = head.has(h2::flag::end_stream);
+    if (request->announced.is_wrong(ends))
+        return reset(head.stream, error_code::protocol_error, output);
+    if (ends)
+        end_request(head.stream);
+    else if (is_late(*request))
+        end_dropped(head.stream, output);
+    return {};
 }
 
 // Where the stream's window would be opened again, the client is told that the rest is not needed
@@ -200,9 +210,9 @@ void http2::end_request(stream_id id) {
     std::erase_if(dropped_requests_, [id](dropped_request const& each) { return each.id == id; });
 }
 
-bool http2::is_dropped(stream_id id) const {
-    return std::ranges::find(dropped_requests_, id, &dropped_request::id) !=
-           dropped_requests_.end();
+dropped_request* http2::find_dropped(stream_id id) {
+    auto const place = std::ranges::find(dropped_requests_, id, &dropped_request::id);
+    return place == dropped_requests_.end() ? nullptr : &*place;
 }
 
 // §5.1.1: a new stream closes the idle ones below it, which are no longer to be opened.

@@ -47,7 +47,8 @@ http2::next http2::begin_request(stream_id id, std::string_view block, bool ends
     auto& work = *stream.work;
     stream.input_ended = ends_stream;
     stream.head_only = request.method_text == "HEAD";
-    if (framing.body == http::framing::body_kind::sized) stream.length = framing.content_length;
+    if (framing.body == http::framing::body_kind::sized)
+        stream.announced.length = framing.content_length;
     stream.interim_due = framing.expect_continue;
     stream.urgency = head.urgency().value_or(h2::priority{});
     context_.response.clear();
@@ -98,7 +99,7 @@ http2::next http2::await_body(open_stream& stream, server_state const& server) {
     stream.work->entry.keep();
     keep_request(*stream.work, context_.request);
     stream.deadline = after(now_, configuration_->body_seconds);
-    if (stream.length.value_or(0) > stream.work->exchange.body_bytes_max())
+    if (stream.announced.length.value_or(0) > stream.work->exchange.body_bytes_max())
         return refuse_body(stream, problem::body_too_large);
     stream.state = stream_state::reading;
     if (&stream == fresh_.get()) enter();
@@ -164,7 +165,7 @@ void http2::settle_grant(std::string& output) {
     auto* const stream = find(std::exchange(granted_, 0));
     if (stream == nullptr || stream->reset || stream->state != stream_state::reading) return;
     bool const first = std::exchange(stream->first_grant, false);
-    if (first && std::exchange(stream->interim_due, false) && stream->received == 0) {
+    if (first && std::exchange(stream->interim_due, false) && stream->announced.received == 0) {
         std::string block;
         encoder_.begin_block(block);
         encoder_.add_status(100, block);

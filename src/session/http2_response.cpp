@@ -99,7 +99,8 @@ void http2::end_response(open_stream& stream, std::string& output) {
     if (stream.input_ended) return;
     if (dropped_requests_.size() >= announced_.streams_max)
         end_dropped(dropped_requests_.front().id, output);
-    dropped_requests_.push_back({stream.id, stream.receive_window, now_ + early_reset_wait});
+    dropped_requests_.push_back(
+        {stream.id, stream.receive_window, now_ + early_reset_wait, stream.announced});
 }
 
 void http2::write_head(open_stream& stream, http::response const& response, bool end,

@@ -37,6 +37,25 @@ enum class stream_state : std::uint8_t {
     responding,  // its response is being made, or waits for a window
 };
 
+// What a request said of the length of its content, and how much of it has come.
+struct announced_content {
+    std::optional<std::uint64_t> length;  // what Content-Length said
+    std::uint64_t received = 0;
+
+    // The request is malformed (RFC 9113 §8.1.1).
+    bool is_wrong(bool ended) const {
+        return length && (received > *length || (ended && received != *length));
+    }
+};
+
+// A request that was answered before its end. The rest of it is judged and dropped.
+struct dropped_request {
+    std::uint32_t id = 0;
+    std::int64_t window = 0;
+    base::mono_ns reset_time = 0;  // not before
+    announced_content announced;
+};
+
 struct http2_stream {
     std::uint32_t id = 0;
     stream_state state = stream_state::responding;
@@ -48,10 +67,9 @@ struct http2_stream {
     h2::priority urgency;
     std::int64_t send_window = 0;
     std::int64_t receive_window = 0;
-    std::uint64_t received = 0;
-    std::optional<std::uint64_t> length;  // what Content-Length said
-    base::mono_ns deadline = 0;           // of the body
-    base::problem body_problem{};         // of content that arrived while it waited
+    announced_content announced;
+    base::mono_ns deadline = 0;    // of the body
+    base::problem body_problem{};  // of content that arrived while it waited
     // Of the request, which keeps it across a reload.
     std::shared_ptr<options const> configuration;
     stream_pool::handle work;

@@ -73,6 +73,7 @@ table connection_field_cases(script::client const& one);
 table pseudo_header_cases(script::client const& one);
 table target_cases(script::client const& one);
 table trailer_cases(script::client const& one);
+table early_answer_cases(script::client const& one);
 table header_table_cases(script::client const& one);
 table representation_cases(script::client const& one);
 table integer_and_string_cases(script::client const& one);

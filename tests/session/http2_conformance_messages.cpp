@@ -179,6 +179,55 @@ table trailer_cases(client const& one) {
     };
 }
 
+// Whatever the answer was, and although it was sent before the request ended.
+table early_answer_cases(client const& one) {
+    struct {
+        std::string status;
+        std::string block;
+    } const answers[] = {
+        {"200", block(one.get_fields())},
+        {"401", block(one.get_fields_but("x-api-key", "no key"))},
+        {"404", block(one.get_fields_but(":path", "/nothing"))},
+        {"405", block(one.get_fields_but(":method", "PROPFIND"))},
+        {"413", block(one.post_fields()) + literal("content-length", "2000000")},
+        {"431", block(one.get_fields()) + literal("x", std::string(16'384, 'x'))},
+        {"501", block(one.get_fields_but(":method", "BREW"))},
+    };
+    auto const end = flag::end_stream;
+    auto const length = literal("content-length", "5");
+    table cases;
+    for (auto const& [status, block] : answers) {
+        std::string begun =
+            headers(1, block.substr(0, 16'000), 0) +
+            continuation(1, block.substr(std::min(block.size(), std::size_t{16'000})));
+        auto const add = [&, status = status](std::string const& what, std::string const& script,
+                                              std::string const& end) {
+            cases.push_back(
+                {"8.1.1", what + " behind an early " + status, script, {"1: " + status + end}});
+        };
+        std::string const wrong = "; 1: RST_STREAM PROTOCOL_ERROR";
+        add("trailers", begun + data(1, "12345") + headers(1, literal("x-sum", "1")),
+            status == "413" ? wrong : "");
+        add("a pseudo-header in trailers", begun + headers(1, literal(":path", "/")), wrong);
+        add("a name in upper case in trailers", begun + headers(1, literal("X-Sum", "1")), wrong);
+        add("Connection in trailers", begun + headers(1, literal("connection", "close")), wrong);
+        add("a second header block", begun + headers(1, literal("x-sum", "1"), whole_block), wrong);
+        if (status == "413" || status == "431") continue;
+        begun = headers(1, block + length, whole_block);
+        add("content as long as it said", begun + data(1, "12345", end), "");
+        add("content shorter than it said", begun + data(1, "1234", end), wrong);
+        add("content longer than it said", begun + data(1, "123") + data(1, "456"), wrong);
+        add("trailers and less content than it said",
+            begun + data(1, "1234") + headers(1, literal("x-sum", "1")), wrong);
+    }
+    cases.push_back({"6.9.1",
+                     "DATA beyond the window of a request that was answered early",
+                     headers(1, answers[1].block, whole_block) + data(1, "12345"),
+                     {"1: 401; 1: RST_STREAM FLOW_CONTROL_ERROR"},
+                     {.settings = {.window_bytes = 4}}});
+    return cases;
+}
+
 table pseudo_header_cases(client const& one) {
     auto const request = [&](char const* name, char const* value) {
         return headers(1, block(one.get_fields_but(name, value)));
