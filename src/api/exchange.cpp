@@ -3,6 +3,7 @@
 
 #include "api/checks/credential_form.hpp"
 #include "api/checks/negotiate.hpp"
+#include "api/exchange_size.hpp"
 #include "api/exchange_state.hpp"
 #include "api/handlers.hpp"
 #include "api/refusal_detail.hpp"
@@ -51,6 +52,10 @@ bool may_come_by_query(settings const& settings, auth::verdict const& verdict) {
 
 exchange::exchange() : state_(std::make_unique<exchange_state>()) {}
 exchange::~exchange() = default;
+
+std::size_t exchange_state_bytes() {
+    return sizeof(exchange_state);
+}
 
 void exchange_state::start(request_services& services, http::request const& request,
                            peer const& peer) {

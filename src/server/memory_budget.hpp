@@ -1,38 +1,69 @@
 // Memory quota of a worker: heap bytes that its connections occupy, for input not yet parsed,
-// responses not yet sent and bodies in progress. Above half of it each connection gets less, slow
-// readers are reset and large responses need a key; above all of it the worker refuses requests.
-// Belongs to the worker's thread.
+// header blocks, requests in progress, commands, and responses not yet sent. Above half of it each
+// connection gets less, slow readers are reset, large responses need a key, and who holds much
+// leaves as much to others. Above all of it the largest holders are ended, and what still comes in
+// until then stays within a quarter more. Belongs to the worker's thread.
 //
 //     memory_budget::reservation reserved(budget);   // gives back what it has when it goes
 //     reserved.resize(buffer.capacity());
-//     if (budget.exceeded()) … refuse …
+//     if (!budget.admits(reserved.bytes())) … refuse …
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <unordered_map>
 
 #include "base/limits.hpp"
+#include "session/step.hpp"
 
 namespace latchkey::server {
 
-class memory_budget {
+class memory_budget : public session::answer_quota {
+    // A key, over all of its connections that held much with it.
+    struct holder {
+        std::size_t bytes = 0;
+        std::size_t reservations = 0;
+    };
+
   public:
     class reservation {
       public:
         explicit reservation(memory_budget& budget) : budget_(budget) {}
-        ~reservation() { resize(0); }
+        ~reservation() {
+            resize(0);
+            belong_to(0);
+        }
         reservation(reservation const&) = delete;
         reservation& operator=(reservation const&) = delete;
 
+        std::size_t bytes() const { return bytes_; }
         // Never fails: the memory is in use already, and the budget decides about what follows.
         void resize(std::size_t bytes) {
             budget_.used_bytes_ = budget_.used_bytes_ - bytes_ + bytes;
+            if (holder_ != nullptr) holder_->bytes = holder_->bytes - bytes_ + bytes;
             bytes_ = bytes;
         }
+        // From now on it counts as that key's; 0: as nobody's.
+        void belong_to(std::uint64_t key) {
+            if (key == key_) return;
+            if (holder_ != nullptr) {
+                holder_->bytes -= bytes_;
+                if (--holder_->reservations == 0) budget_.holders_.erase(key_);
+            }
+            key_ = key;
+            holder_ = key == 0 ? nullptr : &budget_.holders_[key];
+            if (holder_ == nullptr) return;
+            holder_->bytes += bytes_;
+            ++holder_->reservations;
+        }
+        std::uint64_t key() const { return key_; }
 
       private:
         memory_budget& budget_;
         std::size_t bytes_ = 0;
+        std::uint64_t key_ = 0;
+        holder* holder_ = nullptr;
     };
 
     memory_budget() = default;
@@ -43,6 +74,21 @@ class memory_budget {
     std::size_t used() const { return used_bytes_; }
     bool exceeded() const { return used_bytes_ > bytes_max_; }
     bool scarce() const { return used_bytes_ > bytes_max_ / 2; }
+    std::size_t bytes_max() const { return bytes_max_; }
+    std::size_t held_by(std::uint64_t key) const {
+        auto const place = holders_.find(key);
+        return place == holders_.end() ? 0 : place->second.bytes;
+    }
+
+    // Who holds so much may have more: once memory is scarce, only while as much again is free for
+    // others. So however few hold all that they may, there is room for one that holds nothing.
+    bool admits(std::size_t bytes) const {
+        return !scarce() || used_bytes_ + bytes <= bytes_max_ + bytes_max_ / 4;
+    }
+    // The same of a large response for that key. The last quarter is for small ones.
+    bool admits_answer(std::uint64_t key, std::size_t bytes) const override {
+        return !scarce() || used_bytes_ + held_by(key) + bytes <= bytes_max_;
+    }
 
     // A connection's share of half of the budget, when so many are open.
     std::size_t fair_share(std::size_t connections) const {
@@ -65,6 +111,7 @@ class memory_budget {
     std::size_t used_bytes_ = 0;
     std::size_t bytes_max_ = 0;
     std::size_t peak_ = 0;
+    std::unordered_map<std::uint64_t, holder> holders_;
 };
 
 }  // namespace latchkey::server

@@ -82,7 +82,7 @@ void worker::turn() {
     context.timers().expire(context.now.mono);
     keys_->forget_text();  // it must not lie in memory while the thread sleeps
     tokens_->forget_text();
-    if (context.memory.scarce()) admission_.shed_slow_readers();
+    if (context.memory.scarce()) admission_.relieve_memory();
     context.recorder.log().turn(context.now.mono);
     publish_gauges();
 }
@@ -94,7 +94,9 @@ bool worker::may_block() const {
 
 base::mono_ns worker::next_deadline() {
     auto soonest = context_.timers().next();
-    for (auto const due : {context_.recorder.log().due(), balancer_.due(), context_.events.due()})
+    auto const relief = context_.memory.scarce() ? admission_.next_relief() : 0;
+    for (auto const due :
+         {context_.recorder.log().due(), balancer_.due(), context_.events.due(), relief})
         if (due != 0 && (soonest == 0 || due < soonest)) soonest = due;
     return soonest;
 }

@@ -4,6 +4,7 @@
 // says otherwise.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -96,10 +97,14 @@ class worker_context {
     std::size_t identified_requests() const {
         return sessions.streams.in_use() - anonymous.count();
     }
-    // One more request is to be refused.
-    bool overloaded() const {
+    // One more request of a connection that holds so much is to be refused.
+    bool overloaded(std::size_t bytes) const {
         return identified_requests() >= current_config().overload_requests_in_flight ||
-               memory.exceeded();
+               !memory.admits(bytes);
+    }
+    // The same of (more of) the body of a request in hand.
+    bool admits_body(std::size_t bytes, model::id key) const {
+        return memory.admits(std::max(bytes, memory.held_by(static_cast<std::uint64_t>(key))));
     }
     bool is_trusted_proxy(model::address const& address) const;
     // Whether that client may have one more connection (address_counts); sets `counted` if it

@@ -155,8 +155,7 @@ step http1::begin_request(std::string_view input, http::step const& head,
                                  : exchange.begin(*context_.services, request, framing_, client_,
                                                   server.now, response);
     if (next == next_step::read_body) return begin_body(input, head.consumed, server);
-    if (next == next_step::respond && server.short_of_memory)
-        refuse_large_document(*stream_, context_.response);
+    if (next == next_step::respond) refuse_large_answer(*stream_, context_.response, server);
     body_unread_ = framing_.body != body_kind::none;
     body_doubtful_ = body_unread_ && input.size() == head.consumed && exchange.ignores_body();
     return follow(next, head.consumed);
@@ -165,18 +164,23 @@ step http1::begin_request(std::string_view input, http::step const& head,
 step http1::follow(next_step next, std::size_t consumed) {
     if (next == next_step::commit) {
         stream_->entry.keep();
-        if (stream_->exchange.waits()) keep_request(*stream_, context_.request);
+        if (stream_->exchange.waits()) keep_waiting();
         phase_ = phase::commit;
         return {.kind = step_kind::commit, .consumed = consumed};
     }
     if (next == next_step::await_tokens) {
         stream_->entry.keep();
-        keep_request(*stream_, context_.request);
+        keep_waiting();
         phase_ = phase::tokens_awaited;
         return {.kind = step_kind::await_tokens, .consumed = consumed};
     }
     phase_ = phase::response;
     return {.kind = step_kind::write, .consumed = consumed};
+}
+
+void http1::keep_waiting() {
+    keep_request(*stream_, context_.request);
+    held_bytes_ = stream_->held_bytes();
 }
 
 // ---- the body
@@ -239,7 +243,7 @@ step http1::collect_body(std::string_view input, server_state const& server) {
     auto& body = stream_->body;
     auto const part = parser_.read_body(input, body, stream_->exchange.body_bytes_max());
     stream_->entry.bytes_in += part.consumed;
-    held_bytes_ = stream_->request_copy.heap_bytes() + heap_bytes(body);
+    held_bytes_ = stream_->held_bytes();
     if (part.state != parse_progress::incomplete)
         return finish_body(part.problem, part.consumed, server);
     phase_ = phase::body_kept;
@@ -303,6 +307,7 @@ step http1::resume_request(std::string_view input, server_state const& server) {
     context_.response.clear();
     auto const next = stream_->exchange.resume(*context_.services, context_.request, server.now,
                                                context_.response);
+    if (next == next_step::respond) refuse_large_answer(*stream_, context_.response, server);
     return next == next_step::read_body ? begin_body(input, 0, server) : follow(next, 0);
 }
 

@@ -59,7 +59,7 @@ class http1 {
     void grant();
     void deny() { phase_ = phase::body_denied; }
     session::stream const& stream() const { return *stream_; }
-    // Heap memory that a body in progress occupies.
+    // Memory of a request that waits, or whose body is in progress.
     std::size_t held_bytes() const { return held_bytes_; }
 
     store::command take_command() { return stream_->exchange.take_command(); }
@@ -103,6 +103,7 @@ class http1 {
     step skip_body(std::string_view input, wake_reason reason);
     step next_events(wake_reason reason, server_state const& server);
     step follow(api::next_step next, std::size_t consumed);
+    void keep_waiting();
     step close();
     bool may_skip_body() const;
 

@@ -172,6 +172,8 @@ http2::next http2::on_continuation(h2::frame_head const& head, std::string_view 
     if (!head.has(h2::flag::end_headers)) {
         if (payload.empty() && !spend())
             return fail(error_code::enhance_your_calm, "Too many empty frames.", output);
+        if (server.overloaded)
+            return fail(error_code::enhance_your_calm, "No memory for the header block.", output);
         return {};
     }
     block_deadline_ = 0;

@@ -81,11 +81,10 @@ class http2 {
     // The stream waits for its body.
     bool is_reading(stream_id id) const;
 
-    // Heap memory of bodies in progress and of responses that wait.
-    std::size_t held_bytes() const { return held_bytes_; }
-    // Content for which the client grants no window, and since when; 0 bytes: none.
-    std::size_t stalled_bytes() const { return stalled_since_ != 0 ? pending_bytes_ : 0; }
-    base::mono_ns stalled_since() const { return stalled_since_; }
+    // Memory of requests in progress, of responses that wait, and of a header block that goes on.
+    std::size_t held_bytes() const { return held_bytes_ + heap_bytes(block_); }
+    // Of these, content that waits for a window or for room in the output.
+    std::size_t pending_bytes() const { return pending_bytes_; }
     // Content waits for its window or for room in the output.
     bool has_pending() const { return pending_; }
     // Of these, content with a window, after `write_pending`: it goes on when there is room.
@@ -180,6 +179,7 @@ class http2 {
     void end_unsendable_events(server_state const& server, std::string& output);
     void end_all_events(std::string& output);
     void end_events(open_stream& stream, std::string& output);
+    void note_progress(std::size_t bytes);
     void count_held();
 
     context& context_;
@@ -228,6 +228,7 @@ class http2 {
     base::mono_ns idle_since_ = 0;
     base::mono_ns block_deadline_ = 0;
     base::mono_ns stalled_since_ = 0;  // 0: no response waits for a window
+    std::size_t progress_bytes_ = 0;   // of content, written since then
     base::mono_ns drain_deadline_ = 0;
 };
 

@@ -73,8 +73,7 @@ http2::next http2::begin_request(stream_id id, std::string_view block, bool ends
                                   : exchange.begin(*context_.services, request, framing, client_,
                                                    server.now, context_.response);
     if (reply == next_step::read_body) return await_body(stream, server);
-    if (reply == next_step::respond && server.short_of_memory)
-        refuse_large_document(work, context_.response);
+    if (reply == next_step::respond) refuse_large_answer(work, context_.response, server);
     return follow(reply, stream);
 }
 
@@ -86,6 +85,7 @@ http2::next http2::follow(next_step reply, open_stream& stream) {
         if (!commits || stream.work->exchange.waits()) keep_request(*stream.work, context_.request);
         stream.state = commits ? stream_state::committing : stream_state::waiting;
         if (&stream == fresh_.get()) enter();
+        count_held();
         return step{.kind = commits ? step_kind::commit : step_kind::await_tokens};
     }
     stream.state = stream_state::responding;
@@ -188,7 +188,11 @@ bool http2::is_reading(stream_id id) const {
 }
 
 store::command http2::take_command() {
-    return find(current_)->work->exchange.take_command();
+    auto& stream = *find(current_);
+    auto command = stream.work->exchange.take_command();
+    stream.command_bytes = command.bytes();
+    count_held();
+    return command;
 }
 
 bool http2::complete(stream_id id, store::outcome const& outcome) {
@@ -196,6 +200,7 @@ bool http2::complete(stream_id id, store::outcome const& outcome) {
     // A commit keeps its stream until it is complete, also when its client resets it.
     base::check(stream != nullptr && stream->state == stream_state::committing,
                 "a commit of a stream that does not wait for one");
+    stream->command_bytes = 0;
     auto& exchange = stream->work->exchange;
     bool const goes_on = exchange.waits() && outcome.problem == problem::none;
     if (goes_on && !stream->reset) {
@@ -223,6 +228,7 @@ http2::next http2::resume_request(open_stream& stream, server_state const& serve
     context_.response.clear();
     auto const reply = stream.work->exchange.resume(*context_.services, context_.request,
                                                     server.now, context_.response);
+    if (reply == next_step::respond) refuse_large_answer(*stream.work, context_.response, server);
     return reply == next_step::read_body ? await_body(stream, server) : follow(reply, stream);
 }
 

@@ -17,6 +17,8 @@ using h2::indexing;
 
 constexpr double tokens_per_response = 2;
 constexpr double tokens_per_frame = 1;
+// Of the content that waits a client takes at least this part within `send_seconds`.
+constexpr std::size_t progress_part = 64;
 
 // RFC 9110 §6.4.1.
 bool may_have_content(unsigned status) {
@@ -167,10 +169,18 @@ std::size_t http2::write_data(open_stream& stream, std::string_view content, std
         bytes_written += size;
         send_window_ -= static_cast<std::int64_t>(size);
         stream.send_window -= static_cast<std::int64_t>(size);
-        stalled_since_ = 0;
+        note_progress(size);
         earn(tokens_per_frame);
     }
     return bytes_written;
+}
+
+// In proportion to what waits: a client that takes a byte now and then makes none.
+void http2::note_progress(std::size_t bytes) {
+    progress_bytes_ += bytes;
+    if (progress_bytes_ < pending_bytes_ / progress_part) return;
+    progress_bytes_ = 0;
+    stalled_since_ = 0;
 }
 
 // Of the streams with content and a window. Those of one urgency are served one after the other, by
@@ -210,7 +220,7 @@ void http2::write_pending(std::string& output, std::size_t room, server_state co
     if (!pending_)
         stalled_since_ = 0;
     else if (stalled_since_ == 0 && !sendable_)
-        stalled_since_ = now_;
+        stalled_since_ = now_, progress_bytes_ = 0;
 }
 
 std::size_t http2::write_content(open_stream& stream, std::size_t room, std::string& output) {

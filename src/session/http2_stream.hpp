@@ -43,8 +43,8 @@ struct announced_content {
     std::uint64_t received = 0;
 
     // The request is malformed (RFC 9113 §8.1.1).
-    bool is_wrong(bool ended) const {
-        return length && (received > *length || (ended && received != *length));
+    bool is_wrong(bool is_whole) const {
+        return length && (received > *length || (is_whole && received != *length));
     }
 };
 
@@ -75,6 +75,7 @@ struct http2_stream {
     stream_pool::handle work;
     std::string content;  // of a response that could not be sent at once
     std::size_t sent_bytes = 0;
+    std::size_t command_bytes = 0;              // of its commit
     std::unique_ptr<api::event_stream> events;  // of a response that goes on
     bool events_due = false;                    // there may be some, or it has to end
 
@@ -99,8 +100,8 @@ struct http2_stream {
     // A response that goes on leaves no time to others if it does not.
     bool takes_turns() const { return urgency.incremental || events != nullptr; }
     std::size_t held_bytes() const {
-        auto const body = work ? work->request_copy.heap_bytes() + heap_bytes(work->body) : 0;
-        return body + heap_bytes(content);
+        return sizeof *this + (work ? work->held_bytes() : 0) + (events ? sizeof *events : 0) +
+               heap_bytes(content) + command_bytes;
     }
 };
 

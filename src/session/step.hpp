@@ -41,13 +41,25 @@ struct step {
 // Why a wait for input ended.
 enum class wake_reason : std::uint8_t { bytes, end, late };
 
+// Who may have a large response while memory is short.
+class answer_quota {
+  public:
+    // `key`: of the request; `bytes`: of the response.
+    virtual bool admits_answer(std::uint64_t key, std::size_t bytes) const = 0;
+
+  protected:
+    ~answer_quota() = default;
+};
+
 // What a session is told with each call, since only the server knows it.
 struct server_state {
     base::instant now;
     base::mono_ns ready_since = 0;  // when the client could first have sent a request
     bool overloaded = false;        // no further request is to be admitted
     bool short_of_memory = false;   // none for large responses that need no key
-    bool draining = false;          // responses carry `Connection: close`
+    // Of those that need one, while memory is short; null: they are all made.
+    answer_quota const* quota = nullptr;
+    bool draining = false;  // responses carry `Connection: close`
 };
 
 }  // namespace latchkey::session

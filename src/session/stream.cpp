@@ -1,5 +1,6 @@
 #include "session/stream.hpp"
 
+#include "api/exchange_size.hpp"
 #include "base/bytes.hpp"
 #include "base/limits.hpp"
 
@@ -11,9 +12,18 @@ constexpr std::size_t spare_text_bytes_max = 8 * 1024;  // per text of a pooled 
 
 }  // namespace
 
-void refuse_large_document(stream& request, http::response& response) {
-    bool const is_large = response.body.size() > base::limits::unbudgeted_bytes_max;
-    if (!is_large || request.exchange.key_id() != 0) return;
+std::size_t stream::held_bytes() const {
+    return sizeof *this + api::exchange_state_bytes() + request_copy.heap_bytes() +
+           heap_bytes(body);
+}
+
+void refuse_large_answer(stream& request, http::response& response, server_state const& server) {
+    auto const bytes = response.body.size();
+    if (!server.short_of_memory || bytes <= base::limits::unbudgeted_bytes_max) return;
+    auto const key = static_cast<std::uint64_t>(request.exchange.key_id());
+    bool const is_within =
+        key != 0 && (server.quota == nullptr || server.quota->admits_answer(key, bytes));
+    if (is_within) return;
     response.clear();
     request.exchange.refuse_and_close(base::problem::overloaded, response);
 }

@@ -13,6 +13,7 @@
 #include "api/exchange.hpp"
 #include "http/kept_request.hpp"
 #include "session/log_entry.hpp"
+#include "session/step.hpp"
 
 namespace latchkey::session {
 
@@ -21,11 +22,15 @@ struct stream {
     log_entry entry;
     http::kept_request request_copy;  // where the body arrives later than the head
     std::string body;
+
+    // All memory that it takes while it waits.
+    std::size_t held_bytes() const;
 };
 
 // Load shedding: a worker that is short of memory still answers what needs no key, so that health
-// checks succeed, but with nothing large: such requests must not use up what others need.
-void refuse_large_document(stream& request, http::response& response);
+// checks succeed, but with nothing large, and large answers to a key within its quota: such
+// requests must not use up what others need.
+void refuse_large_answer(stream& request, http::response& response, server_state const& server);
 
 // A request that waits is copied, unless it was when its body was awaited.
 void keep_request(stream& owner, http::request const& request);

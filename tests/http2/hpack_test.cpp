@@ -261,18 +261,18 @@ TEST(hpack_decoder, refuses_a_block_that_says_far_more_than_it_has) {
     };
     struct {
         std::string_view part;
-        char const* what;
+        char const* name;
     } const rows[] = {{"\x7e\0"sv, "a new entry with its name"},
                       {"\x0f\x2f\0"sv, "its name"},
                       {"\xbe", "the entry"}};
     for (auto const& row : rows) {
         auto const part = row.part;
         reader one;
-        EXPECT_EQ(one.decode(first + repeated(part, 63)), result::too_large) << row.what;
-        EXPECT_EQ(one.decode(bytes_of("be")), result::complete) << row.what << ", in step";
-        EXPECT_EQ(one.decode(repeated(part, 64)), result::too_large) << row.what;
-        EXPECT_EQ(one.decode(repeated(part, 65)), result::excessive) << row.what;
-        EXPECT_LE(one.fields.size(), 4u) << row.what;
+        EXPECT_EQ(one.decode(first + repeated(part, 63)), result::too_large) << row.name;
+        EXPECT_EQ(one.decode(bytes_of("be")), result::complete) << row.name << ", in step";
+        EXPECT_EQ(one.decode(repeated(part, 64)), result::too_large) << row.name;
+        EXPECT_EQ(one.decode(repeated(part, 65)), result::excessive) << row.name;
+        EXPECT_LE(one.fields.size(), 4u) << row.name;
     }
 }
 

@@ -10,6 +10,7 @@
 #include "server/memory_budget.hpp"
 #include "server/net/buffer_pool.hpp"
 #include "server/net/connection_table.hpp"
+#include "server/net/memory_holders.hpp"
 #include "server/net/turn_queues.hpp"
 
 namespace latchkey::server {
@@ -52,6 +53,77 @@ TEST(memory_budget, allows_less_to_be_unsent_while_it_is_scarce) {
     EXPECT_EQ(budget.unsent_bytes_max(15), 64 * base::limits::kib);
     EXPECT_EQ(budget.unsent_bytes_max(100'000), base::limits::scarce_unsent_bytes_min);
     EXPECT_EQ(budget.fair_share(1), mib);
+}
+
+TEST(memory_budget, leaves_room_for_those_who_hold_little) {
+    memory_budget budget;
+    budget.set_bytes_max(1000);
+    memory_budget::reservation first(budget), second(budget), other(budget);
+    EXPECT_TRUE(budget.admits(2000)) << "memory is not scarce";
+    first.resize(400);
+    first.belong_to(7);
+    second.belong_to(7);
+    second.resize(200);
+    EXPECT_EQ(budget.held_by(7), 600u);
+    EXPECT_EQ(budget.held_by(8), 0u);
+    EXPECT_TRUE(budget.admits(650));
+    EXPECT_FALSE(budget.admits(651)) << "it holds more than is left of five quarters";
+    EXPECT_FALSE(budget.admits_answer(7, 1));
+    EXPECT_TRUE(budget.admits_answer(8, 400));
+    EXPECT_FALSE(budget.admits_answer(8, 401)) << "the last quarter is for small ones";
+    other.resize(650);
+    EXPECT_TRUE(budget.admits(0));
+    other.resize(651);
+    EXPECT_FALSE(budget.admits(0));
+    second.belong_to(8);
+    EXPECT_EQ(budget.held_by(7), 400u);
+    EXPECT_EQ(budget.held_by(8), 200u);
+    first.belong_to(0);
+    second.resize(0);
+    EXPECT_EQ(budget.held_by(7) + budget.held_by(8), 0u);
+    EXPECT_EQ(budget.used(), 400u + 651u);
+}
+
+TEST(holder_watch, judges_progress_in_proportion_to_what_is_held) {
+    using enum holder_watch::standing;
+    constexpr std::size_t share = 1000, held = 16'000;
+    constexpr auto step = holder_watch::look_every;
+    struct {
+        char const* name;
+        std::size_t unread;
+        std::uint64_t taken_per_step;
+        holder_watch::standing outcome;
+    } const rows[] = {{"nothing is taken", held, 0, slow},
+                      {"a little is taken", held, 99, slow},
+                      {"a part is taken", held, 100, heavy},
+                      {"no client has to take it", share, 0, heavy}};
+    for (auto const& row : rows) {
+        holder_watch watch;
+        base::mono_ns now = 5 * base::second;
+        std::uint64_t taken_bytes = 77;
+        for (int i = 0; i < 10; ++i, now += step, taken_bytes += row.taken_per_step)
+            EXPECT_EQ(watch.look(held, row.unread, taken_bytes, share, now), modest)
+                << row.name << i;
+        EXPECT_EQ(watch.look(held, row.unread, taken_bytes, share, now), row.outcome) << row.name;
+    }
+    holder_watch watch;
+    EXPECT_EQ(watch.look(held, held, 0, share, base::second), modest);
+    EXPECT_EQ(watch.look(share, share, 0, share, base::second + step), modest);
+    EXPECT_EQ(watch.look(held, held, 0, share, 2 * base::second), modest) << "it was within";
+    EXPECT_EQ(watch.look(held, held, 0, share, 9 * base::second), modest) << "it was not looked at";
+}
+
+TEST(memory_holders, are_sorted_by_what_their_owner_holds) {
+    int connections[5] = {};
+    std::vector<holding<int>> all{{1, 50, &connections[0]},
+                                  {2, 40, &connections[1]},
+                                  {3, 10, &connections[2]},
+                                  {2, 45, &connections[3]},
+                                  {4, 60, &connections[4]}};
+    sort_by_owner(all);
+    std::vector<std::size_t> sizes;
+    for (auto const& each : all) sizes.push_back(each.bytes);
+    EXPECT_EQ(sizes, (std::vector<std::size_t>{45, 40, 60, 50, 10}));
 }
 
 TEST(buffer_pool, keeps_what_is_neither_tiny_nor_large) {

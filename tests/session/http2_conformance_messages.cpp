@@ -197,28 +197,28 @@ table early_answer_cases(client const& one) {
     auto const length = literal("content-length", "5");
     table cases;
     for (auto const& [status, block] : answers) {
-        std::string begun =
+        std::string start =
             headers(1, block.substr(0, 16'000), 0) +
             continuation(1, block.substr(std::min(block.size(), std::size_t{16'000})));
-        auto const add = [&, status = status](std::string const& what, std::string const& script,
+        auto const add = [&, status = status](std::string const& name, std::string const& script,
                                               std::string const& end) {
             cases.push_back(
-                {"8.1.1", what + " behind an early " + status, script, {"1: " + status + end}});
+                {"8.1.1", name + " behind an early " + status, script, {"1: " + status + end}});
         };
         std::string const wrong = "; 1: RST_STREAM PROTOCOL_ERROR";
-        add("trailers", begun + data(1, "12345") + headers(1, literal("x-sum", "1")),
+        add("trailers", start + data(1, "12345") + headers(1, literal("x-sum", "1")),
             status == "413" ? wrong : "");
-        add("a pseudo-header in trailers", begun + headers(1, literal(":path", "/")), wrong);
-        add("a name in upper case in trailers", begun + headers(1, literal("X-Sum", "1")), wrong);
-        add("Connection in trailers", begun + headers(1, literal("connection", "close")), wrong);
-        add("a second header block", begun + headers(1, literal("x-sum", "1"), whole_block), wrong);
+        add("a pseudo-header in trailers", start + headers(1, literal(":path", "/")), wrong);
+        add("a name in upper case in trailers", start + headers(1, literal("X-Sum", "1")), wrong);
+        add("Connection in trailers", start + headers(1, literal("connection", "close")), wrong);
+        add("a second header block", start + headers(1, literal("x-sum", "1"), whole_block), wrong);
         if (status == "413" || status == "431") continue;
-        begun = headers(1, block + length, whole_block);
-        add("content as long as it said", begun + data(1, "12345", end), "");
-        add("content shorter than it said", begun + data(1, "1234", end), wrong);
-        add("content longer than it said", begun + data(1, "123") + data(1, "456"), wrong);
+        start = headers(1, block + length, whole_block);
+        add("content as long as it said", start + data(1, "12345", end), "");
+        add("content shorter than it said", start + data(1, "1234", end), wrong);
+        add("content longer than it said", start + data(1, "123") + data(1, "456"), wrong);
         add("trailers and less content than it said",
-            begun + data(1, "1234") + headers(1, literal("x-sum", "1")), wrong);
+            start + data(1, "1234") + headers(1, literal("x-sum", "1")), wrong);
     }
     cases.push_back({"6.9.1",
                      "DATA beyond the window of a request that was answered early",

@@ -1,16 +1,11 @@
 #include "server/net/admission.hpp"
 
-#include "base/time_units.hpp"
+#include <algorithm>
+
 #include "server/net/connection.hpp"
 #include "uring/socket.hpp"
 
 namespace latchkey::server {
-namespace {
-
-constexpr base::mono_ns shedding_interval = 100 * base::millisecond;  // it walks all connections
-
-}  // namespace
-
 void admission::accept(accepted socket, bool expected) {
     auto& context = context_;
     bool const limited = context.shared.open_by_address.on();
@@ -39,16 +34,31 @@ void admission::end_idle() {
     });
 }
 
-// Load shedding: past its budget a worker refuses everyone's requests. Above half of it, slow
-// readers are reset first: over their share, and no progress of a send for a second.
-void admission::shed_slow_readers() {
+// Load shedding: all connections are walked, so not in every turn.
+void admission::relieve_memory() {
     auto const now = context_.now.mono;
-    if (now < next_shedding_) return;
-    next_shedding_ = now + shedding_interval;
-    auto const share = context_.memory.fair_share(context_.connections.count());
+    if (now < next_relief_) return;
+    next_relief_ = now + holder_watch::look_every;
+    auto const& memory = context_.memory;
+    auto const share = memory.fair_share(context_.connections.count());
+    auto held_bytes = memory.used();
+    auto const end = [&held_bytes](transport& connection) {
+        held_bytes -= std::min(held_bytes, connection.held_bytes());
+        connection.reset();
+    };
     context_.connections.for_each([&](transport& connection) {
-        if (connection.exceeds_fair_share(share, now)) connection.reset();
+        auto const standing = connection.look(share, now);
+        if (standing == holder_watch::standing::slow)
+            end(connection);
+        else if (standing == holder_watch::standing::heavy)
+            holdings_.push_back({connection.owner(), connection.held_bytes(), &connection});
     });
+    if (memory.exceeded()) sort_by_owner(holdings_);
+    for (auto const& each : holdings_) {
+        if (held_bytes <= memory.bytes_max()) break;
+        end(*each.connection);
+    }
+    holdings_.clear();
 }
 
 }  // namespace latchkey::server

@@ -2,7 +2,10 @@
 // many. Owns the coroutines of the worker's connections. Belongs to the worker's thread.
 #pragma once
 
+#include <vector>
+
 #include "coro/scope.hpp"
+#include "server/net/memory_holders.hpp"
 #include "server/net/transport.hpp"
 #include "server/worker_context.hpp"
 
@@ -21,15 +24,19 @@ class admission {
     // Closes connections without a request in hand, once the worker drains; those alone that tell
     // their client, if it drains with notice.
     void end_idle();
-    // Resets connections that occupy more than a fair share of the memory without reading.
-    void shed_slow_readers();
+    // While memory is scarce: resets connections over their share whose clients read too slowly
+    // and, past the budget, the largest of those that hold most.
+    void relieve_memory();
+    // When that is to be called next.
+    base::mono_ns next_relief() const { return next_relief_; }
 
     std::size_t running() const { return scope_.size(); }
 
   private:
     worker_context& context_;
     coro::scope scope_;
-    base::mono_ns next_shedding_ = 0;
+    base::mono_ns next_relief_ = 0;
+    std::vector<holding<transport>> holdings_;  // of one look
     bool aborting_ = false;
 };
 

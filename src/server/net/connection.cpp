@@ -42,6 +42,7 @@ class connection {
     base::mono_ns preface_deadline() const;
     step advance(wake_reason reason);
     step write_response(session::server_state const& state);
+    store::command take_command();
     bool admits_body();
 
     worker_context& context_;
@@ -97,8 +98,7 @@ coro::task<> connection::run() {
                 admits_body() ? session_.grant() : session_.deny();
                 break;
             case step_kind::commit: {
-                store::commit commit(context_.shared.writer, context_.mailbox(),
-                                     session_.take_command());
+                store::commit commit(context_.shared.writer, context_.mailbox(), take_command());
                 store::outcome const& outcome = co_await commit;
                 session_.complete(outcome);
                 break;
@@ -159,8 +159,9 @@ base::mono_ns connection::preface_deadline() const {
 step connection::advance(wake_reason reason) {
     session::server_state const state{.now = context_.now,
                                       .ready_since = transport_.ready_since(),
-                                      .overloaded = context_.overloaded(),
+                                      .overloaded = context_.overloaded(transport_.held_bytes()),
                                       .short_of_memory = context_.memory.scarce(),
+                                      .quota = &context_.memory,
                                       .draining = context_.draining()};
     auto const next = session_.advance(transport_.unread(), reason, state);
     transport_.consume(next.consumed);
@@ -181,6 +182,7 @@ step connection::advance(wake_reason reason) {
 step connection::write_response(session::server_state const& state) {
     auto const response = session_.write(transport_.output(), state);
     transport_.account_output();
+    transport_.hold_for(response.stream.exchange.key_id());
     if (response.secret) transport_.mark_secret();
     context_.recorder.record(response.stream, transport_.peer(), context_.now.mono);
     transport_.allow_read_ahead(response.admitted);
@@ -189,13 +191,21 @@ step connection::write_response(session::server_state const& state) {
     return next;
 }
 
+// Until its outcome a command is held beside the request.
+store::command connection::take_command() {
+    auto command = session_.take_command();
+    transport_.reserve_body(session_.held_bytes() + command.bytes());
+    return command;
+}
+
 // Asked before a body is read, and again before more of it is awaited.
 bool connection::admits_body() {
     auto const& stream = session_.stream();
-    if (!stream.exchange.credential_in_body()) return !context_.memory.exceeded();
-    if (sender_.waits)
-        return context_.anonymous.hold(sender_, stream.body.size()) && !context_.memory.exceeded();
-    if (context_.memory.exceeded()) return false;
+    bool const is_admitted =
+        context_.admits_body(transport_.held_bytes(), stream.exchange.key_id());
+    if (!stream.exchange.credential_in_body()) return is_admitted;
+    if (sender_.waits) return context_.anonymous.hold(sender_, stream.body.size()) && is_admitted;
+    if (!is_admitted) return false;
     context_.anonymous.enter(sender_);
     return true;
 }

@@ -123,8 +123,9 @@ coro::task<> http2_connection::await_tokens(http2_connection* connection, stream
 session::server_state http2_connection::state() const {
     return {.now = context_.now,
             .ready_since = transport_.ready_since(),
-            .overloaded = context_.overloaded(),
+            .overloaded = context_.overloaded(transport_.held_bytes()),
             .short_of_memory = context_.memory.scarce(),
+            .quota = &context_.memory,
             .draining = context_.draining()};
 }
 
@@ -146,8 +147,10 @@ step http2_connection::write_response() {
     if (response.secret) transport_.mark_secret();
     context_.recorder.record(response.stream, transport_.peer(), context_.now.mono);
     forget_sender(session_.current());
+    auto const key = response.stream.exchange.key_id();
     auto const next = session_.finish_response();
     account_held();
+    transport_.hold_for(key);
     return next;
 }
 
@@ -162,18 +165,20 @@ void http2_connection::write_pending() {
 
 void http2_connection::account_held() {
     transport_.reserve_body(session_.held_bytes());
-    transport_.set_stalled(session_.stalled_bytes(), session_.stalled_since());
+    transport_.set_pending(session_.pending_bytes());
 }
 
 // ---- bodies that are read for their credential
 
 bool http2_connection::admits_body() {
     auto const& stream = session_.stream();
-    if (!stream.exchange.credential_in_body()) return !context_.memory.exceeded();
+    bool const is_admitted =
+        context_.admits_body(transport_.held_bytes(), stream.exchange.key_id());
+    if (!stream.exchange.credential_in_body()) return is_admitted;
     auto* const sender = find_sender(session_.current());
     if (sender != nullptr)
-        return context_.anonymous.hold(*sender, stream.body.size()) && !context_.memory.exceeded();
-    if (context_.memory.exceeded()) return false;
+        return context_.anonymous.hold(*sender, stream.body.size()) && is_admitted;
+    if (!is_admitted) return false;
     auto& entered = *senders_.emplace_back(std::make_unique<unknown_sender>());
     entered.connection = this;
     entered.stream = session_.current();

@@ -22,6 +22,7 @@
 
 #include "api/exchange.hpp"
 #include "coro/executor.hpp"
+#include "server/net/memory_holders.hpp"
 #include "server/worker_context.hpp"
 #include "session/step.hpp"
 #include "tls/session.hpp"
@@ -123,13 +124,22 @@ class transport {
     // When the worker drains: wakes the coroutine of an idle connection with `end`, and closes a
     // broken one.
     void end_idle();
-    // More than `share` is unsent, and the client has taken, or let be sent, nothing for a second.
-    bool exceeds_fair_share(std::size_t share, base::mono_ns now) const;
-    // Bytes for which the client's protocol grants no window, and since when.
-    void set_stalled(std::size_t bytes, base::mono_ns start) {
-        stalled_bytes_ = bytes;
-        stalled_since_ = start;
+    // Memory that the client has the service hold.
+    std::size_t held_bytes() const { return reserved_.bytes(); }
+    // While memory is scarce, now and again.
+    holder_watch::standing look(std::size_t share, base::mono_ns now) {
+        return watch_.look(held_bytes(), unsent() + pending_bytes_, taken_bytes_, share, now);
     }
+    // Whose it is: the key's that was last shown, the client's address, or its own.
+    std::uint64_t owner() const;
+    // The key of a response. Only what is more than buffers of small ones counts for it, so that a
+    // connection with many keys costs nothing.
+    void hold_for(model::id key) {
+        if (held_bytes() > 2 * base::limits::unparsed_bytes_max)
+            reserved_.belong_to(static_cast<std::uint64_t>(key));
+    }
+    // Of what is held, content that waits for a window of the client's protocol.
+    void set_pending(std::size_t bytes) { pending_bytes_ = bytes; }
     // Closes at once; what the kernel has for the client is dropped too.
     void reset();
     // Heap memory of a request in hand, for the memory budget.
@@ -243,9 +253,11 @@ class transport {
     std::size_t discarded_bytes_ = 0;
     std::size_t output_reserved_ = 0;  // of the reservation, for `output_`
     std::size_t body_bytes_ = 0;
-    std::size_t stalled_bytes_ = 0;
-    base::mono_ns stalled_since_ = 0;
+    std::size_t pending_bytes_ = 0;
     std::uint64_t received_ = 0;
+    std::uint64_t taken_bytes_ = 0;    // by the kernel, of the output
+    std::uint64_t progress_mark_ = 0;  // of these, when its deadline was set
+    holder_watch watch_;
 
     base::mono_ns ready_since_ = 0;
     base::mono_ns read_deadline_ = 0;

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
+#include "base/hash.hpp"
 #include "base/time_units.hpp"
 #include "server/net/transport.hpp"
 #include "uring/socket.hpp"
@@ -24,6 +25,7 @@ constexpr base::mono_ns linger_ns = 2 * second;
 constexpr base::mono_ns last_check_ns = second / 10;  // for the client's system to acknowledge
 // Output is sent in pieces, so that the progress of a slow client shows.
 constexpr std::size_t send_bytes_max = 64 * kib;
+constexpr std::size_t progress_part = 64;
 
 }  // namespace
 
@@ -58,6 +60,11 @@ void transport::flush() {
 void transport::begin_send() {
     auto const size = std::min(sending_.size() - sent_bytes_, send_bytes_max);
     uring::send(context_.ring(), send_, fd_, {sending_.data() + sent_bytes_, size});
+    // Progress counts in proportion to what waits: a few bytes now and then are none.
+    bool const begins = sent_bytes_ == 0;
+    auto const part = (sending_.size() - sent_bytes_) / progress_part;
+    if (!begins && taken_bytes_ - progress_mark_ < part) return;
+    progress_mark_ = taken_bytes_;
     write_deadline_ = context_.now.mono + send_ns();
     arm_deadline();
 }
@@ -65,7 +72,9 @@ void transport::begin_send() {
 void transport::on_send(std::int32_t result) {
     if (phase_ == phase::closing) return check_closed();
     if (result <= 0 && result != -EINTR && result != -EAGAIN) return abort();
-    sent_bytes_ += result > 0 ? static_cast<std::size_t>(result) : 0;
+    auto const size = result > 0 ? static_cast<std::size_t>(result) : 0;
+    sent_bytes_ += size;
+    taken_bytes_ += size;
     if (sent_bytes_ < sending_.size()) {
         begin_send();
     } else {
@@ -130,10 +139,16 @@ void transport::reset() {
     abort();
 }
 
-bool transport::exceeds_fair_share(std::size_t share, base::mono_ns now) const {
-    bool const unread =
-        send_.active && unsent() > share && now - (write_deadline_ - send_ns()) >= second;
-    return unread || (stalled_bytes_ > share && now - stalled_since_ >= second);
+// Clients of a trusted proxy share its address, so each of its connections is for itself.
+std::uint64_t transport::owner() const {
+    if (reserved_.key() != 0) return reserved_.key();
+    auto const text = [](auto const& bytes) {
+        return std::string_view(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    };
+    constexpr std::uint64_t no_key = std::uint64_t{1} << 63;
+    if (peer_.client && !context_.is_trusted_proxy(*peer_.client))
+        return base::hash(text(limit::network_of(*peer_.client).bytes)) | no_key;
+    return reinterpret_cast<std::uintptr_t>(this) | no_key;
 }
 
 void transport::abort() {

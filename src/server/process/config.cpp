@@ -146,9 +146,11 @@ constexpr setting table[] = {
      "ones are answered 503",
      1, 1'000'000},
     {"overload.queued_mib", &config::overload_queued_mib,
-     "memory for the connections of one worker, in MiB: unread requests, bodies and unsent "
-     "responses; from half of it on, slow readers are reset and responses of over 4 KiB need a "
-     "key; beyond it, new requests and those whose body is still arriving are answered 503",
+     "memory for the connections of one worker, in MiB: unread requests, bodies, commits and "
+     "unsent "
+     "responses; from half of it on, slow readers are reset, responses of over 4 KiB need a key, "
+     "and who holds as much as is left is answered 503; beyond it the largest holders are reset, "
+     "and it is never exceeded by more than a quarter",
      1, 1024 * 1024},
     at_start({"store.map_mib", &config::store_map_mib,
               "address space of the store in MiB, the maximum that it can grow to", 16,
