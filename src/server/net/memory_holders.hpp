@@ -31,7 +31,8 @@ class holder_watch {
     // Of `bytes`, which are held, some wait for the client, which has taken so many so far.
     standing look(std::size_t bytes, std::size_t unread_bytes, std::uint64_t taken_bytes,
                   std::size_t share, base::mono_ns now) {
-        bool const is_first = bytes <= share || now - last_look_ > 10 * look_every;
+        bool const is_first =
+            bytes <= share || last_look_ == 0 || now - last_look_ > 10 * look_every;
         last_look_ = now;
         if (is_first) {
             start_ = mark_ = now;

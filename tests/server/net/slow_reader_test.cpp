@@ -6,7 +6,6 @@
 #include <chrono>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "running_worker.hpp"
 #include "socket_client.hpp"
@@ -121,35 +120,9 @@ TEST_F(slow_readers, with_one_key_leave_room_to_others) {
     while (held() <= half_of_budget) std::this_thread::sleep_for(1ms);
     request(second, all_posts);
     EXPECT_TRUE(second.receive().starts_with("HTTP/1.1 503 "));
-    EXPECT_TRUE(is_served(second, one_post)) << "a small answer";
+    EXPECT_TRUE(is_served(second, "/users/1")) << "a small answer";
     EXPECT_TRUE(is_served(reads, "/users/1"));
     EXPECT_LT(held(), budget_mib * 1024 * kib);
-}
-
-TEST_F(slow_readers, largest_holders_end_past_the_budget_and_others_are_served) {
-    auto reads = connect();
-    std::vector<socket_client> holders;
-    std::string head = service.get("/posts").substr(3);  // behind "GET"
-    head.insert(head.find("\r\n\r\n"),
-                "\r\nContent-Type: application/json\r\nContent-Length: 900000");
-    for (int i = 0; i < 6; ++i) {
-        holders.push_back(connect());
-        EXPECT_TRUE(holders.back().send("POST" + head + std::string(200 * kib, ' ')));
-    }
-    std::uint64_t peak = 0;
-    auto const has_ended = [&] {
-        return std::ranges::any_of(holders, [](auto const& each) { return each.hung_up(); });
-    };
-    for (auto const start = clock::now(); clock::now() < start + patience;) {
-        ASSERT_TRUE(is_served(reads, "/users/1"));
-        peak = std::max(peak, held());
-        if (has_ended() && held() <= budget_mib * 1024 * kib) break;
-    }
-    EXPECT_TRUE(has_ended());
-    EXPECT_GT(peak, budget_mib * 1024 * kib);
-    EXPECT_LE(peak, budget_mib * 1024 * kib * 3 / 2);
-    EXPECT_LE(held(), budget_mib * 1024 * kib);
-    EXPECT_FALSE(std::ranges::all_of(holders, [](auto const& each) { return each.hung_up(); }));
 }
 
 TEST_F(slow_readers, that_make_progress_are_kept) {
