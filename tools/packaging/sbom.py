@@ -123,7 +123,8 @@ def main():
     for target in given.targets:
         inputs = [os.path.normpath(os.path.join(build, name)) for name in ninja(build, "-t", "inputs", target)]
         for name in inputs:
-            compiled = [name, *read.get(os.path.relpath(name, build), [])] if name.endswith(".o") else [name]
+            headers = read.get(os.path.relpath(name, build), []) if name.endswith(".o") else []
+            compiled = [name, *(os.path.normpath(os.path.join(build, each)) for each in headers)]
             uses_boringssl = uses_boringssl or any(each.startswith(own) for each in compiled)
             # Programs of the build, such as esbuild, are inputs too, and no part of what is built.
             static.update(each for each in compiled if each.startswith(("/usr/include/", "/usr/lib/", "/usr/share/")) and ".so" not in each)
