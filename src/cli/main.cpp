@@ -1,7 +1,9 @@
+#include <signal.h>
 #include <sys/stat.h>
 
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "base/log.hpp"
 #include "base/standard_streams.hpp"
@@ -11,6 +13,17 @@
 namespace {
 
 using namespace latchkey;
+
+// The default action of these ends the process. A reload may be asked for before the service can
+// hear of it; it waits until then. The others mean something to other servers, and nothing here.
+void hold_signals() {
+    sigset_t reload;
+    sigemptyset(&reload);
+    sigaddset(&reload, SIGHUP);
+    ::sigprocmask(SIG_BLOCK, &reload, nullptr);
+    ::signal(SIGUSR1, SIG_IGN);
+    ::signal(SIGUSR2, SIG_IGN);
+}
 
 int run(int argument_count, char** arguments) {
     CLI::App program("latchkey: a REST service whose every request is made with an API key",
@@ -34,6 +47,7 @@ int run(int argument_count, char** arguments) {
 
 int main(int argument_count, char** arguments) {
     base::open_standard_streams();
+    if (argument_count > 1 && std::string_view(arguments[1]) == "serve") hold_signals();
     // Only the owner may read the files that are created.
     ::umask(077);
     return cli::end_output(run(argument_count, arguments));

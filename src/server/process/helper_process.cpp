@@ -47,6 +47,7 @@ void pause_for(base::mono_ns time) {
 // Signals stay blocked as the service has them: a terminal and a service manager send SIGTERM to
 // the helper too, while the service still needs it for its last commits.
 [[noreturn]] void supervise(std::string const& path, std::string const& name, int socket) {
+    ::signal(SIGCHLD, SIG_DFL);  // ignored, it would leave no status of the helper to wait for
     if (socket == helper_descriptor)
         ::fcntl(socket, F_SETFD, 0);
     else
