@@ -4,11 +4,14 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 #include "base/clock.hpp"
 #include "base/visible.hpp"
+#include "base/write_now.hpp"
 
 namespace latchkey::base {
 namespace {
@@ -39,6 +42,43 @@ std::string json_line(severity level, std::string_view sentence) {
     }
     return line.append("\"}\n");
 }
+
+std::string line_of(severity level, std::string_view sentence) {
+    return current_style.load().json ? json_line(level, sentence) : text_line(level, sentence);
+}
+
+std::atomic<bool> drops_unread{false};
+
+// Standard error where messages may be lost. The lock is never held while somebody waits.
+class unread_messages {
+  public:
+    void put(std::string const& line) {
+        std::lock_guard const lock(mutex_);
+        if (losses_ != 0 &&
+            write_all(line_of(severity::warning, std::to_string(losses_) +
+                                                     " messages were lost, because standard error "
+                                                     "was not read")))
+            losses_ = 0;
+        if (losses_ != 0 || !write_all(line)) ++losses_;
+    }
+
+  private:
+    bool write_all(std::string_view line) {
+        auto const whole = is_cut_ ? "\n" + std::string(line) : std::string(line);
+        for (std::string_view rest = whole; !rest.empty();) {
+            auto const count = write_now(STDERR_FILENO, rest);
+            if (count < 0 && errno == EINTR) continue;
+            if (count <= 0) return false;
+            rest.remove_prefix(static_cast<std::size_t>(count));
+            is_cut_ = !rest.empty();
+        }
+        return true;
+    }
+
+    std::mutex mutex_;
+    std::uint64_t losses_ = 0;
+    bool is_cut_ = false;  // what was written last does not end its line
+};
 
 }  // namespace
 
@@ -74,11 +114,16 @@ log_style log_style_of_environment() {
 }
 
 void log(severity level, std::string_view sentence) {
-    auto const style = current_log_style();
-    if (level < style.least) return;
-    auto const line = style.json ? json_line(level, sentence) : text_line(level, sentence);
+    if (level < current_log_style().least) return;
+    auto const line = line_of(level, sentence);
+    static unread_messages unread;
+    if (drops_unread.load()) return unread.put(line);
     // One write call, so that lines of several threads do not mix. A failure cannot be reported.
     [[maybe_unused]] auto const result = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+void drop_unread_messages() {
+    drops_unread.store(true);
 }
 
 }  // namespace latchkey::base

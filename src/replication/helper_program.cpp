@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/write_now.hpp"
 
 namespace latchkey::replication {
 namespace {
@@ -35,6 +36,7 @@ base::descriptor parse_socket(std::string_view text) {
 int run_helper(helper_program const& program, base::result<void> (*serve)(base::descriptor socket),
                int argument_count, char** arguments) {
     base::set_log_style(base::log_style_of_environment());
+    base::drop_unread_messages();
     std::string const name(program.name);
     std::string_view const option = argument_count > 1 ? arguments[1] : "";
     if (option == "--help" || option == "-h") return print(program.help);

@@ -1,10 +1,16 @@
 // The service's own messages: their two forms, their levels, and where the style comes from.
 #include "base/log.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <regex>
+
+#include "base/descriptor.hpp"
+#include "base/write_now.hpp"
 
 namespace latchkey::base {
 namespace {
@@ -58,6 +64,41 @@ TEST_F(log_messages, pass_their_style_on_to_helper_processes) {
     ::setenv("LATCHKEY_LOG_LEVEL", "loud", 1);
     EXPECT_EQ(log_style_of_environment().least, severity::info)
         << "what is no level counts as none";
+}
+
+// Everything that a descriptor has, without waiting for more.
+std::string drained(int number) {
+    std::string text;
+    char part[4096];
+    ::fcntl(number, F_SETFL, O_NONBLOCK);
+    for (ssize_t size; (size = ::read(number, part, sizeof part)) > 0;)
+        text.append(part, static_cast<std::size_t>(size));
+    return text;
+}
+
+// The last test of its process that logs: it cannot be taken back.
+TEST_F(log_messages, that_nobody_reads_are_counted_and_not_waited_for) {
+    drop_unread_messages();
+    for (bool const is_socket : {false, true}) {
+        int pair[2];
+        ASSERT_EQ(is_socket ? ::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) : ::pipe(pair), 0);
+        descriptor const reader(pair[is_socket ? 1 : 0]), writer(pair[is_socket ? 0 : 1]);
+        std::string const filling(64 * 1024, '-');
+        while (write_now(writer.get(), filling) > 0) {
+        }
+        EXPECT_EQ(errno, EAGAIN);
+        EXPECT_EQ(::fcntl(writer.get(), F_GETFL) & O_NONBLOCK, 0) << "others share it";
+        descriptor const own(::dup(STDERR_FILENO));
+        ::dup2(writer.get(), STDERR_FILENO);
+        for (int i = 0; i < 3; ++i) log(severity::info, "unread");
+        auto const earlier = drained(reader.get());
+        log(severity::info, "read");
+        ::dup2(own.get(), STDERR_FILENO);
+        EXPECT_EQ(earlier.find("unread"), earlier.npos);
+        EXPECT_EQ(drained(reader.get()),
+                  "latchkey: warning: 3 messages were lost, because standard error was not "
+                  "read\nlatchkey: read\n");
+    }
 }
 
 TEST(severities, have_names) {

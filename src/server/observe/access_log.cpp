@@ -2,14 +2,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "api/json/json_writer.hpp"
+#include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "base/standard_streams.hpp"
+#include "base/write_now.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -24,6 +27,10 @@ constexpr std::size_t first_buffers = 8;
 constexpr int dont_cache = 0x80;  // RWF_DONTCACHE, Linux 6.14
 constexpr std::size_t uncached_bytes_min = 32 * 1024;
 constexpr std::size_t page_bytes = 4096;
+
+// How long a full pipe may keep lines from a stop, or from another file.
+constexpr base::mono_ns patience = base::second;
+constexpr int look_every_ms = 50;
 
 // Bounds of a line: what it has beside the texts of clients, and a text's growth by JSON escapes.
 constexpr std::size_t rest_bytes_max = 1024;
@@ -49,7 +56,13 @@ base::result<int> open_file(std::string const& path) {
     if (path == "-" && !base::is_writable(STDOUT_FILENO))
         return base::error{"the access log is standard output, which is closed"};
     if (path == "-") return STDOUT_FILENO;
-    int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    constexpr int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+    int fd = ::open(path.c_str(), flags, 0640);
+    if (fd < 0 && errno == ENXIO) {
+        // A pipe that nobody reads yet can be opened beside a reader of our own.
+        auto const reader = base::open_file(path, O_RDONLY | O_NONBLOCK);
+        fd = ::open(path.c_str(), flags, 0640);
+    }
     if (fd < 0) return base::errno_error("cannot open the access log " + path, errno);
     return fd;
 }
@@ -178,6 +191,7 @@ void log_thread::switch_file(int fd) {
     if (fd != fd_) close_file(std::exchange(fd_, fd));
     line_cut_ = false;
     uncached_writes_ = true;
+    patience_end_ = 0;
 }
 
 // A full disk may take part of a line; the next write then starts with a line end, so that only
@@ -188,6 +202,9 @@ void log_thread::write_all(std::string_view lines) {
         auto const batch = line_cut_ ? std::string_view("\n") : lines;
         auto const count = write_some(batch);
         if (count < 0 && errno == EINTR) continue;
+        // A named pipe can get another reader.
+        bool const can_wait = errno == EAGAIN || (errno == EPIPE && fd_ > STDERR_FILENO);
+        if (count < 0 && can_wait && await_room()) continue;
         if (count <= 0) {
             line_cut_ = line_cut_ || last != '\n';
             return count_lost(lines);
@@ -196,6 +213,20 @@ void log_thread::write_all(std::string_view lines) {
         last = lines[static_cast<std::size_t>(count) - 1];
         lines.remove_prefix(static_cast<std::size_t>(count));
     }
+}
+
+// False: a stop or another file has waited long enough for the reader of a pipe.
+bool log_thread::await_room() {
+    auto const now = base::read_mono();
+    if (patience_end_ == 0) {
+        std::lock_guard const lock(mutex_);
+        if (stopping_ || next_fd_ >= 0) patience_end_ = now + patience;
+    }
+    if (patience_end_ != 0 && now >= patience_end_) return false;
+    pollfd room{fd_, POLLOUT, 0};
+    if (::poll(&room, 1, look_every_ms) > 0 && (room.revents & POLLERR) != 0)
+        ::poll(nullptr, 0, look_every_ms);  // nobody reads, which ends no poll
+    return true;
 }
 
 // Uncached buffered writes (RWF_DONTCACHE): a log is not read again soon, so its pages leave the
@@ -215,7 +246,7 @@ ssize_t log_thread::write_some(std::string_view lines) {
             uncached_writes_ = false;  // an older kernel, a pipe, or a file system that cannot
         }
     }
-    return ::write(fd_, lines.data(), lines.size());
+    return base::write_now(fd_, lines);
 }
 
 void log_thread::count_lost(std::string_view lines) {

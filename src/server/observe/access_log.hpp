@@ -35,8 +35,10 @@ void append_line(log_entry const& entry, api::exchange const* exchange, api::pee
 // The thread that writes the log. Thread-safe.
 class log_thread {
   public:
-    // `path`: a file (appended to, 0640), "-" for standard output, "" for nothing at all.
+    // `path`: a file (appended to, 0640) or a pipe that is read, "-" for standard output, "" for
+    // nothing at all.
     static base::result<std::unique_ptr<log_thread>> open(std::string path);
+    // Writes what waits; what a pipe that nobody reads does not take within a second is lost.
     ~log_thread();
     log_thread(log_thread const&) = delete;
     log_thread& operator=(log_thread const&) = delete;
@@ -56,6 +58,7 @@ class log_thread {
     void run();
     void switch_file(int fd);
     void write_all(std::string_view lines);
+    bool await_room();
     ssize_t write_some(std::string_view lines);
     void count_lost(std::string_view lines);
 
@@ -70,8 +73,9 @@ class log_thread {
     std::size_t waiting_bytes_ = 0;
     bool stopping_ = false;
     std::atomic<std::uint64_t> losses_{0};
-    bool line_cut_ = false;        // the file ends within a line; used by the thread only
-    bool uncached_writes_ = true;  // until a write says otherwise; used by the thread only
+    bool line_cut_ = false;           // the file ends within a line; used by the thread only
+    base::mono_ns patience_end_ = 0;  // of a full pipe; 0: none. Used by the thread only
+    bool uncached_writes_ = true;     // until a write says otherwise; used by the thread only
     std::thread thread_;
 };
 

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "base/call_filter.hpp"
+#include "base/write_now.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -136,7 +137,7 @@ void on_forbidden_call(int signal, siginfo_t* info, void*) {
     end = std::to_chars(end, end + 16, info->si_syscall).ptr;
     end += suffix.copy(end, suffix.size());
     [[maybe_unused]] auto const count =
-        ::write(STDERR_FILENO, line, static_cast<std::size_t>(end - line));
+        base::write_now(STDERR_FILENO, {line, static_cast<std::size_t>(end - line)});
     ::signal(signal, SIG_DFL);
     ::syscall(__NR_tgkill, ::getpid(), ::gettid(), signal);
 }

@@ -131,6 +131,27 @@ TEST(access_log, continues_in_a_new_file_after_the_old_one_was_moved_away) {
     EXPECT_EQ(contents(path), "after\n");
 }
 
+// A pipe whose reader has stopped reading.
+TEST(access_log, leaves_a_full_pipe_for_another_file_and_for_its_end) {
+    temp_folder temp;
+    auto const path = temp.folder / "pipe", next = temp.folder / "next.log";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    log_thread::open(path).value();  // neither begins nor ends with a reader
+    base::descriptor const reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
+    {
+        auto log = log_thread::open(path).value();
+        for (auto lines : large_batches()) log->submit(lines);
+        ASSERT_TRUE(log->reopen(next));
+        std::string lines = "after\n";
+        log->submit(lines);
+        for (int i = 0; i < 10'000 && contents(next).empty(); ++i) ::usleep(1000);
+        EXPECT_EQ(contents(next), "after\n");
+        EXPECT_GT(log->dropped(), 0u);
+        ASSERT_TRUE(log->reopen(path));
+        for (auto batch : large_batches()) log->submit(batch);
+    }
+}
+
 TEST(access_log, switches_to_another_file_and_keeps_the_old_one_when_it_cannot) {
     temp_folder temp;
     auto const first = temp.folder / "first.log", second = temp.folder / "second.log";
