@@ -2,6 +2,7 @@
 #include "api/exchange.hpp"
 
 #include "api/checks/credential_form.hpp"
+#include "api/checks/forwarded.hpp"
 #include "api/checks/negotiate.hpp"
 #include "api/exchange_size.hpp"
 #include "api/exchange_state.hpp"
@@ -33,12 +34,18 @@ std::optional<model::address> forwarded_client(settings const& settings,
             entry = begin == entry.npos
                         ? std::string_view()
                         : entry.substr(begin, entry.find_last_not_of(" \t") - begin + 1);
-            auto const client = model::address::parse(entry);
+            auto const client = parse_node(entry);
             if (!client || !settings.trusts(*client)) return client;
         }
     }
     return std::nullopt;
 }
+
+constexpr std::string_view unsaid_scheme =
+    "The proxy in front did not say how this request reached it. It must send X-Forwarded-Proto: "
+    "https, once, where its client used HTTPS. Whoever runs the proxy mends that; a key that was "
+    "sent to an https:// address need not be rotated.";
+constexpr std::string_view health_pattern = "/healthz";
 
 // With keys by query switched off, a key whose only scopes are those of event sources may still
 // come that way. An unknown key passes here and is refused as unknown.
@@ -102,6 +109,12 @@ void exchange_state::note_exposed(auth::verdict const& verdict) {
     if (uses != nullptr && verdict.caller) uses->expose(verdict.caller->record().digest);
 }
 
+// A trusted proxy said nothing that can be read: only its client's "http" is clear text for sure.
+bool exchange_state::may_be_https(http::request const& request, peer const& peer) const {
+    bool const is_behind_proxy = peer.relayed || (peer.client && settings->trusts(*peer.client));
+    return is_behind_proxy && request.find(field_name::forwarded_proto) != "http";
+}
+
 // The writer looks the key up later: here the time that it takes would tell whether there is such a
 // key, to whom no failed authentication counts.
 void exchange_state::note_exposed(http::request const& request) {
@@ -122,9 +135,11 @@ next_step exchange::begin(request_services& services, http::request const& reque
     state.may_be_empty = framing.body == body_kind::chunked && !framing.expect_continue;
     state.unknown_expectation = framing.expect_unknown;
     bool const secure = is_secure(request, peer);
-    if (!secure) state.note_exposed(request);
+    bool const is_unknown = !secure && state.may_be_https(request, peer);
+    if (!secure && !is_unknown) state.note_exposed(request);
     if (!secure || state.matched.is_public) wipe_credentials(request);  // not used
-    if (!secure) return refuse(problem::https_required, response);
+    auto const detail = is_unknown ? unsaid_scheme : std::string_view();
+    if (!secure) return refuse(make_error(problem::https_required, detail), response);
     if (state.matched.is_public) return serve_public(request, response);
 
     state.needs_key = true;
@@ -226,7 +241,8 @@ bool exchange::is_secure(http::request const& request, peer const& peer) {
         // Without a forwarded address failures count against the proxy.
         if (state.client) state.failure_address = *state.client;
         state.is_shared = true;
-        return forwarded_https;
+        // A health check of the proxy's own comes from no client.
+        return forwarded_https || (peer.is_proxy && state.matched.pattern == health_pattern);
     }
     // Where a proxy relays decrypted bytes, only its header says whether its client used TLS.
     return peer.tls || (peer.relayed ? forwarded_https : peer.local);

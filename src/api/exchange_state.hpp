@@ -79,6 +79,7 @@ struct exchange_state {
     // or one in a head that is refused for that.
     void note_exposed(auth::verdict const& verdict);
     void note_exposed(http::request const& request);
+    bool may_be_https(http::request const& request, peer const& peer) const;
 };
 
 }  // namespace latchkey::api

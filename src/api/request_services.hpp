@@ -38,6 +38,7 @@ struct peer {
     bool tls = false;
     bool local = false;    // loopback or Unix socket
     bool relayed = false;  // a PROXY header named the client: this is the client of a trusted proxy
+    bool is_proxy = false;  // a PROXY header said LOCAL: the proxy itself, such as a health check
     std::optional<model::address> client;
 };
 

@@ -1,5 +1,6 @@
 // The origin of a request (api.md §2): HTTPS only, trusted proxies, and the address that is
 // compared with a key's allowlist.
+#include "api/checks/forwarded.hpp"
 #include "harness.hpp"
 
 namespace latchkey::api {
@@ -99,6 +100,39 @@ TEST_F(api_test, a_relaying_proxy_must_forward_https) {
     }
 }
 
+// What the proxy did not say is its operator's to mend, and no reason to rotate a client's key.
+TEST_F(api_test, a_proxy_that_does_not_say_https_is_told_so) {
+    service.settings.trusted_proxies = {network("10.0.0.0/8")};
+    peer const proxies[] = {{.client = model::address::parse("10.1.2.3")},
+                            {.relayed = true, .client = model::address::parse("203.0.113.7")}};
+    for (auto const& proxy : proxies) {
+        service.peer = proxy;
+        for (lines const& fields : {lines{}, lines{"X-Forwarded-Proto: https, http"},
+                                    lines{"X-Forwarded-Proto: https", "X-Forwarded-Proto: http"}}) {
+            auto const response = service.request("GET /api/v1/users", {}, fields);
+            EXPECT_EQ(response.code(), "https_required");
+            EXPECT_NE(response.body.find("must send X-Forwarded-Proto: https"), std::string::npos);
+            EXPECT_NE(response.body.find("need not be rotated"), std::string::npos);
+        }
+        EXPECT_EQ(service.uses().take_exposed().size(), 0u);
+        auto const clear = service.request("GET /api/v1/users", {}, {"X-Forwarded-Proto: http"});
+        EXPECT_NE(clear.body.find("rotate a key"), std::string::npos) << clear.body;
+        EXPECT_EQ(service.uses().take_exposed().size(), 1u);
+    }
+}
+
+// By the PROXY protocol's LOCAL: it carries no client.
+TEST_F(api_test, a_health_check_of_a_trusted_proxy_needs_no_https) {
+    service.settings.trusted_proxies = {network("10.0.0.0/8")};
+    for (bool const tls : {false, true}) {
+        service.peer = {.tls = tls, .is_proxy = true, .client = model::address::parse("10.1.2.3")};
+        EXPECT_EQ(service.request("GET /healthz").status, 200);
+        EXPECT_EQ(service.request("GET /api/v1/users").code(), "https_required");
+        service.peer.is_proxy = false;
+        EXPECT_EQ(service.request("GET /healthz").code(), "https_required");
+    }
+}
+
 TEST_F(api_test, the_client_is_the_right_most_entry_that_is_not_a_proxy) {
     service.settings.trusted_proxies = {network("10.0.0.0/8"), network("2001:db8:1::/48")};
     service.peer = {.tls = false, .local = false, .client = model::address::parse("10.1.2.3")};
@@ -118,7 +152,10 @@ TEST_F(api_test, the_client_is_the_right_most_entry_that_is_not_a_proxy) {
         {{"X-Forwarded-For: 192.0.2.1, unknown, 10.9.9.9"}, ""},
         {{"X-Forwarded-For: 192.0.2.1,"}, ""},
         {{"X-Forwarded-For: 192.0.2.1,,10.9.9.9"}, ""},
-        {{"X-Forwarded-For: 198.51.100.9:4711"}, ""},
+        {{"X-Forwarded-For: 192.0.2.1, 198.51.100.9:4711"}, "198.51.100.9"},
+        {{"X-Forwarded-For: 198.51.100.9, 10.9.9.9:80"}, "198.51.100.9"},
+        {{"X-Forwarded-For: [2001:db8:2::1]:443, [2001:db8:1::7]"}, "2001:db8:2::1"},
+        {{"X-Forwarded-For: \"[2001:db8:2::1]\""}, "2001:db8:2::1"},
         {{"X-Forwarded-For: _hidden"}, ""},
     };
     auto const allowed = service.add_key(
@@ -134,6 +171,38 @@ TEST_F(api_test, the_client_is_the_right_most_entry_that_is_not_a_proxy) {
                   row.client.empty() ? "ip_not_allowed" : "")
             << row.fields[0];
     }
+}
+
+TEST(forwarded_addresses, are_read_as_proxies_write_them) {
+    for (auto const* const text :
+         {"198.51.100.7", "198.51.100.7:4711", "\"198.51.100.7:1\"", "\"198.51.100.7\""})
+        EXPECT_EQ(parse_node(text), model::address::parse("198.51.100.7")) << text;
+    for (auto const* const text : {"2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:443",
+                                   "\"[2001:db8::1]:443\"", "\"[2001:db8::1]\""})
+        EXPECT_EQ(parse_node(text), model::address::parse("2001:db8::1")) << text;
+    for (auto const* const text : {"",
+                                   "\"",
+                                   "\"\"",
+                                   "[]",
+                                   "[",
+                                   "[2001:db8::1",
+                                   "2001:db8::1]",
+                                   "[198.51.100.7]",
+                                   "[198.51.100.7]:443",
+                                   "[2001:db8::1]443",
+                                   "[2001:db8::1]:",
+                                   "198.51.100.7:",
+                                   "198.51.100.7:x",
+                                   "198.51.100.7:123456",
+                                   ":443",
+                                   "198.51.100.7:1:2",
+                                   "[::1]:1]",
+                                   "unknown",
+                                   "_hidden",
+                                   "\"198.51.100.7",
+                                   "[[::1]]",
+                                   "198.51.100.7:-1"})
+        EXPECT_EQ(parse_node(text), std::nullopt) << text;
 }
 
 TEST_F(api_test, an_untrusted_peer_cannot_forward_an_address) {

@@ -22,7 +22,9 @@ namespace latchkey::server {
 
 struct proxy_header {
     static constexpr std::size_t fixed_bytes = 16;
-    static constexpr std::size_t variable_bytes_max = 512;  // addresses and TLVs
+    // Of addresses and TLVs. The specification asks for 520 at least; a client's certificate may be
+    // among them.
+    static constexpr std::size_t variable_bytes_max = 4096 - fixed_bytes;
     static constexpr std::size_t bytes_max = fixed_bytes + variable_bytes_max;
 
     enum class progress : std::uint8_t { incomplete, complete, malformed };

@@ -47,6 +47,7 @@ bool transport::take_proxy_header(std::string_view& bytes) {
     end_deadline_ = 0;
     arm_deadline();
     peer_.relayed = header.relayed;
+    peer_.is_proxy = !header.relayed;
     if (header.relayed) {
         peer_.client = header.client;
         peer_.local = false;  // the client may be far away, however near the proxy is

@@ -59,7 +59,8 @@ std::vector<row> const rows = {
     // With TLVs after the addresses, up to the limit.
     {header(0x21, 0x11, tcp4 + "\x03\0\x04\x01\x02\x03\x04"s), "35 198.51.100.9"},
     {header(0x21, 0x11, tcp4 + "not what it should be"), "49 198.51.100.9"},
-    {header(0x21, 0x11, tcp4 + std::string(500, 'x')), "528 198.51.100.9"},
+    {header(0x21, 0x11, tcp4 + std::string(508, 'x')), "536 198.51.100.9"},
+    {header(0x21, 0x11, tcp4 + std::string(4068, 'x')), "4096 198.51.100.9"},
     // LOCAL, the proxy's own connection; the rest of the header is ignored.
     {header(0x20, 0x00, ""), "16 the proxy's"},
     {header(0x20, 0x11, tcp4), "28 the proxy's"},
@@ -82,8 +83,8 @@ std::vector<row> const rows = {
     {header(0x21, 0x21, tcp6.substr(1)), "malformed"},
     {header(0x21, 0x21, tcp4), "malformed"},
     {header(0x21, 0x31, paths.substr(1)), "malformed"},
-    {header(0x21, 0x11, tcp4 + std::string(501, 'x')), "malformed"},
-    {header(0x20, 0x00, "", 513), "malformed"},
+    {header(0x21, 0x11, tcp4 + std::string(4069, 'x')), "malformed"},
+    {header(0x20, 0x00, "", 4081), "malformed"},
     {header(0x20, 0x00, "", 0xffff), "malformed"},
     // No version 2 header at all.
     {"PROXY TCP4 198.51.100.9 10.0.0.1 4660 443\r\n", "malformed"},
