@@ -66,6 +66,7 @@ base::result<listen_address> parse_listen_address(std::string_view text) {
     if (!address || failure != std::errc{} || end != port.data() + port.size())
         return not_an_address(text);
     result.host = *address;
+    result.v4_too = result.host == model::address{};
     return result;
 }
 

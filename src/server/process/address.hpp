@@ -24,6 +24,7 @@ struct listen_address {
     std::uint16_t port = 0;  // 0: any free port
     std::string path;        // of a Unix socket; the name of passed-in sockets
     bool proxy = false;      // connections begin with a PROXY header
+    bool v4_too = false;     // of [::]: IPv4 reaches it as well
 
     bool tls() const {
         return scheme == kind::https || (scheme == kind::passed_in && path.starts_with("https"));

@@ -66,7 +66,7 @@ struct config {
     std::uint64_t http_body_bytes = base::limits::body_bytes_max;
     std::uint64_t http_header_seconds = 10;
     std::uint64_t http_body_seconds = 30;
-    std::uint64_t http_idle_seconds = 60;
+    std::uint64_t http_idle_seconds = 75;
     std::uint64_t http_handshake_seconds = 10;
     std::uint64_t http_send_seconds = 30;
 

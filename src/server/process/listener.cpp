@@ -47,8 +47,10 @@ base::descriptor bound_socket(listen_address const& address, bool shared) {
         if (shared) ::setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &enable, sizeof enable);
         tune(fd);
     }
+    // Said either way: /proc/sys/net/ipv6/bindv6only is the default.
+    int const v6_only = address.v4_too ? 0 : 1;
     if (name.ss_family == AF_INET6)
-        ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &enable, sizeof enable);
+        ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &v6_only, sizeof v6_only);
     if (::bind(fd, reinterpret_cast<sockaddr*>(&name), size) != 0) socket.close();
     return socket;
 }

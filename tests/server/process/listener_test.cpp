@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "server/process/config.hpp"
 #include "socket_client.hpp"
 
 namespace latchkey::server {
@@ -30,6 +31,25 @@ TEST(listen_sockets, refuses_a_port_that_another_program_has_even_if_it_would_sh
     ASSERT_FALSE(second);
     EXPECT_NE(second.error().message.find(first->address().url()), std::string::npos);
     EXPECT_NE(second.error().message.find("another program has it"), std::string::npos);
+}
+
+TEST(listen_sockets, of_any_ipv6_address_take_ipv4_too_unless_another_has_it) {
+    config configuration;
+    configuration.listen = {"http://[::]:0"};
+    auto const both = listen_sockets::open(listen_addresses(configuration).at(0), 2);
+    ASSERT_TRUE(both) << both.error().message;
+    auto const port = std::to_string(both->address().port);
+    auto const v4 = parse_listen_address("http://127.0.0.1:" + port).value();
+    EXPECT_TRUE(socket_client(v4).connected());
+    EXPECT_TRUE(socket_client(parse_listen_address("http://[::1]:" + port).value()).connected());
+    EXPECT_FALSE(parse_listen_address("http://[::1]:0").value().v4_too);
+
+    auto const other = listen_sockets::open(parse_listen_address("http://127.0.0.1:0").value(), 2);
+    ASSERT_TRUE(other);
+    configuration.listen = {"http://[::]:" + std::to_string(other->address().port),
+                            other->address().url()};
+    auto const own = listen_sockets::open(listen_addresses(configuration).at(0), 2);
+    EXPECT_TRUE(own) << own.error().message;
 }
 
 TEST(listen_sockets, replaces_an_abandoned_socket_and_no_other_file) {
