@@ -8,6 +8,7 @@
 
 #include "api/json/json_writer.hpp"
 #include "base/log.hpp"
+#include "base/write_now.hpp"
 #include "cli/command.hpp"
 #include "cli/settings.hpp"
 #include "server/process/server_identity.hpp"
@@ -19,6 +20,10 @@ namespace {
 int report(base::error const& failure, int code) {
     base::log(base::severity::failure, failure.message);
     return code;
+}
+
+void warn_of_variables() {
+    for (auto const& sentence : unknown_variables()) base::log(base::severity::warning, sentence);
 }
 
 std::string_view table_of(server::setting const& setting) {
@@ -121,12 +126,14 @@ void add_serve(CLI::App& program, int& code) {
         "Example: latchkey serve --listen https://127.0.0.1:8443 --data /var/lib/latchkey");
     command->callback([flags, takes_over, &code] {
         base::set_log_style(base::log_style_of_environment());
+        base::drop_unread_messages();
         auto const settings = flags->resolve(code);
         if (!settings) {
             report(settings.error(), code);
             return;
         }
         base::set_log_style(server::log_style_of(*settings));
+        warn_of_variables();
         if (auto const files_valid = server::check_files(*settings); !files_valid) {
             code = report(files_valid.error(), configuration_error);
             return;
@@ -157,7 +164,7 @@ void add_config(CLI::App& program, int& code) {
         if (!settings)
             report(settings.error(), code);
         else
-            *is_json ? print_json(*settings) : print_toml(*settings);
+            warn_of_variables(), *is_json ? print_json(*settings) : print_toml(*settings);
     });
 }
 

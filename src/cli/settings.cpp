@@ -12,6 +12,7 @@
 
 #include "cli/command.hpp"
 #include "cli/jwt_tables.hpp"
+#include "cli/suggest.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -207,7 +208,18 @@ base::result<void> assign_text(config& target, setting const& entry, std::string
                                " is not a list of TOML: " + std::string(error.description())};
         }
     }
-    return assign(target, entry, CLI::detail::split(text, ','));
+    auto elements = CLI::detail::split(text, ',');
+    for (auto& each : elements) CLI::detail::trim(each);
+    return assign(target, entry, elements);
+}
+
+// What Kubernetes and links of containers set beside a service of the name latchkey or
+// latchkey-NAME: LATCHKEY_SERVICE_HOST, LATCHKEY_PORT_8443_TCP.
+bool is_of_orchestrator(std::string_view name) {
+    static constexpr std::string_view parts[] = {"_SERVICE_HOST", "_SERVICE_PORT", "_PORT_"};
+    return name.ends_with("_PORT") || std::ranges::any_of(parts, [&](std::string_view part) {
+               return name.find(part) != name.npos;
+           });
 }
 
 // An empty variable counts as none, since that is how a template leaves one out.
@@ -238,6 +250,25 @@ std::string joined(std::vector<std::string> const& sentences) {
 }
 
 }  // namespace
+
+std::vector<std::string> unknown_variables() {
+    // Those of commands, of the client libraries and of the samples.
+    std::vector<std::string> names{"LATCHKEY_CONFIG", "LATCHKEY_URL", "LATCHKEY_KEY",
+                                   "LATCHKEY_KEY_FILE", "LATCHKEY_CA_FILE"};
+    for (auto const& entry : server::setting_table()) names.push_back(server::variable_of(entry));
+    std::vector<std::string> sentences;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        std::string_view const text(*variable);
+        std::string const name(text.substr(0, text.find('=')));
+        if (!name.starts_with("LATCHKEY_") || is_of_orchestrator(name) ||
+            std::ranges::find(names, name) != names.end())
+            continue;
+        auto const near = nearest(name, names);
+        sentences.push_back("the variable " + name + " belongs to no setting and has no effect" +
+                            (near.empty() ? "" : "; did you mean " + near + "?"));
+    }
+    return sentences;
+}
 
 base::result<config> load_config(std::string const& path) {
     gathered_settings settings;

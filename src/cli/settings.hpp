@@ -20,6 +20,9 @@ std::string default_data_directory();
 // The defaults, overridden by the TOML file. The error names the file, the lines and the settings.
 base::result<server::config> load_config(std::string const& path);
 
+// A sentence for each variable LATCHKEY_… that no setting has, with the nearest name of one.
+std::vector<std::string> unknown_variables();
+
 // A command's flags for settings.
 class setting_flags {
   public:

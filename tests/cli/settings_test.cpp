@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -209,6 +210,34 @@ TEST(setting_variables, have_lists_with_commas_or_in_toml) {
     variable const broken("LATCHKEY_TRUSTED_PROXIES", "[\"10.0.0.0/8\"");
     EXPECT_TRUE(resolve_error({}).starts_with(
         "LATCHKEY_TRUSTED_PROXIES: trusted_proxies is not a list of TOML: "));
+}
+
+TEST(setting_variables, have_lists_with_spaces_too) {
+    variable const days("LATCHKEY_CHANGES_EXPIRING_DAYS", " 30 ,\t7"),
+        proxies("LATCHKEY_TRUSTED_PROXIES", "10.0.0.0/8, 192.168.0.0/16 ");
+    auto const result = resolve({});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->changes_expiring_days, (std::vector<std::uint64_t>{30, 7}));
+    EXPECT_EQ(result->trusted_proxies, (std::vector<std::string>{"10.0.0.0/8", "192.168.0.0/16"}));
+}
+
+TEST(setting_variables, that_no_setting_has_are_named) {
+    auto const own_count = unknown_variables().size();  // of who runs the tests
+    variable const known("LATCHKEY_WORKERS", "2"), file("LATCHKEY_CONFIG", ""),
+        url("LATCHKEY_URL", "x"), host("LATCHKEY_SERVICE_HOST", "10.0.0.1"),
+        port("LATCHKEY_PORT_8443_TCP_ADDR", "10.0.0.1"),
+        management("LATCHKEY_MANAGEMENT_PORT", "tcp://10.0.0.1:9464");
+    EXPECT_EQ(unknown_variables().size(), own_count);
+    variable const wrong("LATCHKEY_WORKER", "2"), far("LATCHKEY_QQQQQQQQQQQQQQ", "1");
+    auto const sentences = unknown_variables();
+    auto const says = [&](std::string const& sentence) {
+        return std::ranges::find(sentences, sentence) != sentences.end();
+    };
+    EXPECT_TRUE(
+        says("the variable LATCHKEY_WORKER belongs to no setting and has no effect; did "
+             "you mean LATCHKEY_WORKERS?"));
+    EXPECT_TRUE(
+        says("the variable LATCHKEY_QQQQQQQQQQQQQQ belongs to no setting and has no effect"));
 }
 
 TEST(setting_variables, name_the_file_too) {
