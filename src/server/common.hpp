@@ -11,6 +11,7 @@
 #include "cluster/node.hpp"
 #include "server/net/address_counts.hpp"
 #include "server/observe/access_log.hpp"
+#include "server/observe/process_stats.hpp"
 #include "server/observe/service_reporter.hpp"
 #include "store/writer.hpp"
 #include "tls/signing.hpp"
@@ -28,7 +29,9 @@ struct common {
     tls::signing_thread& signer;
     api::in_progress running;  // requests under an Idempotency-Key
     api::stream_slots streams;
-    std::atomic<bool> draining{false};    // responses carry `Connection: close`
+    std::atomic<bool> draining{false};  // responses carry `Connection: close`
+    // Connections of each worker that the limit of open files leaves room for.
+    std::uint64_t connections_max = UINT64_MAX;
     cluster::node const* node = nullptr;  // null: this process is no node of a cluster
     cluster::quota* quota = nullptr;      // of a node, in the place of the buckets
     // Made by `begin_console`.
@@ -36,6 +39,10 @@ struct common {
     std::unique_ptr<service_reporter> reporter;
     api::report_source report;
 
+    // Leaves descriptors for clients of the management listener, a reload and the log, whatever
+    // `connections` of each worker were configured. After the listeners are open.
+    void keep_descriptors(process_stats const& process, std::uint64_t connections,
+                          unsigned workers);
     // What sessions of browsers and GET /service need; after `node` is set, before workers start.
     void begin_console(base::wall_ms started_at, std::string node_name);
 };

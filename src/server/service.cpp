@@ -47,7 +47,7 @@ base::result<void> service::start() {
     main_loop_ = std::move(*loop);
     unsigned const workers = worker_count(configuration());
     if (auto const able = uring::probe(); !able) return able.error();
-    auto const warning = uring::raise_limits(workers, configuration().connections * workers);
+    auto const warning = uring::raise_limits(workers);
     if (!warning.empty()) base::log(base::severity::warning, warning);
     process_ = std::make_unique<process_stats>();
 
@@ -190,6 +190,7 @@ base::result<void> service::open_sockets(unsigned workers) {
 }
 
 base::result<void> service::start_workers(unsigned count) {
+    common_->keep_descriptors(*process_, configuration().connections, count);
     for (unsigned i = 0; i < count; ++i) {
         std::vector<listener> assigned;
         for (auto const& socket : sockets_)
@@ -250,6 +251,9 @@ void service::handle_signals() {
                     "nothing was reloaded and all stays as it was: " + outcome.error().message);
                 notifier_.notify("READY=1");
                 reload_time_.succeeded = false;
+                // The file that was rotated away is let go, whatever the configuration says.
+                if (auto const log = log_->reopen(access_log_path(configuration())); !log)
+                    base::log(base::severity::warning, files_.explain(log.error()).message);
             }
         }
         // Without a ping from us, because a worker hangs, the service manager restarts the service.
@@ -466,6 +470,8 @@ base::result<void> serve_until_stopped(config const& configuration, config_reade
     for (int const number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
+    // No child leaves a zombie: not a supervisor, and as process 1 of a container no orphan.
+    ::signal(SIGCHLD, SIG_IGN);
     service instance(configuration, std::move(reader), takes_over);
     if (auto const started = instance.start(); !started) {
         instance.abandon();

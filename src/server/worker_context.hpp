@@ -79,6 +79,9 @@ class worker_context {
     }
     uring::mailbox& mailbox() { return *mailbox_; }
     config const& current_config() const { return configuration.rules->configuration; }
+    std::uint64_t connections_max() const {
+        return std::min(current_config().connections, shared.connections_max);
+    }
     std::shared_ptr<tls::context> const& tls_context() const { return tls_; }
     bool has_completions() const { return ring_->has_completions(); }
     bool draining() const { return shared.draining.load(std::memory_order_relaxed); }

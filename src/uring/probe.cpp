@@ -120,16 +120,12 @@ base::result<void> probe() {
     return probe_receive(**tested, sender.get(), receiver.get());
 }
 
-std::string raise_limits(unsigned workers, unsigned long descriptors) {
+std::string raise_limits(unsigned workers) {
     std::string warning;
     rlimit open{}, locked{};
     if (getrlimit(RLIMIT_NOFILE, &open) == 0) {
         open.rlim_cur = open.rlim_max;
         setrlimit(RLIMIT_NOFILE, &open);
-        if (open.rlim_cur < descriptors + 64)
-            warning = "at most " + std::to_string(open.rlim_cur) +
-                      " files may be open, which also bounds the connections: raise it with ulimit "
-                      "-Hn, or LimitNOFILE= in the unit";
     }
     if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0) {
         // Rings are created after privileges are dropped, so one that is held now is used here.
@@ -140,13 +136,11 @@ std::string raise_limits(unsigned workers, unsigned long descriptors) {
         else
             setrlimit(RLIMIT_MEMLOCK, &locked);
         // A worker's rings lock about 220 KiB.
-        if (locked.rlim_cur < workers * 256ul * 1024) {
-            if (!warning.empty()) warning += "; ";
-            warning +=
+        if (locked.rlim_cur < workers * 256ul * 1024)
+            warning =
                 "only " + std::to_string(locked.rlim_cur / 1024) +
                 " KiB may be locked, which may not do for the rings: raise it with ulimit -Hl, or "
                 "LimitMEMLOCK= in the unit";
-        }
     }
     return warning;
 }

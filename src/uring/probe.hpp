@@ -10,7 +10,7 @@ namespace latchkey::uring {
 base::result<void> probe();
 
 // Raises the soft limits of locked memory and open files to the hard limits. Returns a warning for
-// the operator when they are too low for `workers` rings and `descriptors` connections, else "".
-std::string raise_limits(unsigned workers, unsigned long descriptors);
+// the operator when locked memory is too little for `workers` rings, else "".
+std::string raise_limits(unsigned workers);
 
 }  // namespace latchkey::uring

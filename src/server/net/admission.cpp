@@ -10,7 +10,7 @@ void admission::accept(accepted socket, bool expected) {
     auto& context = context_;
     bool const limited = context.shared.open_by_address.on();
     auto const open = context.connections.count() - (expected ? 1 : 0);
-    if (aborting_ || open >= context.current_config().connections ||
+    if (aborting_ || open >= context.connections_max() ||
         (limited &&
          !context.enter_address(peer_of(socket.fd, socket.tls).client, socket.counted_address))) {
         uring::close(context.ring(), socket.fd);

@@ -19,7 +19,7 @@ void connection_balancer::set_peers(std::vector<connection_balancer*> const& pee
 void connection_balancer::admit(accepted const& socket) {
     arrived_.fetch_add(1, std::memory_order_relaxed);
     if (peers_.empty() || context_.draining()) return admission_.accept(socket);
-    auto const count = connections(), count_max = context_.current_config().connections;
+    auto const count = connections(), count_max = context_.connections_max();
     if (count >= count_max)
         for (auto& each : peers_)
             if (each.balancer->connections() < count_max && pass_on(each, socket)) return;
