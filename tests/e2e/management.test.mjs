@@ -56,6 +56,20 @@ describe('the management listener', () => {
     await server.stop();
   });
 
+  test('answers while there are more connections than files that may be open', async () => {
+    const server = await managed({ workers: 1, under: ['sh', '-c', 'ulimit -n 160; exec "$@"', 'sh'] });
+    const [, fitting] = /of 8192 connections per worker only (\d+) fit, since at most 160 files may be open/.exec(server.stderr) ?? [];
+    assert.ok(Number(fitting) > 0 && Number(fitting) < 120, server.stderr);
+    const { host, port } = server.at('http');
+    const sockets = Array.from({ length: 300 }, () => net.connect({ host, port }).on('error', () => {}));
+    await Promise.all(sockets.map((socket) => new Promise((resolve) => { socket.once('connect', resolve).once('close', resolve); })));
+    for (const page of ['/livez', '/readyz']) assertStatus(await look(server, page), 200);
+    const count = (await metrics(server)).latchkey_connections;
+    assert.ok(count <= Number(fitting), `${count} connections`);
+    sockets.forEach((socket) => socket.destroy());
+    await server.stop();
+  });
+
   test('tells that the process lives and whether it takes requests', async () => {
     const server = await managed();
     const live = await look(server, '/livez');

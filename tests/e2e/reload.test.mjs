@@ -1,10 +1,12 @@
 // SIGHUP: the configuration is read again, validated as a whole, and applied as a whole or not at all.
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { assertStatus, command, links, message, newUser, sleep, startServer } from './harness.mjs';
+import { assertStatus, binary, command, commandOf, links, message, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
 
 // Replaces the file, sends the signal, and waits for the line with the result.
 async function reload(server, config) {
@@ -153,6 +155,32 @@ header_bytes = 2048
     await server.stop();
     assert.deepEqual(ids(pathOf('old.log')), ['request-1']);
     assert.deepEqual(ids(path.join(server.data, 'access.log')), ['request-2']);
+  });
+
+  test('lets go of a log that was rotated away, though the configuration is wrong', async () => {
+    const server = await startServer({ config: '' });
+    fs.renameSync(server.log, `${server.log}.1`);
+    assert.match(await reload(server, 'workers = "two"\n'), /nothing was reloaded/);
+    for (let i = 0; i < 1000 && !fs.existsSync(server.log); i += 1) await sleep(5);
+    assert.ok(fs.existsSync(server.log), 'the log is a new file');
+    await server.stop();
+  });
+
+  test('and other signals end nothing, whenever they come', async () => {
+    const folder = temporaryFolder();
+    const pipe = path.join(folder, 'latchkey.toml');
+    await commandOf('mkfifo', pipe);
+    const words = ['serve', '--config', pipe, '--data', path.join(folder, 'data'), '--management', 'off', '--listen', 'http://127.0.0.1:0'];
+    const child = spawn(binary, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => { output += text; });
+    const file = await fs.promises.open(pipe, 'w'); // once the service reads its configuration, and waits for it
+    for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2']) child.kill(signal);
+    await file.close();
+    while (!output.includes('listening on') && child.exitCode === null && child.signalCode === null) await sleep(5);
+    assert.match(output, /listening on/);
+    for (const signal of ['SIGUSR1', 'SIGUSR2', 'SIGTERM']) child.kill(signal);
+    assert.deepEqual(await once(child, 'exit'), [0, null], output);
   });
 
   test('applies the new limits to a partial header section, and the connection continues', () => withServer('', async (server) => {
