@@ -65,7 +65,6 @@ inline constexpr std::size_t unsent_bytes_max = 256 * kib;
 inline constexpr std::size_t unbudgeted_bytes_max = 4 * kib;
 // Beyond half of the budget of the worker.
 inline constexpr std::size_t scarce_unsent_bytes_min = 8 * kib;
-inline constexpr std::size_t requests_per_turn_max = 64;
 // Of a request that was answered early: a longer body ends the connection.
 inline constexpr std::size_t skipped_body_bytes_max = 256 * kib;
 inline constexpr std::size_t lingering_bytes_max = 16 * mib;  // discarded after a last answer
@@ -75,6 +74,10 @@ inline constexpr std::size_t lingering_bytes_max = 16 * mib;  // discarded after
 inline constexpr std::size_t streams_max = 10'000;  // of the process: 503 (default of a setting)
 inline constexpr std::size_t stream_step_bytes_max = 64 * kib;
 inline constexpr std::int64_t stream_comment_interval_ns = 15 * second;
+
+// A turn of a worker ends with one of these; other connections go first then.
+inline constexpr std::int64_t turn_ns_max = 1 * millisecond;
+inline constexpr std::size_t turn_answer_bytes_max = 256 * kib;
 
 // A worker; beyond, it answers 503 (defaults of settings).
 inline constexpr std::size_t requests_in_flight_max = 4096;
@@ -91,8 +94,13 @@ inline constexpr std::size_t faults_max = 50;
 inline constexpr std::uint64_t page_limit_default = 20;
 inline constexpr std::uint64_t page_limit_max = 100;
 inline constexpr std::uint64_t page_reach_max = 100'000;  // page × limit
-inline constexpr std::int64_t usage_points_max = 1440;    // of one key in one answer (api.md §4)
-inline constexpr std::size_t usage_keys_max = 100;        // of one answer
+// A page ends with so many bytes, and a HEAD makes no more of it than a part.
+inline constexpr std::size_t page_bytes_max = 1 * mib;
+inline constexpr std::size_t head_page_bytes_max = 64 * kib;
+// Of reading what is not in the list, in ns (store/engine/read_work.hpp); then the page ends.
+inline constexpr std::int64_t page_cost_max = 2 * millisecond;
+inline constexpr std::int64_t usage_points_max = 1440;  // of one key in one answer (api.md §4)
+inline constexpr std::size_t usage_keys_max = 100;      // of one answer
 inline constexpr std::size_t usage_answer_points_max = 14'400;
 inline constexpr std::size_t usage_records_max = 50'000;  // that one request reads
 
@@ -135,6 +143,7 @@ static_assert(event_bytes_max <= body_bytes_max);
 static_assert(json_kept_depth_max <= json_depth_max && json_members_max <= json_values_max);
 static_assert(ttl_seconds_min < ttl_seconds_max && overlap_seconds_max < ttl_seconds_max);
 static_assert(page_limit_default <= page_limit_max && page_limit_max <= page_reach_max);
+static_assert(head_page_bytes_max <= page_bytes_max);
 
 // A request fits a command, a command a commit, a commit the queue.
 static_assert(body_bytes_max < command_bytes_per_commit_max);

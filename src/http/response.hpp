@@ -38,6 +38,7 @@ class response {
     base::problem code = base::problem::none;  // for the access log
     bool close = false;                        // close the connection after this response
     bool secret = false;                       // wipe the content from memory once it was sent
+    bool is_partial = false;  // of a HEAD: not all of the content was made, so it has no length
     std::string body;
 
     // Appends the field line "name: pieces…". Pieces are text or integers, without CR, LF or NUL
@@ -80,7 +81,7 @@ class response {
         status = 200;
         content_type = content::none;
         code = base::problem::none;
-        close = secret = false;
+        close = secret = is_partial = false;
         body.clear();
         used_bytes_ = 0;
     }

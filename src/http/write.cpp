@@ -138,7 +138,9 @@ void write(response const& answer, write_options options, std::string_view date,
         if (with_content) {
             if (auto const type = media_type_of(answer.content_type); !type.empty())
                 head.put("Content-Type: ").put(type).put("\r\n");
-            if (answer.content_type != content::event_stream)
+            if (answer.is_partial)
+                base::check(options.head, "a part of a content that is to be sent");
+            else if (answer.content_type != content::event_stream)
                 head.put("Content-Length: ").number(answer.body.size()).put("\r\n");
             else if (options.chunked)
                 head.put("Transfer-Encoding: chunked\r\n");

@@ -77,6 +77,9 @@ bool snapshot::is_cached(resource resource, model::id id) const {
 std::uint64_t snapshot::searches() const {
     return state_->searches;
 }
+read_work const& snapshot::work() const {
+    return state_->work;
+}
 
 std::optional<model::user_view> snapshot::user(model::id id) const {
     auto const bytes = state_->record(table::users, id);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/function_ref.hpp"
@@ -23,6 +24,7 @@
 #include "model/usage.hpp"
 #include "model/user.hpp"
 #include "store/command.hpp"
+#include "store/engine/read_work.hpp"
 #include "store/environment.hpp"
 #include "store/records/audit.hpp"
 #include "store/records/change_record.hpp"
@@ -37,11 +39,19 @@ struct range {
     model::id after_id = 0;  // 0: from the beginning
     std::uint32_t limit = 20;
     bool descending = false;
+    // Before `limit` it ends where `output`, to which the sink appends, has so many bytes or more,
+    // and where so much was read that is not in the list (read_work).
+    std::string const* output = nullptr;
+    std::size_t output_bytes_max = SIZE_MAX;
+    std::int64_t cost_max = INT64_MAX;
 };
 struct list_result {
     std::uint64_t total = 0;  // exact; O(1) unless the list says otherwise
+    bool is_counted = true;   // false: `total` would cost too much, and is 0
     bool has_more = false;
-    model::id last = 0;  // the last id in this part; 0: none
+    bool is_cut = false;           // it has more, but ended before `limit`
+    bool is_out_of_reach = false;  // `cost_max` was used up by `skip`
+    model::id last = 0;            // the last id that this part has or has passed over; 0: none
 };
 struct post_filter {
     std::optional<model::id> user_id;
@@ -111,6 +121,8 @@ class snapshot {
     bool is_cached(resource resource, model::id id) const;
     // Number of searches for a user or post; only grows.
     std::uint64_t searches() const;
+    // All that it has read; only grows.
+    read_work const& work() const;
     std::optional<model::user_view> user(model::id id) const;
     std::optional<model::post_view> post(model::id id) const;
     std::optional<model::id> user_with_email(std::string_view email) const;  // ASCII case ignored
@@ -124,7 +136,8 @@ class snapshot {
     std::optional<model::key> key(model::id id) const;
     std::optional<model::key> key_with_digest(model::digest const& digest) const;
     std::vector<model::key> keys() const;  // all, ascending id; for the command line
-    // With `state`, `start` or `unused_since` every key that the other members select is read.
+    // With `state`, `start` or `unused_since` the keys that the other members select are read, and
+    // counted where they are 2,000 at most or the cost has no bound.
     using key_sink = base::function_ref<void(model::key const&, base::wall_ms last_use)>;
     list_result keys(key_filter const& filter, range const& part, key_sink sink) const;
     // Sessions of browsers that began with that key in an earlier generation have ended.
@@ -147,11 +160,12 @@ class snapshot {
     void usage(model::id key, model::granularity granularity, base::wall_ms begin,
                base::wall_ms end, usage_sink sink) const;
 
-    // Usage of all keys in those steps, ascending, then by key, until the visitor returns false.
+    // Usage of all keys in those steps, ascending, then by key, until the visitor returns false; of
+    // the first step that of keys beyond `last_key`.
     using usage_visitor =
         base::function_ref<bool(base::wall_ms start, model::id key, model::usage const&)>;
     void usage_of_all(model::granularity granularity, base::wall_ms begin, base::wall_ms end,
-                      usage_visitor visitor) const;
+                      usage_visitor visitor, model::id last_key = 0) const;
 
     // The audit log: all of it, or the entries about the keys of one project and, `with_sources`,
     // those about sources of events, which belong to no project.

@@ -57,6 +57,7 @@ snapshot_state::~snapshot_state() {
 
 std::optional<std::string_view> snapshot_state::find(table table, std::string_view key) {
     base::check(live, "a query of a snapshot that was reset");
+    ++work.searches;
     auto name = val_of(key);
     MDB_val value;
     int const code = ::mdb_get(txn, store.dbi(table), &name, &value);
@@ -90,7 +91,10 @@ std::optional<std::string_view> snapshot_state::listed_record(table table, model
 std::optional<std::string_view> snapshot_state::search(table table, model::id id) {
     auto const key = id_key(id);
     auto value = tree_of(table).find(id);
-    if (!value) value = find(table, key);
+    if (value)
+        ++work.searches;
+    else
+        value = find(table, key);
     if (!value) return std::nullopt;
     auto const result = content(table, key, *value);
     if (result)
@@ -101,6 +105,8 @@ std::optional<std::string_view> snapshot_state::search(table table, model::id id
 // It lies within its page, as it did when it was searched.
 std::optional<std::string_view> snapshot_state::cached_content(table table, model::id id,
                                                                cached_record const& cached) {
+    ++work.records;
+    work.bytes += cached.bytes.size();
     auto const content = content_of(cached.key_checksum, cached.bytes);
     if (!content) [[unlikely]]
         note_damage(table, id_key(id));
@@ -109,6 +115,8 @@ std::optional<std::string_view> snapshot_state::cached_content(table table, mode
 
 std::optional<std::string_view> snapshot_state::content(table table, std::string_view key,
                                                         std::string_view value) {
+    ++work.records;
+    work.bytes += value.size();
     auto const content =
         store.pages.is_within_page(value) ? content_of(table, key, value) : std::nullopt;
     if (!content) [[unlikely]]

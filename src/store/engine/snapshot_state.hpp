@@ -11,6 +11,7 @@
 
 #include "store/engine/environment_state.hpp"
 #include "store/engine/id_tree.hpp"
+#include "store/engine/read_work.hpp"
 #include "store/engine/tree_reader.hpp"
 
 namespace latchkey::store {
@@ -43,6 +44,7 @@ struct snapshot_state {
     std::uint64_t renewals = 0;
     std::uint64_t version = 0;
     std::uint64_t searches = 0;  // of users and posts, without those found in the cache
+    read_work work;
     purging_users purging;
     struct table_cursor {
         MDB_cursor* native = nullptr;

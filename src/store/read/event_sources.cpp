@@ -14,6 +14,7 @@ namespace {
 std::string source_above(snapshot_state& state, MDB_cursor* cursor, tag tag,
                          std::string_view position) {
     if (cursor == nullptr) return {};
+    ++state.work.searches;
     auto key = key_bytes{tag}.add(position);
     if (!position.empty()) key = key.add(std::uint8_t{0});  // no source has one
     auto entry = val_of(key);

@@ -19,6 +19,7 @@ class id_union {
     bool previous();
 
     model::id id() const { return walks_[current_].id(); }
+    read_work const& work() const { return walks_[0].work(); }
     std::optional<std::string_view> content() { return walks_[current_].content(); }
 
   private:

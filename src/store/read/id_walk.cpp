@@ -40,6 +40,7 @@ int id_walk::seek(model::id id) {
 
 int id_walk::move(MDB_cursor_op step) {
     if (cursor_ == nullptr) return MDB_NOTFOUND;
+    ++snapshot_.work.steps;
     int const code = ::mdb_cursor_get(cursor_, &key_, &value_, step);
     if (code == 0)
         check_page();

@@ -31,6 +31,7 @@ class id_walk {
     bool previous() { return accept(move(MDB_PREV) == 0); }
 
     model::id id() const { return id_; }
+    read_work const& work() const { return snapshot_.work; }
     // nullopt: the entry is damaged, which is noted.
     std::optional<std::string_view> content() {
         return snapshot_.content(table_, view_of(key_), view_of(value_));

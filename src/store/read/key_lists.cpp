@@ -9,19 +9,24 @@
 namespace latchkey::store {
 namespace {
 
+constexpr std::uint64_t counted_keys_max = 2'000;  // that are read for a total
+
 // The most selective index, and whether each of its keys must be checked against the filter.
 struct key_plan {
     key_bytes prefix{tag::key};
-    bool unfiltered = true;  // every key of the index belongs to the list
-    std::uint64_t total = 0;
+    bool has_records = false;  // the index is that of the keys themselves
+    bool unfiltered = true;    // every key of the index belongs to the list
+    std::uint64_t total = 0;   // of the index; 0: not known
 };
 
-bool is_included(key_filter const& filter, model::key const& key, base::wall_ms last_used) {
+// Its last use is looked up where all else fits.
+template <class LastUse>
+bool is_included(key_filter const& filter, model::key const& key, LastUse last_use) {
     if (filter.project && key.project != *filter.project) return false;
     if (filter.environment && key.environment != *filter.environment) return false;
     if (filter.start && key.start != *filter.start) return false;
     if (filter.state && key.state_at(filter.now) != *filter.state) return false;
-    return !filter.unused_since || last_used < *filter.unused_since;
+    return !filter.unused_since || last_use(key.id) < *filter.unused_since;
 }
 
 std::uint64_t read_count(snapshot_state& state, std::string_view key) {
@@ -40,6 +45,7 @@ key_plan plan_for(snapshot_state& state, key_filter const& filter) {
         plan.prefix = key_list_key(tag::key_list, list);
         plan.total = read_count(state, key_list_key(tag::key_list_count, list));
     } else {
+        plan.has_records = true;
         plan.total = state.counters().keys;
     }
     return plan;
@@ -59,21 +65,39 @@ list_result snapshot::keys(key_filter const& filter, range const& part, key_sink
     if (filter.project && !model::is_project(*filter.project)) return {};
     auto plan = plan_for(state, filter);
     id_walk walk(state, table::index, plan.prefix);
+    std::optional<model::key> record;  // where the walk is
+    auto const read = [&] {
+        auto const content = walk.content();
+        if (!content)
+            record.reset();
+        else
+            record = plan.has_records ? state.readable(model::decode_key(walk.id(), *content))
+                                      : key(walk.id());
+    };
     auto const includes = [&] {
         if (plan.unfiltered) return true;
-        auto const record = walk.content() ? key(walk.id()) : std::nullopt;
-        return record && is_included(filter, *record, last_use(walk.id()));
+        read();
+        return record && is_included(filter, *record, [&](model::id id) { return last_use(id); });
     };
     auto const emit = [&] {
-        auto const record = walk.content() ? state.readable(key(walk.id())) : std::nullopt;
+        if (plan.unfiltered) read();
+        if (!record) state.readable(record);
         if (record) sink(*record, last_use(walk.id()));
         return record.has_value();
     };
-    if (!plan.unfiltered) plan.total = 0;
-    if (!plan.unfiltered)
-        for (bool valid = walk.first(); valid; valid = walk.next())
-            plan.total += includes() ? 1 : 0;
-    return list_part(walk, part, plan.total, includes, emit).emit();
+    auto const bounded = part.cost_max != INT64_MAX;
+    auto total = plan.unfiltered ? std::optional(plan.total) : std::nullopt;
+    if (!total && !(bounded && plan.total > counted_keys_max)) {
+        auto const end = bounded ? work().cost() + part.cost_max : INT64_MAX;
+        bool valid = walk.first();
+        for (total = 0; valid && work().cost() < end; valid = walk.next())
+            *total += includes() ? 1 : 0;
+        if (valid) total.reset();
+    }
+    auto result = list_part(walk, part, total.value_or(UINT64_MAX), includes, emit).emit();
+    result.is_counted = total.has_value();
+    result.total = total.value_or(0);
+    return result;
 }
 
 std::uint64_t snapshot::sessions_generation(model::id key) const {

@@ -19,13 +19,19 @@ class list_part {
     list_result emit() {
         list_result result{.total = total_};
         if (total_ == 0) return result;
+        cost_end_ = part_.cost_max == INT64_MAX ? INT64_MAX : walk_.work().cost() + part_.cost_max;
         bool valid = begin();
-        for (std::uint32_t count = 0; valid && count < part_.limit; valid = step(true))
+        result.is_out_of_reach = is_ended_ && part_.after_id == 0 && part_.skip != 0;
+        if (result.is_out_of_reach) return result;
+        std::uint32_t count = 0;
+        for (; valid && !is_ended_ && !is_full() && count < part_.limit; valid = step(true))
             if (emit_()) {
                 ++count;
                 result.last = walk_.id();
             }
+        if (valid && is_ended_) result.last = walk_.id();
         result.has_more = valid;
+        result.is_cut = valid && count < part_.limit;
         return result;
     }
 
@@ -36,12 +42,12 @@ class list_part {
         if (part_.after_id == 0 && part_.skip > total_ / 2) {
             auto back = total_ - 1 - part_.skip;
             bool valid = skip_excluded(end(false), false);
-            for (; valid && back != 0; --back) valid = step(false);
+            for (; valid && !is_ended_ && back != 0; --back) valid = step(false);
             return valid;
         }
         bool valid =
             skip_excluded(part_.after_id == 0 ? end(true) : seek_after(part_.after_id), true);
-        for (auto skip = part_.skip; valid && skip != 0; --skip) valid = step(true);
+        for (auto skip = part_.skip; valid && !is_ended_ && skip != 0; --skip) valid = step(true);
         return valid;
     }
 
@@ -54,9 +60,16 @@ class list_part {
         return forward != part_.descending ? walk_.next() : walk_.previous();
     }
     bool step(bool forward) { return skip_excluded(move(forward), forward); }
+    // Ends on an element that is not in the list once too much was read.
     bool skip_excluded(bool valid, bool forward) {
-        while (valid && !includes_()) valid = move(forward);
+        while (valid && !is_ended_ && !includes_()) {
+            is_ended_ = walk_.work().cost() >= cost_end_;
+            if (!is_ended_) valid = move(forward);
+        }
         return valid;
+    }
+    bool is_full() const {
+        return part_.output != nullptr && part_.output->size() >= part_.output_bytes_max;
     }
 
     Walk& walk_;
@@ -64,6 +77,8 @@ class list_part {
     std::uint64_t total_;
     Includes includes_;
     Emit emit_;
+    std::int64_t cost_end_ = INT64_MAX;
+    bool is_ended_ = false;
 };
 
 }  // namespace latchkey::store

@@ -47,6 +47,7 @@ class delivery_walk {
     bool seek_before(model::id sequence, model::id webhook) {
         auto const target = delivery_key(sequence, webhook);
         if (cursor_ == nullptr) return false;
+        ++state_.work.searches;
         key_ = val_of(target);
         int code = ::mdb_cursor_get(cursor_, &key_, &value_, MDB_SET_RANGE);
         code = ::mdb_cursor_get(cursor_, &key_, &value_, code == 0 ? MDB_PREV : MDB_LAST);

@@ -1,0 +1,21 @@
+// What a snapshot has read, counted where it is read: a request is bounded by it without a clock,
+// and a test says the same on every machine. One thread.
+#pragma once
+
+#include <cstdint>
+
+namespace latchkey::store {
+
+struct read_work {
+    std::uint64_t steps = 0;     // of cursors
+    std::uint64_t searches = 0;  // by key
+    std::uint64_t records = 0;   // whose checksums were compared
+    std::uint64_t bytes = 0;     // of these records
+
+    // About the processor time of reading, comparing and decoding, in ns (bench/README.md).
+    std::int64_t cost() const {
+        return static_cast<std::int64_t>(50 * steps + 400 * searches + 150 * records + bytes / 4);
+    }
+};
+
+}  // namespace latchkey::store
