@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "auth/key_form.hpp"
 #include "base/prefetch.hpp"
@@ -56,21 +57,26 @@ void worker::turn() {
         context.tokens.begin_turn();
     }
     context.recorder.begin_turn();
-    auto* mail = mailbox.take();
+    if (mail_ == nullptr) mail_ = mailbox.take();
     snapshot_->renew();
     keys_->follow(*snapshot_);
     context.now.wall = snapshot_->time_at(context.now);
     context.events.turn(*snapshot_, context.draining() || services_->lease_over, context.now.mono);
+    ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(next_ready_));
+    next_ready_ = 0;
     context.ring().collect(ready_);
 
-    while (mail != nullptr) {
-        auto* const next = mail->next.load(std::memory_order_relaxed);
-        mail->resume();
-        mail = next;
-    }
+    // Each has a share, so that none keeps the others from their turn.
+    auto& budget = context.budget;
+    auto const is_spent = [&budget] { return budget.is_spent(); };
+    budget.begin(context.now.mono);
+    budget.allow(1, 2);
+    read_mail();
+    budget.allow(context.queues.has_resumed() ? 3 : 4, 4);
     run_completions();
-    context.queues.run_resumed();
-    context.queues.run_handshakes(handshakes_per_turn_max);
+    budget.allow(1, 1);
+    context.queues.run_resumed(is_spent);
+    context.queues.run_handshakes(handshakes_per_turn_max, is_spent);
     use_reporter_.report_if_full();
     if (balancer_.due() != 0 && context.now.mono >= balancer_.due()) balancer_.flush_waiting();
     // Input that waits for a buffer, or in a completion, may be a request.
@@ -88,8 +94,8 @@ void worker::turn() {
 }
 
 bool worker::may_block() const {
-    return next_ready_ == ready_.size() && context_.queues.idle() && !context_.drain.counting() &&
-           !context_.has_completions();
+    return mail_ == nullptr && next_ready_ == ready_.size() && context_.queues.idle() &&
+           !context_.drain.counting() && !context_.has_completions();
 }
 
 base::mono_ns worker::next_deadline() {
@@ -101,22 +107,31 @@ base::mono_ns worker::next_deadline() {
     return soonest;
 }
 
+void worker::read_mail() {
+    while (mail_ != nullptr) {
+        auto* const next = mail_->next.load(std::memory_order_relaxed);
+        std::exchange(mail_, next)->resume();
+        if (context_.budget.is_spent()) break;
+    }
+}
+
 void worker::run_completions() {
     auto& ahead = context_.ahead;
-    auto const end = std::min(ready_.size(), next_ready_ + completions_per_turn_max);
-    context_.metrics.completions.add(end - next_ready_);
+    auto const end = std::min(ready_.size(), completions_per_turn_max);
+    bool is_spent = false;
     auto const responses = context_.recorder.small_responses_in_turn();
     ahead.begin_run();
-    while (next_ready_ < end) {
+    while (next_ready_ < end && !is_spent) {
         auto const batch_end = std::min(end, next_ready_ + read_ahead::batch_max);
         ahead.prefetch({ready_.data() + next_ready_, batch_end - next_ready_});
-        for (; next_ready_ < batch_end; ++next_ready_) {
-            auto const cqe = ready_[next_ready_];
-            if (next_ready_ + 2 < end) base::prefetch(ready_[next_ready_ + 2].op, 1);
+        while (next_ready_ < batch_end && !is_spent) {
+            auto const cqe = ready_[next_ready_++];
+            if (next_ready_ + 1 < end) base::prefetch(ready_[next_ready_ + 1].op, 1);
             cqe.deliver();
+            is_spent = context_.budget.is_spent();
         }
     }
-    if (next_ready_ == ready_.size()) ready_.clear(), next_ready_ = 0;
+    context_.metrics.completions.add(next_ready_);
     ahead.end_run(context_.recorder.small_responses_in_turn() != responses);
 }
 
@@ -260,7 +275,7 @@ void worker::turn_until_finished() {
     while (!finishing_ || runs() || accepts()) turn();
     use_reporter_.report_rest([this] { turn(); });
     context_.mailbox().close();
-    while (!context_.mailbox().idle() || runs()) turn();
+    while (!context_.mailbox().idle() || mail_ != nullptr || runs()) turn();
     context_.recorder.log().flush();
     acceptors_.clear();
     services_.reset();

@@ -4,6 +4,7 @@
 //
 // One turn: submit and wait in one system call → read clocks → mail → renew the snapshot → copy
 // completions → run them → TLS handshake steps → lend buffers → one send per connection → timers.
+// It is bounded by time and bytes (turn_budget.hpp); what is left over is in the next turn.
 // What runs after the renewal arrived, or was committed, before it; so every later request on every
 // worker sees a write that was answered.
 #pragma once
@@ -87,6 +88,7 @@ class worker {
     void turn();
     bool may_block() const;
     base::mono_ns next_deadline();
+    void read_mail();
     void run_completions();
     void feed_starved();
     void publish_gauges();
@@ -108,6 +110,7 @@ class worker {
 
     coro::frame_pool frames_;
     std::vector<std::unique_ptr<acceptor>> acceptors_;
+    coro::resumption* mail_ = nullptr;  // that was taken and not read
     std::vector<uring::completion> ready_;
     std::size_t next_ready_ = 0;
     bool finishing_ = false;

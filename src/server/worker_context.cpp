@@ -1,6 +1,7 @@
 #include "server/worker_context.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/limits.hpp"
 
@@ -66,6 +67,12 @@ void worker_context::post(std::function<void()> task) {
         owned->task();
     };
     mailbox_->post(*node);
+}
+
+void worker_context::record(session::stream const& request, api::peer const& client) {
+    auto const cost = sessions.services->snapshot.work().cost();
+    bool const is_long = cost - std::exchange(known_cost_, cost) > small_cost_max;
+    budget.note_time(recorder.record(request, client, now.mono, is_long));
 }
 
 bool worker_context::is_trusted_proxy(model::address const& address) const {

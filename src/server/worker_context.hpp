@@ -27,6 +27,7 @@
 #include "server/observe/metrics.hpp"
 #include "server/observe/request_recorder.hpp"
 #include "server/process/config_snapshot.hpp"
+#include "server/turn_budget.hpp"
 #include "session/context.hpp"
 #include "tls/context.hpp"
 #include "uring/buffers.hpp"
@@ -110,6 +111,8 @@ class worker_context {
         return memory.admits(std::max(bytes, memory.held_by(static_cast<std::uint64_t>(key))));
     }
     bool is_trusted_proxy(model::address const& address) const;
+    // The response to that request was written.
+    void record(session::stream const& request, api::peer const& client);
     // Whether that client may have one more connection (address_counts); sets `counted` if it
     // counts.
     bool enter_address(std::optional<model::address> const& client,
@@ -131,12 +134,17 @@ class worker_context {
     request_recorder recorder;
     read_ahead ahead;
     drain_state drain;
+    turn_budget budget;
     bool accepting = true;
     std::string plain_scratch;  // bytes that TLS has just decrypted
 
   private:
     void prepare_tls();
 
+    // Of reading for one request: beyond, its time is measured.
+    static constexpr std::int64_t small_cost_max = 50 * base::microsecond;
+
+    std::int64_t known_cost_ = 0;  // of all that the snapshot has read
     [[no_unique_address]] base::thread_checker thread_;
     std::unique_ptr<uring::ring> ring_;
     std::unique_ptr<uring::buffers> buffers_;

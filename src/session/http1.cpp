@@ -60,7 +60,7 @@ step http1::advance(std::string_view input, wake_reason reason, server_state con
         case phase::body_announced:
         case phase::body_kept:
         case phase::commit:
-        case phase::tokens_awaited:
+        case phase::awaiting:
         case phase::finished:
             break;
     }
@@ -168,11 +168,13 @@ step http1::follow(next_step next, std::size_t consumed) {
         phase_ = phase::commit;
         return {.kind = step_kind::commit, .consumed = consumed};
     }
-    if (next == next_step::await_tokens) {
+    if (next == next_step::await_tokens || next == next_step::await_turn) {
         stream_->entry.keep();
         keep_waiting();
-        phase_ = phase::tokens_awaited;
-        return {.kind = step_kind::await_tokens, .consumed = consumed};
+        phase_ = phase::awaiting;
+        bool const awaits_turn = next == next_step::await_turn;
+        return {.kind = awaits_turn ? step_kind::await_turn : step_kind::await_tokens,
+                .consumed = consumed};
     }
     phase_ = phase::response;
     return {.kind = step_kind::write, .consumed = consumed};

@@ -64,7 +64,7 @@ class http1 {
 
     store::command take_command() { return stream_->exchange.take_command(); }
     void complete(store::outcome const& outcome);
-    // After `step_kind::await_tokens`.
+    // After `step_kind::await_tokens` or `await_turn`.
     void resume() { phase_ = phase::resumed; }
 
   private:
@@ -77,7 +77,7 @@ class http1 {
         body_awaited,
         body_denied,
         commit,
-        tokens_awaited,
+        awaiting,
         resumed,  // what it waited for has come
         response,
         events,    // the response goes on

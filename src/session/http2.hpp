@@ -73,7 +73,7 @@ class http2 {
     // Announces the response, as `step_kind::write` does.
     // False: there is no response yet, since the commit was a wait; `advance` goes on with it.
     bool complete(stream_id id, store::outcome const& outcome);
-    // After `step_kind::await_tokens` of that stream: `advance` goes on with it.
+    // After `step_kind::await_tokens` or `await_turn` of that stream: `advance` goes on with it.
     void resume(stream_id id) { resumed_.push_back(id); }
     // The body of that stream is refused, for others need its place.
     void give_up(stream_id id);

@@ -79,14 +79,16 @@ http2::next http2::begin_request(stream_id id, std::string_view block, bool ends
 
 http2::next http2::follow(next_step reply, open_stream& stream) {
     current_ = stream.id;
-    if (reply == next_step::commit || reply == next_step::await_tokens) {
+    if (reply != next_step::respond) {
         bool const commits = reply == next_step::commit;
         stream.work->entry.keep();
         if (!commits || stream.work->exchange.waits()) keep_request(*stream.work, context_.request);
         stream.state = commits ? stream_state::committing : stream_state::waiting;
         if (&stream == fresh_.get()) enter();
         count_held();
-        return step{.kind = commits ? step_kind::commit : step_kind::await_tokens};
+        if (commits) return step{.kind = step_kind::commit};
+        bool const awaits_turn = reply == next_step::await_turn;
+        return step{.kind = awaits_turn ? step_kind::await_turn : step_kind::await_tokens};
     }
     stream.state = stream_state::responding;
     writing_ = &stream;

@@ -118,7 +118,7 @@ void http2::write_head(open_stream& stream, http::response const& response, bool
     if (may_have_content(response.status)) {
         if (auto const type = http::media_type_of(response.content_type); !type.empty())
             encoder_.add("content-type", type, indexing::field, block);
-        if (response.content_type != http::content::event_stream)
+        if (response.content_type != http::content::event_stream && !response.is_partial)
             encoder_.add("content-length", decimal(response.body.size()).text(), indexing::name,
                          block);
     }

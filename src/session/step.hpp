@@ -4,10 +4,10 @@
 // (server/net/connection.cpp) owns the socket, TLS, timers and commits, and knows nothing of HTTP.
 //
 // `read`, `write`, `write_interim`, `write_events`, `await_events`, `pause` and `close` are about
-// the connection: there is one of them at a time. `grant_body`, `commit` and `await_tokens` are
-// about one stream, a request in hand. HTTP/1.1 has one stream and cannot go on without the result;
-// a session with several streams (HTTP/2) is advanced again at once, gives out the steps of its
-// other streams, and `read` once there is none.
+// the connection: there is one of them at a time. `grant_body`, `commit`, `await_tokens` and
+// `await_turn` are about one stream, a request in hand. HTTP/1.1 has one stream and cannot go on
+// without the result; with several streams (HTTP/2) a session is advanced again at once, gives out
+// the steps of its other streams, and `read` once there is none.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +28,7 @@ enum class step_kind : std::uint8_t {
     grant_body,     // decide whether the stream may keep (more of) a body: `grant` or `deny`
     commit,         // commit `take_command()`, then `complete`
     await_tokens,   // wait until there may be tokens for the stream's key, then `resume`
+    await_turn,     // let others go first, then `resume` the stream
     close,          // neither read nor write any more
 };
 

@@ -50,6 +50,7 @@ stream_pool::handle stream_pool::take() {
 void stream_pool::put(stream* returned_stream) {
     std::unique_ptr<stream> owned(returned_stream);
     --in_use_;
+    owned->exchange.end();
     if (!owned->request_copy.empty()) owned->request_copy.clear(spare_text_bytes_max);
     auto& body = owned->body;
     base::wipe(body.data(), body.size());

@@ -12,6 +12,7 @@
 #include "server/net/connection_table.hpp"
 #include "server/net/memory_holders.hpp"
 #include "server/net/turn_queues.hpp"
+#include "server/turn_budget.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -176,6 +177,13 @@ TEST(connection_table, visits_all_although_the_visited_end) {
     table.for_each([](fake_connection&) { ADD_FAILURE(); });
 }
 
+bool always() {
+    return true;
+}
+bool never() {
+    return false;
+}
+
 TEST(turn_queues, run_each_once_and_forget_what_ends) {
     turn_queues<fake_connection> queues(4);
     fake_connection stays, ends;
@@ -187,8 +195,8 @@ TEST(turn_queues, run_each_once_and_forget_what_ends) {
     }
     EXPECT_FALSE(queues.idle());
     queues.forget(ends, true);
-    queues.run_resumed();
-    queues.run_handshakes(8);
+    queues.run_resumed(never);
+    queues.run_handshakes(8, never);
     queues.feed_starved(8);
     queues.flush_dirty();
     EXPECT_EQ(stays.calls, "rhsf");
@@ -204,11 +212,72 @@ TEST(turn_queues, handle_no_more_than_they_are_told) {
         queues.queue_handshake(*each);
         queues.queue_starved(*each);
     }
-    queues.run_handshakes(1);
+    queues.run_handshakes(1, never);
     queues.feed_starved(1);
     EXPECT_EQ(first.calls, "hs");
     EXPECT_EQ(second.calls, "");
     EXPECT_TRUE(queues.has_starved());
+}
+
+TEST(turn_queues, run_one_where_the_turn_is_over_and_the_rest_first_in_the_next) {
+    turn_queues<fake_connection> queues(4);
+    fake_connection first, second, late;
+    for (auto* const each : {&first, &second}) {
+        queues.resume_next_turn(*each);
+        queues.queue_handshake(*each);
+    }
+    queues.run_resumed(always);
+    queues.run_handshakes(8, always);
+    EXPECT_EQ(first.calls, "rh");
+    EXPECT_EQ(second.calls, "");
+    queues.resume_next_turn(late);
+    EXPECT_TRUE(queues.has_resumed());
+    queues.run_resumed(always);
+    queues.run_handshakes(8, always);
+    EXPECT_EQ(second.calls, "rh");
+    EXPECT_EQ(late.calls, "") << "it has come later";
+    queues.forget(late, false);
+    queues.run_resumed(always);
+    EXPECT_EQ(late.calls, "");
+    EXPECT_TRUE(queues.idle());
+}
+
+base::mono_ns fake_time = 0;
+base::mono_ns read_fake_time() {
+    return fake_time;
+}
+
+TEST(turn_budget, ends_by_bytes_of_answers) {
+    turn_budget budget(read_fake_time);
+    budget.begin(fake_time);
+    budget.add_answer(base::limits::turn_answer_bytes_max - 1);
+    EXPECT_FALSE(budget.is_spent());
+    budget.allow(1, 2);
+    EXPECT_TRUE(budget.is_spent()) << "a share of it";
+    budget.allow(1, 1);
+    budget.add_answer(1);
+    EXPECT_TRUE(budget.is_spent());
+    budget.begin(fake_time);
+    EXPECT_FALSE(budget.is_spent());
+}
+
+TEST(turn_budget, ends_by_time_and_reads_the_clock_for_many_small_pieces_together) {
+    turn_budget budget(read_fake_time);
+    budget.begin(fake_time);
+    fake_time += base::limits::turn_ns_max;
+    unsigned pieces = 1;
+    while (!budget.is_spent() && pieces < 100) ++pieces;
+    EXPECT_EQ(pieces, 16u);
+    budget.begin(fake_time);
+    EXPECT_FALSE(budget.is_spent());
+    budget.note_time(fake_time + base::limits::turn_ns_max - 1);
+    EXPECT_FALSE(budget.is_spent());
+    budget.note_time(fake_time + base::limits::turn_ns_max);
+    EXPECT_TRUE(budget.is_spent()) << "who has read the clock says so";
+    budget.begin(fake_time);
+    fake_time += base::limits::turn_ns_max;
+    budget.read_clock();
+    EXPECT_TRUE(budget.is_spent());
 }
 
 TEST(thread_checker, ends_the_process_on_a_foreign_thread) {

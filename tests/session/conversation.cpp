@@ -77,6 +77,9 @@ bool conversation::advance(wake_reason reason) {
         case step_kind::await_tokens:
             waits_ = true;
             return false;
+        case step_kind::await_turn:
+            session_.resume();
+            return true;
         case step_kind::write_interim:
             session_.write_interim(interim_);
             return true;

@@ -89,6 +89,9 @@ bool http2_conversation::advance(wake_reason reason) {
         case step_kind::await_tokens:
             token_waits_.push_back(session_.current());
             return true;
+        case step_kind::await_turn:
+            session_.resume(session_.current());
+            return true;
         case step_kind::write:
             write();
             return true;

@@ -1,5 +1,7 @@
 #include "server/net/connection.hpp"
 
+#include <algorithm>
+
 #include "base/limits.hpp"
 #include "base/time_units.hpp"
 #include "http2/frame.hpp"
@@ -13,6 +15,8 @@ namespace {
 using session::step;
 using session::step_kind;
 using session::wake_reason;
+
+constexpr std::size_t large_body_bytes = 4 * base::limits::kib;  // reading it takes a while
 
 // Drives a session over a transport: carries out what each step asks for.
 class connection {
@@ -59,7 +63,6 @@ class connection {
 };
 
 coro::task<> connection::run() {
-    unsigned requests_in_turn = 0;
     auto reason = wake_reason::bytes;
     bool serving = transport_.open();
     while (serving) {
@@ -78,10 +81,7 @@ coro::task<> connection::run() {
                 if (transport_.unsent() > context_.unsent_bytes_max())
                     co_await transport_.write_room();
                 if (next.time > context_.now.mono) co_await transport_.sleep_until(next.time);
-                if (++requests_in_turn == base::limits::requests_per_turn_max) {
-                    requests_in_turn = 0;
-                    co_await transport_.next_turn();
-                }
+                if (context_.budget.is_spent()) co_await transport_.next_turn();
                 serving = transport_.open();
                 break;
             case step_kind::read: {
@@ -105,6 +105,10 @@ coro::task<> connection::run() {
             }
             case step_kind::await_tokens:
                 co_await context_.wait_for_tokens();
+                session_.resume();
+                break;
+            case step_kind::await_turn:
+                co_await transport_.next_turn();
                 session_.resume();
                 break;
             case step_kind::write_interim:
@@ -168,7 +172,11 @@ step connection::advance(wake_reason reason) {
     transport_.set_idle(next.idle);
     if (auto const bytes = session_.held_bytes(); bytes != 0) transport_.reserve_body(bytes);
     if (next.kind == step_kind::write_events) {
-        auto const following = session_.write_events(transport_.output(), state);
+        auto& output = transport_.output();
+        auto const size_before = output.size();
+        auto const following = session_.write_events(output, state);
+        context_.budget.add_answer(output.size() - size_before);
+        context_.budget.read_clock();
         transport_.account_output();
         return following;
     }
@@ -176,6 +184,8 @@ step connection::advance(wake_reason reason) {
                              next.kind == step_kind::await_tokens;
     if (!has_request) return next;
     if (sender_.waits) context_.anonymous.leave(sender_);
+    if (std::max(next.consumed, session_.held_bytes()) > large_body_bytes)
+        context_.budget.read_clock();
     return next.kind == step_kind::write ? write_response(state) : next;
 }
 
@@ -184,7 +194,8 @@ step connection::write_response(session::server_state const& state) {
     transport_.account_output();
     transport_.hold_for(response.stream.exchange.key_id());
     if (response.secret) transport_.mark_secret();
-    context_.recorder.record(response.stream, transport_.peer(), context_.now.mono);
+    context_.budget.add_answer(response.stream.entry.bytes_out);
+    context_.record(response.stream, transport_.peer());
     transport_.allow_read_ahead(response.admitted);
     auto const next = session_.finish_response();
     transport_.reserve_body(0);

@@ -11,9 +11,14 @@ using session::step;
 using session::step_kind;
 using session::wake_reason;
 
+namespace {
+
+constexpr std::size_t large_body_bytes = 4 * base::limits::kib;  // reading it takes a while
+
+}  // namespace
+
 coro::task<> http2_connection::run() {
     transport_.set_notifies(true);
-    unsigned requests_in_turn = 0;
     auto reason = wake_reason::bytes;
     bool late = false;  // the last step was for a deadline
     bool serving = transport_.open();
@@ -26,10 +31,7 @@ coro::task<> http2_connection::run() {
                 if (transport_.unsent() > context_.unsent_bytes_max())
                     co_await transport_.write_room();
                 if (next.time > context_.now.mono) co_await transport_.sleep_until(next.time);
-                if (++requests_in_turn == base::limits::requests_per_turn_max) {
-                    requests_in_turn = 0;
-                    co_await transport_.next_turn();
-                }
+                if (context_.budget.is_spent()) co_await transport_.next_turn();
                 serving = transport_.open();
                 break;
             case step_kind::read: {
@@ -60,9 +62,14 @@ coro::task<> http2_connection::run() {
                 break;
             case step_kind::commit:
                 commits_.spawn(commit, this, session_.current(), session_.take_command());
+                if (context_.budget.is_spent()) co_await transport_.next_turn();
                 break;
             case step_kind::await_tokens:
                 commits_.spawn(await_tokens, this, session_.current());
+                break;
+            case step_kind::await_turn:
+                session_.resume(session_.current());
+                co_await transport_.next_turn();
                 break;
             case step_kind::write_interim:
             case step_kind::write_events:
@@ -136,16 +143,22 @@ step http2_connection::advance(wake_reason reason) {
     transport_.account_output();
     account_held();
     if (!senders_.empty()) forget_ended_senders();
+    if (next.kind == step_kind::commit &&
+        std::max(next.consumed, session_.held_bytes()) > large_body_bytes)
+        context_.budget.read_clock();
     if (next.kind == step_kind::commit || next.kind == step_kind::await_tokens)
         forget_sender(session_.current());
     return next.kind == step_kind::write ? write_response() : next;
 }
 
 step http2_connection::write_response() {
-    auto const response = session_.write(transport_.output(), state());
+    auto& output = transport_.output();
+    auto const size_before = output.size();
+    auto const response = session_.write(output, state());
+    context_.budget.add_answer(output.size() - size_before);
     transport_.account_output();
     if (response.secret) transport_.mark_secret();
-    context_.recorder.record(response.stream, transport_.peer(), context_.now.mono);
+    context_.record(response.stream, transport_.peer());
     forget_sender(session_.current());
     auto const key = response.stream.exchange.key_id();
     auto const next = session_.finish_response();
@@ -158,7 +171,10 @@ void http2_connection::write_pending() {
     if (!session_.has_pending() || !transport_.open()) return;
     auto const most = context_.unsent_bytes_max();
     auto const unsent = transport_.unsent();
-    if (unsent < most) session_.write_pending(transport_.output(), most - unsent, state());
+    auto& output = transport_.output();
+    auto const size_before = output.size();
+    if (unsent < most) session_.write_pending(output, most - unsent, state());
+    context_.budget.add_answer(output.size() - size_before);
     transport_.account_output();
     account_held();
 }

@@ -42,19 +42,37 @@ class turn_queues {
     // Nothing that a next turn would do at once; the starved wait for buffers.
     bool idle() const { return next_turn_.empty() && handshakes_.empty() && dirty_ == nullptr; }
     bool has_starved() const { return !starved_.empty(); }
+    bool has_resumed() const { return !next_turn_.empty(); }
 
-    void run_resumed() {
+    // Those of an earlier turn, until `is_spent()` after one of them; the others come before those
+    // that are queued meanwhile.
+    template <class Spent>
+    void run_resumed(Spent is_spent) {
         batch_.swap(next_turn_);
         // By index: a connection that ends meanwhile is struck out of the batch.
-        for (std::size_t i = 0; i < batch_.size(); ++i)
-            if (batch_[i] != nullptr) batch_[i]->resume_later();
-        batch_.clear();
+        std::size_t count = 0;
+        while (count < batch_.size()) {
+            auto* const connection = batch_[count++];
+            if (connection == nullptr) continue;
+            connection->resume_later();
+            if (is_spent()) break;
+        }
+        erase_front(batch_, count);
+        if (batch_.empty()) return;
+        batch_.insert(batch_.end(), next_turn_.begin(), next_turn_.end());
+        next_turn_.clear();
+        batch_.swap(next_turn_);
     }
     // First come, first served.
-    void run_handshakes(std::size_t count_max) {
-        auto const count = std::min(handshakes_.size(), count_max);
-        for (std::size_t i = 0; i < count; ++i)
-            if (handshakes_[i] != nullptr) handshakes_[i]->handshake_step();
+    template <class Spent>
+    void run_handshakes(std::size_t count_max, Spent is_spent) {
+        std::size_t count = 0;
+        while (count < std::min(handshakes_.size(), count_max)) {
+            auto* const connection = handshakes_[count++];
+            if (connection == nullptr) continue;
+            connection->handshake_step();
+            if (is_spent()) break;
+        }
         erase_front(handshakes_, count);
     }
     void feed_starved(std::size_t buffers) {

@@ -13,11 +13,13 @@ class request_recorder {
     request_recorder(worker_metrics& metrics, log_thread& log, span_recorder spans)
         : metrics_(metrics), log_(log), spans_(std::move(spans)) {}
 
-    void record(session::stream const& stream, api::peer const& client, base::mono_ns now) {
+    // `is_long`: it is measured alone. Returns a time that has passed.
+    base::mono_ns record(session::stream const& stream, api::peer const& client, base::mono_ns now,
+                         bool is_long) {
         auto const& entry = stream.entry;
         auto const* const exchange = entry.refused_unparsed ? nullptr : &stream.exchange;
         // Reading the clock costs half of a log line: the small responses of a burst share a time.
-        if (entry.bytes_in + entry.bytes_out > small_bytes_max ||
+        if (is_long || entry.bytes_in + entry.bytes_out > small_bytes_max ||
             responses_in_turn_++ % responses_per_reading == 0)
             finished_at_ = base::read_mono();
         auto const duration = finished_at_ - entry.began.mono;
@@ -31,6 +33,7 @@ class request_recorder {
         if (log_.enabled()) append_line(entry, exchange, client, duration, log_.lines(now));
         if (spans_.is_on() && exchange != nullptr) [[unlikely]]
             spans_.record(entry, *exchange, client, duration);
+        return finished_at_;
     }
 
     void begin_turn() { responses_in_turn_ = 0; }
