@@ -75,6 +75,7 @@ void exchange_state::start(request_services& services, http::request const& requ
     method = request.method;
     tls = peer.tls;
     events.reset();
+    reading.reset();
     wants_events = false;
     credential_in_body = needs_key = was_charged = body_complete = false;
     is_coded = is_unreadable = false;

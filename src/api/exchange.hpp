@@ -16,7 +16,8 @@
 //     // next_step::respond: `response` is complete; next_step::commit may also be a wait (`waits`)
 //
 // In a cluster each of these may return next_step::await_tokens: when the node has news of tokens,
-// `resume` goes on with the request, which the caller has kept.
+// `resume` goes on with the request, which the caller has kept. So it does in the next turn after
+// next_step::await_turn, of a read that is done in steps, so that others are not kept waiting.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@
 
 namespace latchkey::api {
 
-enum class next_step : std::uint8_t { respond, read_body, commit, await_tokens };
+enum class next_step : std::uint8_t { respond, read_body, commit, await_tokens, await_turn };
 
 class event_stream;
 class request_context;
@@ -73,12 +74,15 @@ class exchange {
     // The command only waits for a position of the store (api.md §15): after its outcome `resume`
     // goes on with the request, which the caller has kept; `answer` refuses it.
     bool waits() const;
-    // After such a wait, or one for tokens; any step may follow, also a wait.
+    // After such a wait, or one for tokens or a turn; any step may follow, also a wait.
     next_step resume(request_services& services, http::request const& request, base::instant now,
                      http::response& response);
     // Uses nothing of the request but what `begin` and `finish` kept.
     void answer(request_services& services, store::outcome const& outcome,
                 http::response& response);
+
+    // Drops what a request that ends in the middle holds.
+    void end();
 
     // Of the response that was made: its content, where it does not end. Else null.
     std::unique_ptr<event_stream> take_event_stream();

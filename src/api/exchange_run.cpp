@@ -1,6 +1,7 @@
 // From a request that passed the checks to its handler, and from a committed outcome to its
 // response.
 #include <charconv>
+#include <utility>
 
 #include "api/checks/idempotency.hpp"
 #include "api/checks/negotiate.hpp"
@@ -134,15 +135,20 @@ next_step exchange::handle(request_services& services, http::request const& requ
     if (!state.path_id && route.pattern.find("{id}") != route.pattern.npos)
         return refuse_plan(make_error(problem::not_found), response);
     state.query.parse(request.query);
-    request_context const context(services, request, *state.principal, state.quota, now,
-                                  state.query,
-                                  {state.source, state.session, state.path_id.value_or(0),
-                                   state.event_source, state.fresh_key, state.tokens});
+    request_context const context(
+        services, request, *state.principal, state.quota, now, state.query,
+        {state.source, state.session, state.path_id.value_or(0), state.event_source,
+         state.fresh_key, state.tokens, state.reading});
     if (state.wants_events) return open_stream(services, context, response);
     if (auto const* const reading = std::get_if<read>(&route.run)) {
         auto error = reading->run(context, services.snapshot, response);
         // A damaged record was left out, so the response would be wrong.
         if (services.snapshot.damaged()) return refuse(problem::internal_error, response);
+        if (!error && state.reading && std::exchange(state.reading->is_pending, false)) {
+            state.wait = wait_kind::turn;
+            return next_step::await_turn;
+        }
+        state.reading.reset();
         if (!error) error = check_conditions(request, response);
         return error ? refuse(std::move(*error), response) : add_common_headers(response);
     }
@@ -175,6 +181,10 @@ next_step exchange::open_stream(request_services& services, request_context cons
     response.content_type = http::content::event_stream;
     response.add_lines("Cache-Control: no-store\r\nVary: Accept\r\n");
     return add_common_headers(response);
+}
+
+void exchange::end() {
+    state_->reading.reset();
 }
 
 std::unique_ptr<event_stream> exchange::take_event_stream() {
@@ -258,7 +268,7 @@ next_step exchange::serve_gateway(request_services& services, http::request cons
     state.query.parse(query);
     request_context const context(
         services, request, *state.principal, state.quota, now, state.query,
-        {state.source, state.session, 0, {}, state.fresh_key, state.tokens});
+        {state.source, state.session, 0, {}, state.fresh_key, state.tokens, state.reading});
     auto error = std::get<gateway>(state.matched.route->run).run(context, response);
     return error ? refuse(std::move(*error), response) : add_common_headers(response);
 }

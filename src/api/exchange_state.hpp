@@ -15,7 +15,8 @@ enum class wait_kind : std::uint8_t {
     none,
     position,   // of the store, before its handler runs
     admission,  // tokens of its key, before the checks that follow
-    action      // tokens of the key that its handler charges
+    action,     // tokens of the key that its handler charges
+    turn        // the next one, in which its handler goes on
 };
 
 // Of the current request. Reused; strings keep their capacity.
@@ -61,6 +62,9 @@ struct exchange_state {
     token_wait tokens;
 
     wait_kind wait = wait_kind::none;
+
+    // ---- its read in steps
+    std::unique_ptr<steps> reading;
 
     // ---- its stream, from its handler to the session
     bool wants_events = false;

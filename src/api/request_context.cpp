@@ -18,6 +18,7 @@ request_context::request_context(request_services& services, http::request const
       session(target.session),
       id(target.id),
       event_source(target.event_source),
+      steps(target.steps),
       services_(services),
       fresh_key_(target.fresh_key),
       tokens_(target.tokens) {}
@@ -34,6 +35,12 @@ base::wall_ms request_context::last_use(model::id key) const {
 cluster::quota_verdict request_context::charge(auth::principal const& key,
                                                std::uint32_t cost) const {
     return api::charge(services_, key, cost, now, tokens_);
+}
+std::size_t request_context::page_bytes_max() const {
+    bool const is_bare = request.method == http::method::head &&
+                         !request.find(http::field_name::if_match) &&
+                         !request.find(http::field_name::if_none_match);
+    return is_bare ? base::limits::head_page_bytes_max : base::limits::page_bytes_max;
 }
 auth::mac const& request_context::cursor_mac() const {
     return services_.cursors;

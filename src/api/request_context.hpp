@@ -2,6 +2,7 @@
 // no handler runs without a key and an admission.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -25,6 +26,13 @@ namespace latchkey::api {
 struct request_services;
 struct token_wait;
 
+// What a handler has done of a read that it does in steps. It belongs to the exchange.
+struct steps {
+    virtual ~steps() = default;
+    // The handler has more to do: it runs again in the next turn.
+    bool is_pending = false;
+};
+
 // How the caller proved itself, the path's variables, and the key that the handler makes, if it
 // makes one.
 struct request_target {
@@ -34,6 +42,7 @@ struct request_target {
     std::string_view event_source;  // empty: the path names none
     std::optional<auth::fresh_key>& fresh_key;
     token_wait& tokens;
+    std::unique_ptr<api::steps>& steps;
 };
 
 // References and views, valid until the handler returns.
@@ -50,6 +59,9 @@ class request_context {
     model::id id;
     std::string_view event_source;
 
+    // Null at first; what a handler puts there is there when it runs again.
+    std::unique_ptr<api::steps>& steps;
+
     // Makes a new key. `show_fn` gets it after the commit; then it is wiped.
     std::string_view make_key() const;
     // The secrets of `event_source` that are valid now; `exchange` answers where they cannot be
@@ -58,6 +70,9 @@ class request_context {
     // When this worker last saw that key; 0: not recently.
     base::wall_ms last_use(model::id key) const;
     auth::mac const& cursor_mac() const;
+    // Where the content of a page ends. RFC 9110 §9.3.2 lets a HEAD leave out what could be told
+    // only by making all of it; with a condition it needs the entity tag.
+    std::size_t page_bytes_max() const;
     // Charges another key. `pending`: the handler returns at once, and runs again when there is
     // news of tokens.
     cluster::quota_verdict charge(auth::principal const& key, std::uint32_t cost) const;

@@ -1,10 +1,13 @@
 #include "harness.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "api/docs/documents.hpp"
+#include "base/time_units.hpp"
 #include "http/write.hpp"
 #include "pages/files.hpp"
 #include "store/engine/environment_state.hpp"
@@ -14,6 +17,16 @@
 namespace latchkey::api {
 
 namespace json = boost::json;
+
+namespace {
+
+std::int64_t processor_time() {
+    timespec time;
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * base::second + time.tv_nsec;
+}
+
+}  // namespace
 
 std::string request_text(std::string_view line, lines const& fields, std::string_view body) {
     std::string text = std::string(line) + " HTTP/1.1\r\nHost: echo.invalid\r\n";
@@ -56,8 +69,8 @@ std::string public_path(std::string_view pattern) {
 
 // ---- the fixture
 
-api_fixture::api_fixture(std::int64_t (*wall)())
-    : temp_store_(wall),
+api_fixture::api_fixture(std::int64_t (*wall)(), std::size_t map_bytes)
+    : temp_store_(wall, map_bytes),
       buckets_(limit::buckets::make(1024).value()),
       services_{settings, snapshot_, keys_,   leases_, *failures_,
                 cursors_, random_,   running, &uses_} {
@@ -85,10 +98,25 @@ reply api_fixture::send(std::string bytes) {
         refuse_unparsed(services_, peer, head.problem, head.detail, response, id);
     } else {
         EXPECT_EQ(head.state, http::step::progress::complete);
+        turn_cost = turn_ns = 0;
+        auto cost_before = snapshot_.work().cost(), ns_before = processor_time();
+        auto const end_turn = [&] {
+            auto const cost = snapshot_.work().cost(), ns = processor_time();
+            turn_cost = std::max(turn_cost, cost - std::exchange(cost_before, cost));
+            turn_ns = std::max(turn_ns, ns - std::exchange(ns_before, ns));
+        };
         auto next = exchange.begin(services_, request_, framing_, peer, now, response);
         if (next == next_step::read_body) next = take_body(parser, head.consumed, response);
-        while (next == next_step::commit) {
+        end_turn();
+        turns = 1;
+        while (next == next_step::commit || next == next_step::await_turn) {
             response.clear();
+            if (next == next_step::await_turn) {
+                ++turns;
+                next = exchange.resume(services_, request_, now, response);
+                end_turn();
+                continue;
+            }
             auto const outcome = commit(exchange.take_command());
             if (exchange.waits() && outcome.problem == base::problem::none) {
                 next = exchange.resume(services_, request_, now, response);
@@ -145,6 +173,19 @@ store::outcome api_fixture::commit(store::command command) {
     committed = true;
     if (next_outcome) return *std::exchange(next_outcome, std::nullopt);
     return apply(std::move(command));
+}
+
+void api_fixture::commit_all(std::vector<store::command> commands) {
+    for (auto const& each : store::apply(temp_store_.store(), std::move(commands)).value())
+        EXPECT_EQ(each.problem, base::problem::none);
+}
+
+model::id api_fixture::last_id_of_keys() {
+    snapshot_.renew();
+    model::id last = 0;
+    snapshot_.keys({}, {.limit = 1, .descending = true},
+                   [&](model::key const& key, base::wall_ms) { last = key.id; });
+    return last;
 }
 
 store::outcome api_fixture::apply(store::command command) {

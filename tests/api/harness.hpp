@@ -63,8 +63,8 @@ inline std::string bearer(std::string_view key) {
 
 class api_fixture {
   public:
-    // `wall`: as of auth::temp_store.
-    explicit api_fixture(std::int64_t (*wall)() = nullptr);
+    // As of auth::temp_store.
+    explicit api_fixture(std::int64_t (*wall)() = nullptr, std::size_t map_bytes = 64u << 20);
 
     reply send(std::string bytes);
     // With `key`.
@@ -94,6 +94,7 @@ class api_fixture {
     auth::usage_counter& uses() { return uses_; }
     void report_uses();  // writes them to the store, as a worker does every few seconds
     model::id last_key() const { return last_key_.id; }
+    model::id last_id_of_keys();  // of all in the store
     model::id add_user(std::string name = "Ada", std::string email = {});
     model::id add_post(model::id user, model::post_status status = model::post_status::draft,
                        std::string title = "A title");
@@ -111,6 +112,9 @@ class api_fixture {
     std::string buffer;  // the last request, as the exchange left it
     std::string chunked_body;
     bool committed = false;  // the last request reached the store
+    unsigned turns = 1;      // that the last request took
+    // Of the dearest of them: what it read, in ns (store::read_work), and its processor time.
+    std::int64_t turn_cost = 0, turn_ns = 0;
     bool same_turn = false;  // the next request uses the same snapshot
     // The outcome of the next write, which then does not reach the store.
     std::optional<store::outcome> next_outcome;
@@ -119,6 +123,8 @@ class api_fixture {
     std::size_t open_streams() const { return slots_.open(); }
     api::request_services& services() { return services_; }
     store::outcome commit(store::command command);
+    // In one transaction; each succeeds.
+    void commit_all(std::vector<store::command> commands);
 
   private:
     next_step take_body(http::parser& parser, std::size_t from_byte, http::response& response);

@@ -17,12 +17,12 @@ namespace latchkey::auth {
 class temp_store {
   public:
     // `wall`: the clock of written records, as in store::options; null: the machine's.
-    explicit temp_store(std::int64_t (*wall)() = nullptr) {
+    explicit temp_store(std::int64_t (*wall)() = nullptr, std::size_t map_bytes = 64u << 20) {
         std::string name = (std::filesystem::temp_directory_path() / "auth-test-XXXXXX").string();
         base::check(mkdtemp(name.data()) != nullptr, "no temporary directory");
         path_ = name;
         store_ = store::environment::open({.directory = path_,
-                                           .map_bytes = 64u << 20,
+                                           .map_bytes = map_bytes,
                                            .sync = false,
                                            .records_changes = true,
                                            .wall = wall})

@@ -133,8 +133,12 @@ object pagination_schema() {
         {{"page", with_description(nullable(integer(1, base::limits::page_reach_max)),
                                    "Null when a cursor was sent.")},
          {"limit", integer(1, base::limits::page_limit_max)},
-         {"total", with_description(count, "How many there are in all; exact.")},
-         {"total_pages", with_description(nullable(count), "Null when a cursor was sent.")},
+         {"total", with_description(nullable(count),
+                                    "How many there are in all, exact; null "
+                                    "where counting would cost too much.")},
+         {"total_pages", with_description(nullable(count),
+                                          "Null when a cursor was sent, and "
+                                          "without a total.")},
          {"has_more", boolean()},
          {"next_cursor",
           with_description(nullable(matching("^[A-Za-z0-9_-]{1,256}$")), "Null at the end.")}},

@@ -69,9 +69,8 @@ std::optional<api_error> list_audit(request_context const& context, store::snaps
     auto const each = [&](store::audit_entry const& entry) {
         append_audit_entry(list.element(response.body), entry);
     };
-    if (visible) listed = snapshot.audit(project, list.range(), each, with_sources);
-    list.end(listed, response);
-    return std::nullopt;
+    if (visible) listed = snapshot.audit(project, list.range(response), each, with_sources);
+    return list.end(listed, response);
 }
 
 }  // namespace latchkey::api

@@ -14,8 +14,7 @@ namespace {
 
 using base::field_code;
 
-// A page ends with so many bytes, and where so many were looked at of which few are shown.
-constexpr std::size_t page_bytes_max = base::limits::mib;
+// A page ends where so many were looked at of which few are shown.
 constexpr std::uint32_t looked_at_max = 10'000;
 
 api_error expired(model::id oldest) {
@@ -55,18 +54,20 @@ std::uint32_t take_limit(query& query) {
 
 // Appends the changes that are shown. The sequence up to which was looked.
 model::id append_page(std::string& output, store::snapshot const& snapshot,
-                      auth::principal const& caller, change_range const& range,
+                      request_context const& context, change_range const& range,
                       std::uint32_t limit) {
     auto looked_at = range.position;
     std::uint32_t shown_count = 0, count = 0;
-    auto const begin = output.size();
+    auto const cost_end = snapshot.work().cost() + base::limits::page_cost_max;
     snapshot.changes_after(range.position, [&](store::change_view const& change) {
         if (shown_count == limit || count == looked_at_max ||
-            output.size() - begin >= page_bytes_max)
+            output.size() >= context.page_bytes_max() ||
+            (count != 0 && snapshot.work().cost() >= cost_end))
             return false;
         ++count;
         looked_at = change.sequence;
-        if (!range.types.has(change.type) || !sees_change_of(caller, change.project)) return true;
+        if (!range.types.has(change.type) || !sees_change_of(context.principal, change.project))
+            return true;
         if (shown_count++ != 0) output.push_back(',');
         append_change(output, change);
         return true;
@@ -113,7 +114,7 @@ std::optional<api_error> list_changes(request_context const& context,
     auto const bounds = snapshot.changes();
     auto& body = response.body;
     body.append("{\"data\":[");
-    auto const next = append_page(body, snapshot, context.principal, *range, limit);
+    auto const next = append_page(body, snapshot, context, *range, limit);
     body.append("],\"pagination\":{\"next_after\":");
     append_number(body, next);
     body.append(next < bounds.last ? ",\"has_more\":true" : ",\"has_more\":false");
@@ -121,6 +122,8 @@ std::optional<api_error> list_changes(request_context const& context,
     append_id_or_null(body, bounds.oldest);
     body.append("}}");
     show_resource(response);
+    response.is_partial = context.page_bytes_max() < base::limits::page_bytes_max &&
+                          body.size() >= context.page_bytes_max();
     return std::nullopt;
 }
 

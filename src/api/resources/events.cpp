@@ -61,8 +61,7 @@ std::optional<api_error> list_events(request_context const& context,
     auto const each = [&](model::event_view const& event) {
         append_event(list.element(response.body), event);
     };
-    list.end(snapshot.events(source, list.range(), each), response);
-    return std::nullopt;
+    return list.end(snapshot.events(source, list.range(response), each), response);
 }
 
 std::optional<api_error> get_event(request_context const& context, store::snapshot const& snapshot,

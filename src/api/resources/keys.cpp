@@ -93,9 +93,8 @@ std::optional<api_error> list_keys(request_context const& context, store::snapsh
         append_key(list.element(response.body), key, context.now.wall, {},
                    std::max(last_use, context.last_use(key.id)));
     };
-    if (visible) listed = snapshot.keys(filter, list.range(), each);
-    list.end(listed, response);
-    return std::nullopt;
+    if (visible) listed = snapshot.keys(filter, list.range(response), each);
+    return list.end(listed, response);
 }
 
 std::optional<api_error> get_key(request_context const& context, store::snapshot const& snapshot,

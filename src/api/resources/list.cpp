@@ -89,11 +89,18 @@ std::optional<api_error> listing::open() {
     return std::nullopt;
 }
 
-store::range listing::range() const {
+store::range listing::range(http::response const& response) const {
     return {.skip = by_cursor() ? 0 : (number_ - 1) * limit_,
             .after_id = cursor_id_,
             .limit = limit_,
-            .descending = descending_};
+            .descending = descending_,
+            .output = &response.body,
+            .output_bytes_max = context_.page_bytes_max(),
+            .cost_max = limits::page_cost_max};
+}
+
+bool listing::is_partial(store::list_result const& page) const {
+    return page.is_cut && context_.page_bytes_max() < limits::page_bytes_max;
 }
 
 void listing::begin(http::response& response) {
@@ -105,14 +112,20 @@ std::string& listing::element(std::string& output) {
     return output;
 }
 
-void listing::end(store::list_result const& page, http::response& response) {
+std::optional<api_error> listing::end(store::list_result const& page, http::response& response) {
+    if (page.is_out_of_reach)
+        return bad_parameter("page", field_code::out_of_range,
+                             "leads past more records than one request reads; use cursor to go "
+                             "further");
     response.body.append("],\"pagination\":");
     append_pagination(page, response.body);
     response.body.push_back('}');
     response.content_type = http::content::json;
     response.add("Cache-Control", "private, no-cache");
-    add_weak_tag(response);
+    response.is_partial = is_partial(page);
+    if (!response.is_partial) add_weak_tag(response);
     add_links(page, response);
+    return std::nullopt;
 }
 
 void listing::append_pagination(store::list_result const& page, std::string& output) {
@@ -124,8 +137,11 @@ void listing::append_pagination(store::list_result const& page, std::string& out
     output.append(",\"limit\":");
     append_number(output, limit_);
     output.append(",\"total\":");
-    append_number(output, page.total);
-    member(",\"total_pages\":", page_count(page.total, limit_));
+    page.is_counted ? append_number(output, page.total) : append_raw(output, "null");
+    if (page.is_counted)
+        member(",\"total_pages\":", page_count(page.total, limit_));
+    else
+        output.append(",\"total_pages\":null");
     output.append(page.has_more ? ",\"has_more\":true" : ",\"has_more\":false");
     output.append(",\"next_cursor\":");
     if (page.has_more)
@@ -145,12 +161,14 @@ void listing::add_links(store::list_result const& page, http::response& response
     auto const reach = limits::page_reach_max / limit_;
     add_link(response, "first", "page", 1);
     if (!by_cursor() && number_ > 1)
-        add_link(response, "prev", "page", std::min(number_ - 1, last));
-    if (page.has_more && !by_cursor() && number_ < reach)
+        add_link(response, "prev", "page",
+                 page.is_counted ? std::min(number_ - 1, last) : number_ - 1);
+    // The next number counts whole pages.
+    if (page.has_more && !page.is_cut && !by_cursor() && number_ < reach)
         add_link(response, "next", "page", number_ + 1);
-    else if (page.has_more)  // also past the last page that `page` can name
+    else if (page.has_more && !response.is_partial)  // also past the last page that has a number
         add_link(response, "next", "cursor", next_cursor(page));
-    if (!by_cursor() && last <= reach) add_link(response, "last", "page", last);
+    if (!by_cursor() && page.is_counted && last <= reach) add_link(response, "last", "page", last);
 }
 
 template <class Value>

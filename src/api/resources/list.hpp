@@ -7,7 +7,10 @@
 //     if (auto error = list.open()) return error;
 //     list.begin(response);
 //     auto const each = [&](auto const& post) { append_post(list.element(response.body), post); };
-//     list.end(snapshot.posts(filter, list.range(), each), response);
+//     return list.end(snapshot.posts(filter, list.range(response), each), response);
+//
+// A page ends before its limit where it has many bytes, and where much was read that is not in the
+// list; then the cursor goes on.
 #pragma once
 
 #include <array>
@@ -43,7 +46,8 @@ class listing {
     // After all filters: refuses other parameters of the query, and a cursor of another list.
     std::optional<api_error> open();
 
-    store::range range() const;
+    // Of a page whose elements are appended to the content of `response`.
+    store::range range(http::response const& response) const;
     // For a list that has one page only.
     bool is_first() const { return number_ == 1; }
 
@@ -51,9 +55,12 @@ class listing {
     void begin(http::response& response);
     // `output`, ready for the next element.
     std::string& element(std::string& output);
-    void end(store::list_result const& page, http::response& response);
+    // Refuses a `page` that is further than one request reads.
+    std::optional<api_error> end(store::list_result const& page, http::response& response);
     // The `pagination` object alone.
     void append_pagination(store::list_result const& page, std::string& output);
+    // The response to a HEAD for which not all of that page was made.
+    bool is_partial(store::list_result const& page) const;
 
   private:
     struct filter {

@@ -78,8 +78,7 @@ std::optional<api_error> list_posts(request_context const& context, store::snaps
         list.select("status", *name);
     }
     if (auto error = list.open()) return error;
-    answer_posts(list, snapshot, filter, response);
-    return std::nullopt;
+    return answer_posts(list, snapshot, filter, response);
 }
 
 std::optional<api_error> get_post(request_context const& context, store::snapshot const& snapshot,

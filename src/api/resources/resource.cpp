@@ -83,13 +83,13 @@ void answer_deleted(settings const&, store::outcome const&, http::response& resp
     response.add("Cache-Control", "no-store");
 }
 
-void answer_posts(listing& list, store::snapshot const& snapshot, store::post_filter const& filter,
-                  http::response& response) {
+std::optional<api_error> answer_posts(listing& list, store::snapshot const& snapshot,
+                                      store::post_filter const& filter, http::response& response) {
     list.begin(response);
-    auto const listed = snapshot.posts(filter, list.range(), [&](model::post_view const& post) {
+    auto const each = [&](model::post_view const& post) {
         append_post(list.element(response.body), post);
-    });
-    list.end(listed, response);
+    };
+    return list.end(snapshot.posts(filter, list.range(response), each), response);
 }
 
 }  // namespace latchkey::api

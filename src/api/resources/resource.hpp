@@ -23,8 +23,8 @@ inline api_error no_such(std::string_view kind) {
 }
 
 // Renders the posts of a list after `open`.
-void answer_posts(listing& list, store::snapshot const& snapshot, store::post_filter const& filter,
-                  http::response& response);
+std::optional<api_error> answer_posts(listing& list, store::snapshot const& snapshot,
+                                      store::post_filter const& filter, http::response& response);
 
 inline constexpr std::string_view posts_of_user_path = "/api/v1/users/{id}/posts";
 

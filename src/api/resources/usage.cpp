@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "api/json/json_writer.hpp"
 #include "api/resources/resource.hpp"
 #include "api/resources/usage_report.hpp"
+#include "base/time_units.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -17,6 +19,10 @@ namespace {
 using base::field_code;
 using base::wall_ms;
 using model::granularity;
+
+// Of reading in one turn, in ns (store/engine/read_work.hpp).
+constexpr std::int64_t step_cost_max = 500 * base::microsecond;
+constexpr unsigned reports_max = 32;  // of a worker, in progress; each has some MiB
 
 // The points from the one that contains `begin` to the last that begins before `end`.
 struct time_range {
@@ -142,53 +148,6 @@ api_result<key_choice> take_choice(api::query& query) {
     return choice;
 }
 
-// The usage of the keys that the caller sees: sums by key, and by step.
-class usage_sum {
-  public:
-    explicit usage_sum(usage_view const& view) : view_(view) {}
-
-    // False: there is more than one request should read.
-    bool add_all(time_range const& range) {
-        std::size_t count = 0;
-        bool is_complete = true;
-        view_.snapshot.usage_of_all(range.step, range.begin, range.end,
-                                    [&](wall_ms start, model::id key, model::usage const& usage) {
-                                        is_complete = ++count <= base::limits::usage_records_max;
-                                        if (!is_complete || !(view_.sees_all || is_visible(key)))
-                                            return is_complete;
-                                        total_[start] += usage;
-                                        requests_[key] += usage.requests();
-                                        return true;
-                                    });
-        return is_complete;
-    }
-    std::vector<model::id> busiest(std::size_t count) const {
-        std::vector<std::pair<std::uint64_t, model::id>> order;
-        for (auto const& [key, requests] : requests_) order.emplace_back(requests, -key);
-        count = std::min(count, order.size());
-        std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count),
-                                  std::greater<>());
-        std::vector<model::id> result;
-        for (std::size_t i = 0; i < count; ++i) result.push_back(-order[i].second);
-        return result;
-    }
-    bool is_visible(model::id id) {
-        auto const [entry, is_new] = visible_.try_emplace(id, false);
-        if (is_new) {
-            auto const key = view_.snapshot.key(id);
-            entry->second = key && view_.is_visible(*key);
-        }
-        return entry->second;
-    }
-    points& total() { return total_; }
-
-  private:
-    usage_view const& view_;
-    points total_;
-    std::unordered_map<model::id, std::uint64_t> requests_;
-    std::unordered_map<model::id, bool> visible_;
-};
-
 points points_of(store::snapshot const& snapshot, model::id key, time_range const& range) {
     points result;
     snapshot.usage(key, range.step, range.begin, range.end,
@@ -196,14 +155,60 @@ points points_of(store::snapshot const& snapshot, model::id key, time_range cons
     return result;
 }
 
-}  // namespace
+// The usage of the keys that the caller sees: sums by key, and by step. It goes on in a later turn
+// where it has stopped.
+class usage_report : public steps {
+  public:
+    usage_report(time_range const& range, key_choice choice, wall_ms now)
+        : range_(range), choice_(std::move(choice)), keys_(choice_.named), now_(now) {
+        ++reports;
+        auto const length = model::length_of(range.step);
+        for (auto start = model::start_of(range.step, range.begin); start < range.end;
+             start += length)
+            total_[start];
+    }
+    ~usage_report() override { --reports; }
+    usage_report(usage_report const&) = delete;
+    usage_report& operator=(usage_report const&) = delete;
 
-std::optional<api_error> append_usage(api::query& query, usage_view const& view,
-                                      std::string& output) {
-    auto range = take_range(query, view.now);
+    static api_result<std::unique_ptr<usage_report>> open(api::query& query, wall_ms now);
+    // The time at which it began.
+    wall_ms now() const { return now_; }
+    // False: it has read so much, and goes on with the next call.
+    bool read(usage_view const& view, std::int64_t cost_max);
+    std::string const& text() const { return text_; }
+
+    static thread_local unsigned reports;  // that are in progress
+
+  private:
+    bool add_all(usage_view const& view, std::int64_t cost_end);
+    void choose_busiest();
+    bool is_visible(usage_view const& view, model::id id);
+    void append_key(usage_view const& view, model::id key);
+
+    time_range range_;
+    key_choice choice_;
+    std::vector<model::id> keys_;  // that are shown
+    std::size_t next_key_ = 0;
+    wall_ms now_;
+    points total_;
+    std::unordered_map<model::id, std::uint64_t> requests_;
+    std::unordered_map<model::id, bool> visible_;
+    wall_ms last_start_ = 0;  // of what was added
+    model::id last_id_ = 0;
+    std::size_t count_ = 0;
+    bool has_all_ = false;  // or as much of it as one request reads
+    bool is_complete_ = true;
+    std::string text_ = "{\"data\":[";
+};
+
+thread_local unsigned usage_report::reports = 0;
+
+api_result<std::unique_ptr<usage_report>> usage_report::open(api::query& query, wall_ms now) {
+    auto range = take_range(query, now);
     auto choice = take_choice(query);
     if (!choice) return choice.error();
-    if (auto error = query.refuse_rest()) return error;
+    if (auto error = query.refuse_rest()) return *error;
     auto const key_count = choice->named.empty() ? choice->top : choice->named.size();
     if (range.count * key_count > base::limits::usage_answer_points_max)
         return bad_parameter(
@@ -211,30 +216,93 @@ std::optional<api_error> append_usage(api::query& query, usage_view const& view,
             "asks for " + std::to_string(range.count) + " points of " + std::to_string(key_count) +
                 " keys, the limit is 14400 points; ask for fewer keys, less time or "
                 "a coarser granularity");
-    clamp(range, view.now);
-    usage_sum sum(view);
-    auto const length = model::length_of(range.step);
-    for (auto start = model::start_of(range.step, range.begin); start < range.end; start += length)
-        sum.total()[start];
-    bool const is_for_all = choice->named.empty();
-    bool const is_complete = !is_for_all || sum.add_all(range);
-    output.append("{\"data\":[");
-    bool is_first = true;
-    for (auto const key : is_for_all ? sum.busiest(choice->top) : choice->named) {
-        if (!sum.is_visible(key)) continue;
-        auto const own = points_of(view.snapshot, key, range);
-        if (!is_for_all)
-            for (auto const& [start, usage] : own) sum.total()[start] += usage;
-        output.append(std::exchange(is_first, false) ? "{\"key_id\":" : ",{\"key_id\":");
-        append_number(output, key);
-        output.push_back(',');
-        std::string text;
-        append_points(text, own);
-        output.append(text, 1);
+    if (reports >= reports_max) return make_error(base::problem::overloaded);
+    clamp(range, now);
+    return std::make_unique<usage_report>(range, std::move(*choice), now);
+}
+
+bool usage_report::read(usage_view const& view, std::int64_t cost_max) {
+    auto const& work = view.snapshot.work();
+    auto const cost_end = cost_max == INT64_MAX ? INT64_MAX : work.cost() + cost_max;
+    if (choice_.named.empty() && !has_all_) {
+        if (!add_all(view, cost_end)) return false;
+        has_all_ = true;
+        choose_busiest();
     }
-    output.append("],\"total\":");
-    append_points(output, sum.total());
-    output.append(is_complete ? ",\"complete\":true}" : ",\"complete\":false}");
+    while (next_key_ < keys_.size()) {
+        append_key(view, keys_[next_key_++]);
+        if (work.cost() >= cost_end) return false;
+    }
+    text_.append("],\"total\":");
+    append_points(text_, total_);
+    text_.append(is_complete_ ? ",\"complete\":true}" : ",\"complete\":false}");
+    return true;
+}
+
+// False: the rest is for another turn.
+bool usage_report::add_all(usage_view const& view, std::int64_t cost_end) {
+    auto const& work = view.snapshot.work();
+    auto const begin = count_ == 0 ? range_.begin : last_start_;
+    bool is_begun = false, is_ended = true;
+    model::usage* sum = nullptr;
+    view.snapshot.usage_of_all(
+        range_.step, begin, range_.end,
+        [&](wall_ms start, model::id key, model::usage const& usage) {
+            if (is_begun && work.cost() >= cost_end) return is_ended = false;
+            is_complete_ = ++count_ <= base::limits::usage_records_max;
+            if (!is_complete_) return false;
+            if (!is_begun || start != last_start_) sum = &total_[start];
+            is_begun = true;
+            last_start_ = start;
+            last_id_ = key;
+            if (!view.sees_all && !is_visible(view, key)) return true;
+            *sum += usage;
+            requests_[key] += usage.requests();
+            return true;
+        },
+        last_id_);
+    return is_ended;
+}
+
+void usage_report::choose_busiest() {
+    std::vector<std::pair<std::uint64_t, model::id>> order;
+    for (auto const& [key, requests] : requests_) order.emplace_back(requests, -key);
+    auto const count = std::min(choice_.top, order.size());
+    std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count),
+                              std::greater<>());
+    for (std::size_t i = 0; i < count; ++i) keys_.push_back(-order[i].second);
+}
+
+bool usage_report::is_visible(usage_view const& view, model::id id) {
+    auto const [entry, is_new] = visible_.try_emplace(id, false);
+    if (is_new) {
+        auto const key = view.snapshot.key(id);
+        entry->second = key && view.is_visible(*key);
+    }
+    return entry->second;
+}
+
+void usage_report::append_key(usage_view const& view, model::id key) {
+    if (!is_visible(view, key)) return;
+    auto const own = points_of(view.snapshot, key, range_);
+    if (!choice_.named.empty())
+        for (auto const& [start, usage] : own) total_[start] += usage;
+    text_.append(text_.back() == '[' ? "{\"key_id\":" : ",{\"key_id\":");
+    append_number(text_, key);
+    text_.push_back(',');
+    std::string text;
+    append_points(text, own);
+    text_.append(text, 1);
+}
+
+}  // namespace
+
+std::optional<api_error> append_usage(api::query& query, usage_view const& view,
+                                      std::string& output) {
+    auto const report = usage_report::open(query, view.now);
+    if (!report) return report.error();
+    (*report)->read(view, INT64_MAX);
+    output.append((*report)->text());
     return std::nullopt;
 }
 
@@ -261,9 +329,17 @@ std::optional<api_error> list_usage(request_context const& context, store::snaps
     auto const is_visible = [&](model::key const& key) {
         return sees_project(context, key.project);
     };
-    usage_view const view{snapshot, context.now.wall, is_visible,
+    if (!context.steps) {
+        auto report = usage_report::open(context.query, context.now.wall);
+        if (!report) return report.error();
+        context.steps = std::move(*report);
+    }
+    auto& report = static_cast<usage_report&>(*context.steps);
+    usage_view const view{snapshot, report.now(), is_visible,
                           context.principal.may(model::scope::any)};
-    if (auto error = append_usage(context.query, view, response.body)) return error;
+    report.is_pending = !report.read(view, step_cost_max);
+    if (report.is_pending) return std::nullopt;
+    response.body.append(report.text());
     show_resource(response);
     return std::nullopt;
 }

@@ -51,12 +51,11 @@ std::optional<api_error> list_users(request_context const& context, store::snaps
         listed.total = user ? 1 : 0;
         if (user && list.is_first()) append_user(list.element(response.body), *user);
     } else {
-        listed = snapshot.users(list.range(), [&](model::user_view const& user) {
+        listed = snapshot.users(list.range(response), [&](model::user_view const& user) {
             append_user(list.element(response.body), user);
         });
     }
-    list.end(listed, response);
-    return std::nullopt;
+    return list.end(listed, response);
 }
 
 // Posts of a user need the scope of posts.
@@ -90,11 +89,12 @@ std::optional<api_error> get_user(request_context const& context, store::snapsho
     listing list(context, posts_of_user_path, base::limits::page_limit_max);
     if (auto error = list.open()) return error;
     auto const listed = snapshot.posts(
-        {.user_id = context.id, .status = std::nullopt}, list.range(),
+        {.user_id = context.id, .status = std::nullopt}, list.range(response),
         [&](model::post_view const& post) { append_post(list.element(response.body), post); });
     response.body.append("],\"posts_pagination\":");
     list.append_pagination(listed, response.body);
     response.body.push_back('}');
+    response.is_partial = list.is_partial(listed);
     return std::nullopt;
 }
 
@@ -105,8 +105,7 @@ std::optional<api_error> list_posts_of_user(request_context const& context,
     if (auto error = list.take()) return error;
     if (auto error = list.open()) return error;
     if (!snapshot.user(context.id)) return no_such("user");
-    answer_posts(list, snapshot, {.user_id = context.id, .status = std::nullopt}, response);
-    return std::nullopt;
+    return answer_posts(list, snapshot, {.user_id = context.id, .status = std::nullopt}, response);
 }
 
 api_result<store::command> plan_create_user(request_context const& context) {

@@ -53,8 +53,7 @@ std::optional<api_error> list_webhooks(request_context const& context,
     auto const each = [&](store::webhook_entry const& entry) {
         append_webhook(list.element(response.body), entry, context.now.wall);
     };
-    list.end(snapshot.webhooks(project, list.range(), each), response);
-    return std::nullopt;
+    return list.end(snapshot.webhooks(project, list.range(response), each), response);
 }
 
 std::optional<api_error> get_webhook(request_context const& context,

@@ -105,14 +105,15 @@ async function begin(place: HTMLElement, wrong: Set<number>, signal: AbortSignal
     }
   };
   const { pagination } = await read<Page<AuditEntry>>('/audit', { limit: 1 }, signal).catch(() => ({ pagination: { total: 0 } }));
-  if (pagination.total === 0 || signal.aborted) return;
-  if (pagination.total <= automatic) await whole();
+  const total = pagination.total ?? 0;
+  if (total === 0 || signal.aborted) return;
+  if (total <= automatic) await whole();
   else
     fill(
       place,
       callout(
         'info',
-        `${number(pagination.total)} entries`,
+        `${number(total)} entries`,
         'To verify the chain, all of them are fetched and hashed here.',
         actionButton('Verify the whole chain', whole, { small: true }),
       ),
@@ -139,13 +140,14 @@ async function verify(place: HTMLElement, wrong: Set<number>, signal: AbortSigna
     }
     entries += page.data.length;
     cursor = page.pagination.next_cursor;
+    const total = page.pagination.total ?? entries;
     fill(
       place,
       h(
         'div',
         { class: 'progress' },
-        h('progress', { max: page.pagination.total, value: entries, 'aria-label': 'Verified' }),
-        ` ${number(entries)} of ${number(page.pagination.total)} verified`,
+        h('progress', { max: total, value: entries, 'aria-label': 'Verified' }),
+        ` ${number(entries)} of ${number(total)} verified`,
       ),
     );
   } while (cursor !== null && !signal.aborted);

@@ -60,7 +60,7 @@ export function pager(
   many = `${noun}s`,
 ): HTMLElement {
   const here = page ?? 1;
-  const last = Math.min(pages ?? 1, Math.floor(100_000 / limit));
+  const last = Math.min(pages ?? (more ? here + 1 : here), Math.floor(100_000 / limit));
   const first = (here - 1) * limit + 1;
   const move = (target: number, text: string, shape: string, possible: boolean): HTMLElement =>
     button(text, () => setQuery({ page: target === 1 ? null : target }), { small: true, shape, disabled: !possible });
@@ -70,9 +70,13 @@ export function pager(
     h(
       'span',
       {},
-      total === 0 ? `No ${many}` : `${number(first)}–${number(Math.min(first + limit - 1, total))} of ${plural(total, noun, many)}`,
+      total === null
+        ? `Page ${number(here)}`
+        : total === 0
+          ? `No ${many}`
+          : `${number(first)}–${number(Math.min(first + limit - 1, total))} of ${plural(total, noun, many)}`,
     ),
-    (pages ?? 1) > 1 &&
+    (last > 1 || here > 1) &&
       h(
         'span',
         { class: 'actions' },

@@ -41,7 +41,7 @@ export function overviewPage(view: View): void {
 // Somebody who has just installed the service has one key and no request.
 async function firstSteps(region: HTMLElement, signal: AbortSignal): Promise<void> {
   const { pagination } = await read<Page<Key>>('/keys', { limit: 1 }, signal).catch(() => ({ pagination: { total: 2 } }));
-  if (pagination.total > 1) return;
+  if ((pagination.total ?? 2) > 1) return;
   fill(
     region,
     card('Begin here', [

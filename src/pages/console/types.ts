@@ -94,7 +94,7 @@ export interface Verdict {
 export interface Pagination {
   page: number | null;
   limit: number;
-  total: number;
+  total: number | null; // null: too many to count
   total_pages: number | null;
   has_more: boolean;
   next_cursor: string | null;
