@@ -30,7 +30,7 @@ void fill_dearly(api_fixture& service, dear_sizes const& sizes) {
     auto const add = [&](auto action, std::size_t size) {
         commands.emplace_back().action = std::move(action);
         bytes += size;
-        if (commands.size() < 512 && bytes < (1u << 20)) return;
+        if (commands.size() < 64 && bytes < (1u << 20)) return;
         service.commit_all(std::exchange(commands, {}));
         bytes = 0;
     };
@@ -45,12 +45,12 @@ void fill_dearly(api_fixture& service, dear_sizes const& sizes) {
                                  .delivery_id = std::to_string(i),
                                  .payload = plain_body(255 * 1024)},
             255 * 1024);
-    for (int i = 0; i < sizes.webhooks; ++i) {
-        model::webhook record{.url = "https://example.com/" + std::to_string(i)};
-        record.description = dear_text(400);
-        add(store::create_webhook{std::move(record), {}}, 1000);
-    }
-    for (int i = 0; i < sizes.keys; ++i) add(dear_key(i, service.now.wall), 2500);
+    for (int i = 0; i < sizes.webhooks; ++i)
+        service.request("POST /api/v1/webhooks", R"({"url":"https://example.com/)" +
+                                                     std::to_string(i) + R"(","description":")" +
+                                                     std::string(400, 'd') + R"("})");
+    for (int i = 0; i < sizes.keys; ++i)
+        add(store::create_key{dear_key(i, service.now.wall)}, 2500);
     service.commit_all(std::move(commands));
     auto const last = service.last_id_of_keys();
     constexpr std::int64_t minute = 60'000;

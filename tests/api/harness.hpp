@@ -123,7 +123,7 @@ class api_fixture {
     std::size_t open_streams() const { return slots_.open(); }
     api::request_services& services() { return services_; }
     store::outcome commit(store::command command);
-    // In one transaction; each succeeds.
+    // At most 64, in one transaction; each succeeds.
     void commit_all(std::vector<store::command> commands);
 
   private:

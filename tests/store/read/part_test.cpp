@@ -64,7 +64,7 @@ TEST(list_parts, end_where_much_was_read_in_vain_and_go_on_behind_it) {
     EXPECT_EQ(output, "900 1800 ");
     EXPECT_GT(parts, 5);
     output.clear();
-    part = {.limit = 3, .after_id = 1900, .descending = true, .cost_max = 20'000};
+    part = {.after_id = 1900, .limit = 3, .descending = true, .cost_max = 20'000};
     while (true) {
         auto const result = part_of(part, output, 900);
         if (!result.has_more) break;
