@@ -395,7 +395,7 @@ constexpr operation test_webhook{
     .problems = {webhook_disabled},
     .description =
         "Answers with the change `webhook.test`, which goes to this webhook alone "
-        "whatever its types. What waits for a further attempt is tried at once."};
+        "whatever its types. Once it is delivered, what waits for a further attempt is tried."};
 constexpr operation list_deliveries{
     .id = "listDeliveries",
     .group = "Webhooks",

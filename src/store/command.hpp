@@ -235,11 +235,15 @@ struct rotate_webhook_secret {
     std::array<unsigned char, 32> public_key{};
     std::int64_t overlap_ms = 0;
 };
-// Records the change webhook.test and makes pending deliveries due, at most webhook_due_max.
+// Records the change webhook.test and makes pending deliveries of an ordered webhook due, at most
+// webhook_due_max: one at a time, they end with the first that fails. Others wait for its success.
 struct test_webhook {
     model::id id = 0;
 };
 inline constexpr std::size_t webhook_due_max = 1000;
+// So many of a webhook that is not ordered become due when it is enabled: those that fail have one
+// attempt less.
+inline constexpr std::size_t webhook_probes_max = 10;
 // Has what is kept of these changes sent again: each of `sequences`, or those since a time and
 // before another, or else those from `first` to `last`. An end of 0: to the last change.
 struct replay_webhook {

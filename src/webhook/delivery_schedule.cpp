@@ -19,7 +19,10 @@ delivery_schedule::slot* delivery_schedule::find(model::id webhook) const {
 void delivery_schedule::add(model::webhook const& webhook, model::webhook_progress const& progress,
                             std::vector<pending_delivery> pending,
                             std::span<model::webhook_replay const> replays) {
-    auto added = std::make_unique<slot>(webhook_queue(webhook, progress, std::move(pending)));
+    auto& holder = owners_[{webhook.project, webhook.project.empty() ? webhook.created_by : 0}];
+    ++holder.webhook_count;
+    auto added =
+        std::make_unique<slot>(webhook_queue(webhook, progress, std::move(pending)), holder);
     added->queue.replay(replays);
     auto const place = std::ranges::lower_bound(slots_, webhook.id, {},
                                                 [](auto const& slot) { return slot->queue.id(); });
@@ -41,41 +44,48 @@ void delivery_schedule::keep_only(std::span<model::id const> enabled) {
 
 void delivery_schedule::remove_finished() {
     std::erase_if(current_, [](auto const* slot) { return slot->queue.is_retired(); });
-    std::erase_if(slots_, [](auto const& slot) { return slot->queue.is_over(); });
+    std::erase_if(slots_, [](auto const& slot) {
+        if (slot->queue.is_over()) --slot->holder.webhook_count;
+        return slot->queue.is_over();
+    });
+    std::erase_if(owners_, [](auto const& each) { return each.second.webhook_count == 0; });
 }
 
 // ---- sending
 
-bool delivery_schedule::may_have(webhook_queue const& queue) const {
-    auto const extra = queue.in_flight();  // beside the one that it may always have
-    return extra == 0 ||
-           (shared_ < shared_in_flight_max &&
-            extra <= std::max<std::size_t>(1, (shared_in_flight_max - shared_) / share));
+bool delivery_schedule::may_have(slot const& slot) const {
+    auto const& holder = slot.holder;
+    auto const extra = slot.queue.in_flight();  // beside the one that it may always have
+    auto const free_bytes = bytes_in_flight_max - std::min(bytes_, bytes_in_flight_max);
+    if (extra == 0) return holder.bytes <= free_bytes;
+    if (shared_ >= shared_in_flight_max) return false;
+    auto const free_count = shared_in_flight_max - shared_;
+    return extra <= std::max<std::size_t>(1, free_count / share) && holder.shared < free_count &&
+           slot.bytes <= free_bytes / share && holder.bytes <= free_bytes / 2;
 }
 
-std::vector<attempt> delivery_schedule::take_attempts(base::instant const& now, std::size_t limit) {
-    std::vector<attempt> attempts;
-    if (slots_.empty() || uncommitted() >= results_max) return attempts;
-    std::size_t idle = 0;  // slots in a row that have nothing
-    for (; idle < slots_.size() && attempts.size() < limit; ++first_) {
-        auto& slot = *slots_[first_ % slots_.size()];
+std::optional<attempt> delivery_schedule::take_attempt(base::instant const& now) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        auto& slot = *slots_[first_++ % slots_.size()];
         auto& queue = slot.queue;
-        auto const sequence = may_have(queue) ? queue.next(now) : std::nullopt;
-        if (!sequence) {
-            ++idle;
-            continue;
-        }
-        idle = 0;
-        if (queue.in_flight() > 1) ++shared_;
-        flights_.emplace(++last_number_, flight{queue.id(), *sequence});
-        attempts.push_back({.number = last_number_,
-                            .webhook = queue.id(),
-                            .sequence = *sequence,
-                            .is_ordered = queue.is_ordered(),
-                            .predecessor = queue.in_flight() > 1 ? slot.last_number : 0});
-        slot.last_number = last_number_;
+        auto const sequence = may_have(slot) ? queue.next(now) : std::nullopt;
+        if (!sequence) continue;
+        if (queue.in_flight() > 1) ++shared_, ++slot.holder.shared;
+        flights_.emplace(++last_number_, flight{.webhook = queue.id(), .sequence = *sequence});
+        auto const predecessor = std::exchange(slot.last_number, last_number_);
+        return attempt{.number = last_number_,
+                       .webhook = queue.id(),
+                       .sequence = *sequence,
+                       .is_ordered = queue.is_ordered(),
+                       .predecessor = queue.in_flight() > 1 ? predecessor : 0};
     }
-    return attempts;
+    return std::nullopt;
+}
+
+void delivery_schedule::weigh(std::uint64_t number, std::size_t bytes) {
+    auto& flight = flights_.at(number);
+    auto& slot = *find(flight.webhook);
+    for (auto* const sum : {&flight.bytes, &slot.bytes, &slot.holder.bytes, &bytes_}) *sum += bytes;
 }
 
 // Its queue, where it is in flight no more for the schedule; null: it was not in flight.
@@ -84,10 +94,11 @@ webhook_queue* delivery_schedule::land(std::uint64_t number, model::id& sequence
     if (place == flights_.end()) return nullptr;
     auto const flight = place->second;
     flights_.erase(place);
-    auto& queue = find(flight.webhook)->queue;
-    if (queue.in_flight() > 1) --shared_;
+    auto& slot = *find(flight.webhook);
+    if (slot.queue.in_flight() > 1) --shared_, --slot.holder.shared;
+    for (auto* const sum : {&slot.bytes, &slot.holder.bytes, &bytes_}) *sum -= flight.bytes;
     sequence = flight.sequence;
-    return &queue;
+    return &slot.queue;
 }
 
 void delivery_schedule::finish(attempt_result&& result, base::wall_ms now) {
@@ -158,9 +169,9 @@ void delivery_schedule::settle(bool committed) {
 
 base::wall_ms delivery_schedule::next_time(base::instant const& now) {
     auto time = no_time;
-    if (uncommitted() >= results_max) return time;
+    if (!may_send()) return time;
     for (auto const& slot : slots_)
-        if (may_have(slot->queue)) time = std::min(time, slot->queue.next_time(now));
+        if (may_have(*slot)) time = std::min(time, slot->queue.next_time(now));
     return time;
 }
 

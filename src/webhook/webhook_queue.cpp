@@ -56,7 +56,8 @@ void webhook_queue::offer(change const& change, base::wall_ms now) {
     if (!wants(change) || find_pending(change.sequence) != nullptr)
         return line_.look_past(change.sequence);
     line_.add(change.sequence, change.type);
-    if (change.type == model::change_type::webhook_test) make_due(now);
+    // One at a time, the first that fails holds up the others; else they wait for its success.
+    if (change.type == model::change_type::webhook_test && is_ordered_) make_due(now);
 }
 
 replay_walk* webhook_queue::open_replay() {

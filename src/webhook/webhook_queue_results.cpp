@@ -65,6 +65,7 @@ model::delivery_state webhook_queue::finish(model::id sequence, attempt_result&&
         failing_since_ = 0;
         probe_at_ = probe_pause_ = 0;
         record.type = close(sequence);
+        if (record.type == model::change_type::webhook_test) make_due(now);
         record.state = model::delivery_state::delivered;
         results_.push_back(std::move(record));
         return model::delivery_state::delivered;

@@ -1,6 +1,7 @@
 // Many webhooks over one feed, in virtual time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tests/webhook/fake_store.hpp"
@@ -15,7 +16,13 @@ struct delivery_schedule_test : testing::Test {
         }
     }
     std::vector<attempt> take(std::size_t limit = 10'000) {
-        return schedule.take_attempts(now, limit);
+        std::vector<attempt> attempts;
+        while (attempts.size() < limit && schedule.may_send()) {
+            auto const attempt = schedule.take_attempt(now);
+            if (!attempt) break;
+            attempts.push_back(*attempt);
+        }
+        return attempts;
     }
     void finish(attempt const& attempt, std::uint16_t status) {
         attempt_result result;
@@ -110,6 +117,66 @@ TEST_F(delivery_schedule_test, few_that_hang_take_no_more_than_their_32) {
     for (int i = 0; i < 100; ++i) store.change();
     read();
     EXPECT_EQ(take().size(), 4 * 32);
+}
+
+// Two parties: each key's webhooks, or each project's, leave to others as much as they have.
+TEST_F(delivery_schedule_test, attempts_of_one_owner_leave_half_to_others) {
+    for (model::id id = 1; id <= 400; ++id) store.add(id).created_by = 7;
+    for (model::id id = 401; id <= 700; ++id) {
+        store.add(id).created_by = id;
+        store.of(id).webhook.project = "shop";
+    }
+    store.add(701).created_by = 8;
+    for (int i = 0; i < 100; ++i) store.change();
+    read();
+    std::map<model::id, std::size_t> in_flight;
+    std::size_t own = 0, shop = 0;
+    for (auto const& each : take()) {
+        ++in_flight[each.webhook];
+        ++(each.webhook <= 400 ? own : shop);
+    }
+    EXPECT_EQ(in_flight.size(), 701);
+    auto const half = delivery_schedule::shared_in_flight_max / 2;
+    EXPECT_LE(own, 400 + half);
+    EXPECT_LE(shop, 300 + half);
+    EXPECT_GT(in_flight[701], 8) << "the third has what the first two left";
+}
+
+TEST_F(delivery_schedule_test, bytes_of_one_owner_leave_half_to_others) {
+    constexpr std::size_t body = 256 * base::limits::kib;
+    for (model::id id = 1; id <= 400; ++id) store.add(id).created_by = 7;
+    store.add(401).created_by = 8;
+    for (int i = 0; i < 100; ++i) store.change();
+    read();
+    std::size_t own = 0, other = 0;
+    for (int i = 0; i < 10'000; ++i) {
+        auto const some = take(1);
+        if (some.empty()) break;
+        schedule.weigh(some[0].number, body);
+        (some[0].webhook <= 400 ? own : other) += body;
+    }
+    auto const half = delivery_schedule::bytes_in_flight_max / 2;
+    EXPECT_GT(own, half / 2);
+    EXPECT_LE(own, half + body);
+    EXPECT_GE(other, 8 * body) << "its webhooks are not slowed down by those that hang";
+    EXPECT_LE(own + other, delivery_schedule::bytes_in_flight_max);
+}
+
+// Its webhooks that hang leave room for one of each other webhook.
+TEST_F(delivery_schedule_test, bytes_of_webhooks_that_hang_leave_room_for_the_first_of_others) {
+    constexpr std::size_t body = 256 * base::limits::kib;
+    for (model::id id = 1; id <= 9; ++id) store.add(id).created_by = 7;
+    for (int i = 0; i < 100; ++i) store.change();
+    read();
+    for (auto some = take(1); !some.empty(); some = take(1)) schedule.weigh(some[0].number, body);
+    store.add(10).created_by = 7;
+    store.change();
+    read();
+    auto const attempts = take();
+    EXPECT_TRUE(std::ranges::any_of(attempts, [](auto const& each) { return each.webhook == 10; }));
+    schedule.give_back_all();
+    EXPECT_EQ(schedule.look().in_flight, 0);
+    EXPECT_EQ(take().size(), 10 * webhook_queue::in_flight_max) << "all was given back";
 }
 
 TEST_F(delivery_schedule_test, one_that_lags_reads_by_itself_and_catches_up) {

@@ -174,11 +174,15 @@ void simulation::turn() {
     store_.load_into(*schedule_);
     while (schedule_->read(store_, now_.wall)) {
     }
-    for (auto const& each : schedule_->take_attempts(now_, 1 + below(200))) {
-        if (!store_.keeps(each.sequence))
-            schedule_->abandon(each.number, now_.wall);
-        else
-            send(each);
+    for (auto left = 1 + below(200); left > 0 && schedule_->may_send(); --left) {
+        auto const attempt = schedule_->take_attempt(now_);
+        if (!attempt) break;
+        if (store_.keeps(attempt->sequence)) {
+            schedule_->weigh(attempt->number, 1 + below(256 * base::limits::kib));
+            send(*attempt);
+        } else {
+            schedule_->abandon(attempt->number, now_.wall);
+        }
     }
     auto const reports = schedule_->take_reports(now_.wall);
     bool const commits = is_healed_ || !chance(10);

@@ -339,13 +339,41 @@ TEST_F(webhook_queue_test, results_that_were_not_committed_are_reported_again) {
     EXPECT_FALSE(queue->has_report(time() + day));
 }
 
-TEST_F(webhook_queue_test, test_makes_what_waits_due) {
+TEST_F(webhook_queue_test, test_that_is_delivered_makes_what_waits_due) {
     make({{.sequence = 1, .attempts = 3, .due = time() + hour}}, 1);
     type = model::change_type::webhook_test;
     queue->offer({2, type, "", 4}, time());
     EXPECT_TRUE(take_all().empty());
     queue->offer({3, type, "", 3}, time());
-    EXPECT_EQ(take_all().size(), 2);
+    EXPECT_EQ(take_all(), std::vector<model::id>{3});
+    finish(3, 200);
+    EXPECT_EQ(take_all(), std::vector<model::id>{1});
+}
+
+TEST_F(webhook_queue_test, tests_that_are_refused_spend_no_attempt_of_what_waits) {
+    std::vector<pending_delivery> pending;
+    for (model::id sequence = 1; sequence <= 900; ++sequence)
+        pending.push_back({.sequence = sequence, .attempts = 3, .due = time() + hour});
+    make(std::move(pending), 900);
+    type = model::change_type::webhook_test;
+    for (model::id sequence = 901; sequence <= 910; ++sequence) {
+        queue->offer({sequence, type, "", 3}, time());
+        EXPECT_EQ(take_all(), std::vector<model::id>{sequence});
+        finish(sequence, 503);
+    }
+}
+
+TEST_F(webhook_queue_test, test_of_an_ordered_one_tries_the_first_that_waits) {
+    webhook.ordered = true;
+    std::vector<pending_delivery> pending;
+    for (model::id sequence = 1; sequence <= 3; ++sequence)
+        pending.push_back({.sequence = sequence, .attempts = 3, .due = time() + hour});
+    make(std::move(pending), 3);
+    type = model::change_type::webhook_test;
+    queue->offer({4, type, "", 3}, time());
+    EXPECT_EQ(take_all(), std::vector<model::id>{1});
+    finish(1, 503);
+    EXPECT_TRUE(take_all().empty()) << "the others wait for it";
 }
 
 TEST_F(webhook_queue_test, replay_sends_again_what_the_types_have) {

@@ -10,7 +10,6 @@
 namespace latchkey::server {
 namespace {
 
-constexpr std::size_t attempts_per_step = 32;
 constexpr base::mono_ns retry_commit_after = base::second;
 
 base::mono_ns mono_of(base::wall_ms time, base::instant const& now) {
@@ -72,7 +71,7 @@ bool dispatcher::may_send() const {
 }
 
 bool dispatcher::has_room() const {
-    return options_.link.capacity() != 0 && bodies_bytes_ < bodies_bytes_max;
+    return options_.link.capacity() != 0;
 }
 
 void dispatcher::begin(base::instant const& now) {
@@ -104,21 +103,16 @@ void dispatcher::hear_link(base::instant const& now) {
         if (schedule_) schedule_->give_back_all();
         return;
     }
-    for (auto const number : arrivals->lost_ids) {
-        drop_body(number);
-        if (schedule_) schedule_->give_back(number);
-    }
-    for (auto& each : arrivals->results) {
-        drop_body(each.number);
-        if (schedule_)
-            schedule_->finish({.number = each.number,
-                               .status = each.status,
-                               .duration_ms = each.duration_ms,
-                               .retry_after_seconds = each.retry_after_seconds,
-                               .error = std::move(each.error),
-                               .response = std::move(each.response)},
-                              now.wall);
-    }
+    if (!schedule_) return;
+    for (auto const number : arrivals->lost_ids) schedule_->give_back(number);
+    for (auto& each : arrivals->results)
+        schedule_->finish({.number = each.number,
+                           .status = each.status,
+                           .duration_ms = each.duration_ms,
+                           .retry_after_seconds = each.retry_after_seconds,
+                           .error = std::move(each.error),
+                           .response = std::move(each.response)},
+                          now.wall);
 }
 
 void dispatcher::hear(base::instant const& now) {
@@ -133,19 +127,12 @@ void dispatcher::hear(base::instant const& now) {
     if (std::exchange(must_settle_, false)) schedule_->settle(committed);
 }
 
-void dispatcher::drop_body(std::uint64_t number) {
-    auto const body = bodies_.find(number);
-    if (body == bodies_.end()) return;
-    bodies_bytes_ -= body->second;
-    bodies_.erase(body);
-}
-
 void dispatcher::send(base::instant const& now) {
+    if (!schedule_->may_send()) return;
     while (has_room()) {
-        auto const limit = std::min(attempts_per_step, options_.link.capacity());
-        auto const attempts = schedule_->take_attempts(now, limit);
-        if (attempts.empty()) return;
-        for (auto const& each : attempts) send_one(each, now);
+        auto const attempt = schedule_->take_attempt(now);
+        if (!attempt) return;
+        send_one(*attempt, now);
     }
 }
 
@@ -153,8 +140,7 @@ void dispatcher::send_one(webhook::attempt const& attempt, base::instant const& 
     auto rendered = render(snapshot_, attempt, now);
     if (auto* const request = std::get_if<delivery::attempt>(&rendered)) {
         request->allow = options_.allow;
-        bodies_bytes_ += request->body.size();
-        bodies_.emplace(attempt.number, request->body.size());
+        schedule_->weigh(attempt.number, request->body.size());
         return options_.link.begin(*request);
     }
     auto& reason = std::get<unsendable>(rendered).reason;

@@ -37,7 +37,6 @@ class dispatcher {
     static constexpr base::mono_ns idle_interval = 500 * base::millisecond;  // without webhooks
     static constexpr base::mono_ns webhook_interval = 200 * base::millisecond;
     static constexpr base::mono_ns commit_interval = 20 * base::millisecond;
-    static constexpr std::size_t bodies_bytes_max = 64 * base::limits::mib;  // in flight
 
     explicit dispatcher(dispatcher_options options);
 
@@ -55,12 +54,11 @@ class dispatcher {
 
   private:
     bool may_send() const;
-    bool has_room() const;
+    bool has_room() const;  // for one more: asked before each
     void begin(base::instant const& now);
     void forget();
     void hear(base::instant const& now);
     void hear_link(base::instant const& now);
-    void drop_body(std::uint64_t number);
     void send_one(webhook::attempt const& attempt, base::instant const& now);
     void send(base::instant const& now);
     void commit(base::instant const& now);
@@ -82,8 +80,6 @@ class dispatcher {
     std::uint64_t webhooks_seen_ = 0;  // the version that they were read from
     base::mono_ns next_webhooks_ = 0;
     base::mono_ns next_commit_ = 0;
-    std::unordered_map<std::uint64_t, std::size_t> bodies_;  // bytes of those in flight
-    std::size_t bodies_bytes_ = 0;
     webhook::delivery_schedule::counters counted_;  // of schedules that were forgotten
     std::uint64_t last_number_ = 0;                 // of an attempt of those
     delivery_metrics metrics_;

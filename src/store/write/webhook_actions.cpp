@@ -128,12 +128,12 @@ outcome run(transaction& txn, test_webhook const& action, command const& command
     if (auto rejection = check_changes_recorded(txn)) return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
 
+    if (record.webhook.ordered) make_due(txn, action.id, webhook_due_max);
     auto result = webhook_result_of(txn, std::move(record.webhook));
     auto& report = std::get<webhook_outcome>(result.record);
     report.caller = command.caller;
     report.sequence =
         note_change(txn, model::change_type::webhook_test, command.caller, report.entry);
-    make_due(txn, action.id, webhook_due_max);
     return result;
 }
 

@@ -191,7 +191,7 @@ outcome run(transaction& txn, change_webhook const& action, command const& comma
     put_webhook(txn, record);
     if (begins) {
         put_progress(txn, action.id, {.position = read_progress(txn, action.id).position});
-        make_due(txn, action.id, webhook_due_max);
+        make_due(txn, action.id, new_webhook.ordered ? webhook_due_max : webhook_probes_max);
     }
     note(txn, command, audit_action::webhook_change, new_webhook, std::move(fields));
     return webhook_result_of(txn, std::move(new_webhook));

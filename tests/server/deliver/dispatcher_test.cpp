@@ -75,7 +75,7 @@ struct dispatcher_test : testing::Test {
     }
     model::id create_webhook(bool ordered = false) {
         model::webhook webhook{.url = "https://example.com/hook", .headers = {{"x-a", "b"}}};
-        webhook.types = {"user.*"};
+        webhook.types = {"user.*", "event.*"};
         webhook.ordered = ordered;
         model::webhook_secret const secret{base::secret(std::string(32, 'a')),
                                            base::secret(std::string(32, 'b')), 0};
@@ -239,6 +239,34 @@ TEST_F(dispatcher_test, replay_and_test_are_noticed) {
     auto const test = hear();
     ASSERT_TRUE(test);
     EXPECT_TRUE(test->fields[2].value.starts_with("msg_2_"));
+}
+
+// More bytes than the helper holds; what waits is stored, so that each start meets it again.
+TEST_F(dispatcher_test, asks_for_room_before_each_attempt_also_after_a_start) {
+    constexpr std::size_t webhook_count = 9, event_count = 40;
+    for (std::size_t i = 0; i < webhook_count; ++i) create_webhook();
+    std::string const payload = R"({"a":")" + std::string(255 * base::limits::kib, 'x') + R"("})";
+    for (std::size_t i = 0; i < event_count; ++i)
+        one(*store, {.action = store::receive_event{.source = "shop", .payload = payload}});
+    std::vector<delivery::attempt> attempts;
+    for (std::uint64_t session = 1; session <= 2; ++session) {
+        begin();
+        greet(session);
+        attempts.clear();
+        std::size_t bytes = 0;
+        while (auto attempt = hear(10)) {
+            bytes += attempt->body.size();
+            attempts.push_back(std::move(*attempt));
+        }
+        EXPECT_LE(bytes, delivery::attempts_bytes_max + payload.size());
+        EXPECT_GE(attempts.size(), webhook_count);
+    }
+    for (std::size_t i = 0; i < attempts.size(); ++i) {
+        answer(attempts[i], 200);
+        while (auto attempt = hear(2)) attempts.push_back(std::move(*attempt));
+    }
+    settle();
+    EXPECT_EQ(instance->metrics().delivered, webhook_count * event_count);
 }
 
 }  // namespace

@@ -117,12 +117,18 @@ TEST_F(webhook_deliveries, disable_a_webhook_once) {
     EXPECT_EQ(types, std::vector{change_type::webhook_disabled});
 }
 
+// Of an ordered one: the others wait until the test was delivered.
 TEST_F(webhook_deliveries, are_due_after_a_test) {
     auto const id = create();
     auto const sequence = change();
     deliver(id, result_of(sequence, pending, webhook_wall));
+    auto const due = delivery(sequence, id)->next_attempt_at;
+    ASSERT_GT(due, webhook_wall);
     auto const answer = apply_one(test_webhook{id});
     EXPECT_EQ(told(answer).sequence, sequence + 1);
+    EXPECT_EQ(delivery(sequence, id)->next_attempt_at, due);
+    apply_one(change_webhook{.id = id, .ordered = true});
+    apply_one(test_webhook{id});
     EXPECT_EQ(delivery(sequence, id)->next_attempt_at, webhook_wall);
     auto const change = view([&](snapshot const& each) {
         std::optional<change_type> type;
@@ -133,6 +139,23 @@ TEST_F(webhook_deliveries, are_due_after_a_test) {
         return type;
     });
     EXPECT_EQ(change, change_type::webhook_test);
+}
+
+TEST_F(webhook_deliveries, spend_few_attempts_when_it_is_enabled_again_and_again) {
+    auto const id = create();
+    constexpr std::size_t count = 3 * webhook_probes_max;
+    std::vector<model::id> sequences;
+    for (std::size_t i = 0; i < count; ++i) {
+        sequences.push_back(change());
+        deliver(id, result_of(sequences.back(), pending, webhook_wall));
+    }
+    for (int i = 0; i < 3; ++i)
+        for (bool const enabled : {false, true})
+            apply_one(change_webhook{.id = id, .enabled = enabled});
+    auto const due = std::ranges::count_if(sequences, [&](auto const each) {
+        return delivery(each, id)->next_attempt_at <= webhook_wall;
+    });
+    EXPECT_EQ(due, webhook_probes_max);
 }
 
 TEST_F(webhook_deliveries, are_replayed_by_sequences_and_ranges) {
