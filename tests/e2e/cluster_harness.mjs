@@ -130,7 +130,7 @@ export class Node {
   processes() {
     const supervisor = childrenOf(this.server.pid).find((each) => nameOf(each) === 'super-replicate');
     assert.ok(supervisor, `${this.name} has a supervisor`);
-    const [helper] = childrenOf(supervisor);
+    const helper = childrenOf(supervisor).find((each) => nameOf(each) === 'latchkey-replic');
     return { service: this.server.pid, supervisor, helper };
   }
 

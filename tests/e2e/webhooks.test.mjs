@@ -209,16 +209,16 @@ test('a replay sends again under the same ids', async () => {
 });
 
 // The processes that the service started, by name: its helper is a child of a supervisor.
-function helpersOf(pid) {
-  const of = (parent) => fs.readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
-  return of(pid).flatMap((child) => of(child)).filter((each) => {
-    try {
-      return fs.readFileSync(`/proc/${each}/comm`, 'utf8').trim() === 'latchkey-delive';
-    } catch {
-      return false;
-    }
-  });
-}
+const childrenOf = (pid) => fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+const named = (name) => (pid) => {
+  try {
+    return fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === name;
+  } catch {
+    return false;
+  }
+};
+const supervisorOf = (pid) => childrenOf(pid).find(named('super-deliver'));
+const helpersOf = (pid) => childrenOf(pid).flatMap(childrenOf).filter(named('latchkey-delive'));
 
 const isRunning = (pid) => fs.existsSync(`/proc/${pid}`);
 
@@ -240,6 +240,32 @@ test('latchkey-deliver is started again when it has died, and ends with the serv
   const third = await helper(next);
   await next.stop();
   await until(() => !isRunning(third), 'the helper has ended with the service that was stopped');
+  await receiver.stop();
+});
+
+test('the supervisor of latchkey-deliver, killed, has a successor, and that one too', async () => {
+  const one = await startServer({ config, env: trust.env });
+  const receiver = await startReceiver(trust);
+  const client = one.client(await one.makeKey());
+  await newWebhook(receiver.url, { types: ['user.*'] }, client);
+  await newUser(client);
+  await receiver.heard(1);
+  let supervisor = supervisorOf(one.pid);
+  for (let round = 2; round <= 3; round += 1) {
+    const spare = await until(() => childrenOf(supervisor).find(named('super-deliver')), 'a spare');
+    const helper = childrenOf(supervisor).find(named('latchkey-delive'));
+    process.kill(supervisor, 'SIGKILL');
+    await until(() => childrenOf(spare).some(named('latchkey-delive')), 'the helper of the successor');
+    assert.notEqual(childrenOf(spare).find(named('latchkey-delive')), helper);
+    await newUser(client);
+    await receiver.heard(round);
+    supervisor = spare;
+  }
+  const last = [supervisor, ...childrenOf(supervisor)];
+  assert.equal(last.length, 3, 'it has a helper and a spare');
+  client.close();
+  await one.kill();
+  await until(() => last.every((pid) => !isRunning(pid)), 'all end with the service that was killed');
   await receiver.stop();
 });
 

@@ -1,6 +1,7 @@
 #include "server/process/helper_process.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -44,9 +45,74 @@ void pause_for(base::mono_ns time) {
     ::nanosleep(&pause, nullptr);
 }
 
+struct helper_program {
+    std::string path, name;
+};
+
+pid_t start(helper_program const& program) {
+    auto const self = ::getpid();
+    auto const child = ::fork();
+    if (child != 0) return child;
+    end_with(self);
+    ::execl(program.path.c_str(), program.name.c_str(), "--descriptor", "3", nullptr);
+    ::_exit(127);
+}
+
+// In the spare supervisor: until the one that started it has ended, or the service.
+void await_turn(int life_of_active) {
+    std::array<pollfd, 2> polled{{{life_of_active, 0, 0}, {helper_descriptor, 0, 0}}};
+    while (::poll(polled.data(), polled.size(), -1) < 0 && errno == EINTR) {
+    }
+    // Both at once when the service ends: a helper then ends by itself, and its supervisor.
+    pollfd service{helper_descriptor, 0, 0};
+    if (::poll(&service, 1, 0) > 0) ::_exit(0);
+    ::close(life_of_active);
+}
+
+// Forks the spare: it returns as the active supervisor once this one has ended. Its process, and 0
+// in the spare itself; without one the helper is started again as long as this process lives.
+pid_t start_spare() {
+    std::array<int, 2> life{-1, -1};
+    if (::pipe2(life.data(), O_CLOEXEC) != 0) return -1;
+    auto const spare = ::fork();
+    ::close(life[spare == 0 ? 1 : 0]);
+    if (spare == 0) await_turn(life[0]);
+    if (spare < 0) ::close(life[1]);
+    return spare;
+}
+
+// Starts the helper, and the spare, again and again; returns in a spare whose turn has come.
+void supervise(helper_program const& program, base::mono_ns pause) {
+    pid_t helper = -1, spare = -1;
+    base::mono_ns begin = 0;
+    for (;;) {
+        if (helper < 0) {
+            begin = base::read_mono();
+            helper = start(program);
+        }
+        if (spare < 0) {
+            spare = start_spare();
+            if (spare == 0) return;
+        }
+        int status = 0;
+        auto const process = helper < 0 ? helper : ::waitpid(-1, &status, 0);
+        if (process == spare) spare = -1;
+        if (process > 0 && process != helper) continue;
+        // By itself it ends only when the service has closed its end of the socket.
+        if (process > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) ::_exit(0);
+        if (process < 0 && errno == EINTR) continue;
+        helper = -1;
+        if (base::read_mono() - begin > healthy_life) pause = first_pause;
+        base::log(base::severity::warning,
+                  "the helper " + program.name + " has ended and is started again");
+        pause_for(pause);
+        pause = std::min(2 * pause, longest_pause);
+    }
+}
+
 // Signals stay blocked as the service has them: a terminal and a service manager send SIGTERM to
 // the helper too, while the service still needs it for its last commits.
-[[noreturn]] void supervise(std::string const& path, std::string const& name, int socket) {
+[[noreturn]] void supervise_in_turn(helper_program const& program, int socket) {
     ::signal(SIGCHLD, SIG_DFL);  // ignored, it would leave no status of the helper to wait for
     if (socket == helper_descriptor)
         ::fcntl(socket, F_SETFD, 0);
@@ -55,26 +121,11 @@ void pause_for(base::mono_ns time) {
     ::close_range(helper_descriptor + 1, ~0U, 0);
     [[maybe_unused]] auto const ignored = base::give_up_privileges();
     base::put_log_style_into_environment();
-    auto pause = first_pause;
     for (;;) {
-        auto const start = base::read_mono();
-        auto const self = ::getpid();
-        auto const child = ::fork();
-        if (child == 0) {
-            end_with(self);
-            ::execl(path.c_str(), name.c_str(), "--descriptor", "3", nullptr);
-            ::_exit(127);
-        }
-        int status = 0;
-        while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-        }
-        // By itself it ends only when the service has closed its end of the socket.
-        if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) ::_exit(0);
-        if (base::read_mono() - start > healthy_life) pause = first_pause;
-        base::log(base::severity::warning,
-                  "the helper " + name + " has ended and is started again");
-        pause_for(pause);
-        pause = std::min(2 * pause, longest_pause);
+        supervise(program, first_pause);
+        base::log(base::severity::warning, "the supervisor of " + program.name +
+                                               " has ended, and another one takes its place");
+        pause_for(first_pause);  // its helper ends with it
     }
 }
 
@@ -104,7 +155,7 @@ base::result<base::descriptor> start_helper(std::string const& program) {
         end_with(parent);
         auto const name = "super-" + program.substr(program.find('-') + 1);
         ::prctl(PR_SET_NAME, name.c_str(), 0, 0, 0);
-        supervise(path, program, sockets->second.get());
+        supervise_in_turn({path, program}, sockets->second.get());
     }
     return std::move(sockets->first);
 }

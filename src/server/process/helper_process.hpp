@@ -1,7 +1,8 @@
 // A helper: a program of the package that does what the service gives up for good, such as opening
 // sockets to other hosts. It is started by a supervisor, a child of this process that is forked
-// before there are threads and which starts the program again when it ends; both end with this
-// process. The two ends of a socket pair are all that connects them.
+// before there are threads and which starts the program again when it ends. The supervisor has a
+// spare, which does its work when it ends; all of them end with this process. The two ends of a
+// socket pair are all that connects them.
 //
 //     auto socket = start_helper("latchkey-replicate");    // before the first thread
 #pragma once
