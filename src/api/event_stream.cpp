@@ -20,16 +20,35 @@ bool has_good_token(auth::principal const& caller, request_services const& servi
 
 }  // namespace
 
-bool stream_slots::enter(std::size_t most) {
-    if (open_.fetch_add(1, std::memory_order_relaxed) < most) return true;
-    leave();
-    return false;
+bool stream_slots::enter(std::size_t most, model::id key, std::string const& project) {
+    std::scoped_lock const lock(mutex_);
+    auto const rest = most - std::min(open_, most);
+    auto const count = [](auto const& counts, auto const& name) {
+        auto const place = counts.find(name);
+        return place == counts.end() ? 0 : place->second;
+    };
+    if (count(of_key_, key) >= rest || count(of_project_, project) >= 3 * rest) return false;
+    ++open_;
+    ++of_key_[key];
+    ++of_project_[project];
+    return true;
 }
 
-event_streams::place event_streams::enter(std::size_t most) {
-    bool const entered = slots_.enter(most);
+void stream_slots::leave(model::id key, std::string const& project) {
+    std::scoped_lock const lock(mutex_);
+    --open_;
+    auto const drop = [](auto& counts, auto const& name) {
+        auto const place = counts.find(name);
+        if (--place->second == 0) counts.erase(place);
+    };
+    drop(of_key_, key);
+    drop(of_project_, project);
+}
+
+event_streams::place event_streams::enter(std::size_t most, model::key const& key) {
+    bool const entered = slots_.enter(most, key.id, key.project);
     if (entered) ++open_;
-    return place(entered ? &slots_ : nullptr, {this});
+    return place(entered ? &slots_ : nullptr, {this, key.id, key.project});
 }
 
 event_stream::progress event_stream::append(request_services& services, base::instant now,

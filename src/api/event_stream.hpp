@@ -12,12 +12,13 @@
 // been turned off. Belongs to a worker's thread, as do `event_streams`.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "api/rendered_changes.hpp"
 #include "api/request_services.hpp"
@@ -27,16 +28,19 @@
 
 namespace latchkey::api {
 
-// How many streams are open in the process; any thread.
+// The streams that are open in the process, and whose they are; any thread. A key gets another one
+// while more are left than it has, a project while a third as many are: so there are some for each.
 class stream_slots {
   public:
-    // False: there are as many already.
-    bool enter(std::size_t most);
-    void leave() { open_.fetch_sub(1, std::memory_order_relaxed); }
-    std::size_t open() const { return open_.load(std::memory_order_relaxed); }
+    // False: there is none for that key.
+    bool enter(std::size_t most, model::id key, std::string const& project);
+    void leave(model::id key, std::string const& project);
 
   private:
-    std::atomic<std::size_t> open_{0};
+    std::mutex mutex_;
+    std::size_t open_ = 0;
+    std::unordered_map<model::id, std::size_t> of_key_;
+    std::unordered_map<std::string, std::size_t> of_project_;
 };
 
 // What the streams of one worker share; outlives them.
@@ -49,13 +53,15 @@ class event_streams {
     // A stream's place among those of the process; null: there is none.
     struct leave {
         event_streams* streams;
+        model::id key;
+        std::string project;
         void operator()(stream_slots* slots) const {
             --streams->open_;
-            slots->leave();
+            slots->leave(key, project);
         }
     };
     using place = std::unique_ptr<stream_slots, leave>;
-    place enter(std::size_t most);
+    place enter(std::size_t most, model::key const& key);
     rendered_changes& changes() { return changes_; }
 
     std::size_t open() const { return open_; }  // of this worker

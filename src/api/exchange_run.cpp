@@ -179,7 +179,8 @@ next_step exchange::open_stream(request_services& services, request_context cons
     if (!stream) return refuse(stream.error(), response);
     state.events = std::move(*stream);
     response.content_type = http::content::event_stream;
-    response.add_lines("Cache-Control: no-store\r\nVary: Accept\r\n");
+    // nginx would keep events until a buffer of its own is full.
+    response.add_lines("Cache-Control: no-store\r\nX-Accel-Buffering: no\r\nVary: Accept\r\n");
     return add_common_headers(response);
 }
 

@@ -85,6 +85,7 @@ TEST_F(http1_events, begin_with_a_head_and_go_on_in_chunks) {
     EXPECT_TRUE(head.starts_with("HTTP/1.1 200 OK\r\n")) << head;
     EXPECT_NE(head.find("\r\nContent-Type: text/event-stream; charset=utf-8\r\n"), head.npos);
     EXPECT_NE(head.find("\r\nCache-Control: no-store\r\n"), head.npos);
+    EXPECT_NE(head.find("\r\nX-Accel-Buffering: no\r\n"), head.npos);
     EXPECT_NE(head.find("\r\nTransfer-Encoding: chunked\r\n"), head.npos);
     EXPECT_EQ(head.find("Content-Length"), head.npos);
     EXPECT_EQ(take_content().text, "retry: 2000\n\n");
@@ -232,6 +233,34 @@ TEST_F(http1_events, beyond_their_number_a_request_is_refused) {
     conversation third(service);
     third.receive(get(service.key));
     EXPECT_TRUE(third.output().starts_with("HTTP/1.1 200 "));
+}
+
+// Two parties: a key gets another stream while more are left than it has, its project while a third
+// as many are.
+TEST_F(http1_events, of_one_key_or_project_leave_room_to_others) {
+    service.settings.streams_max = 16;
+    std::vector<std::unique_ptr<conversation>> open_streams;
+    auto const open_all = [&](std::string const& key) {
+        for (std::size_t count = 0;; ++count) {
+            auto each = std::make_unique<conversation>(service);
+            each->receive(get(key));
+            if (!each->output().starts_with("HTTP/1.1 200 ")) {
+                EXPECT_NE(each->output().find(R"("code":"overloaded")"), std::string::npos);
+                return count;
+            }
+            open_streams.push_back(std::move(each));
+        }
+    };
+    auto const own = service.add_key({"changes:read"});
+    auto const sibling = service.add_key({"changes:read"});
+    EXPECT_EQ(open_all(own), 8);
+    EXPECT_EQ(open_all(sibling), 4) << "three quarters of all, with the first";
+    EXPECT_EQ(open_all(service.add_key({"changes:read"})), 0);
+    EXPECT_EQ(open_all(service.add_key({"changes:read"}, {.project = "other", .rate_limits = {}})),
+              2);
+    for (std::size_t i = 0; i < 8; ++i) open_streams[i]->wake(wake_reason::end);
+    open_streams.erase(open_streams.begin(), open_streams.begin() + 8);
+    EXPECT_EQ(open_all(own), 5) << "what has ended is left to all";
 }
 
 TEST_F(http1_events, go_on_behind_the_last_one_that_the_client_has_seen) {

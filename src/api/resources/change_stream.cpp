@@ -69,8 +69,10 @@ api_result<std::unique_ptr<event_stream>> open_change_stream(request_context con
     auto const part = take_change_range(context, services.snapshot, *last_id);
     if (!part) return part.error();
     if (services.streams == nullptr) return make_error(base::problem::overloaded);
-    auto place = services.streams->enter(services.settings.streams_max);
-    if (!place) return make_error(base::problem::overloaded);
+    auto place = services.streams->enter(services.settings.streams_max, reader.key.record());
+    if (!place)
+        return make_error(base::problem::overloaded,
+                          "all streams are in use, or this key or its project has its share");
     return std::unique_ptr<event_stream>(
         new change_stream(std::move(reader), std::move(place), part->position, part->types));
 }
