@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "auth/key_form.hpp"
 #include "base/limits.hpp"
 
 namespace latchkey::server {
@@ -28,6 +29,9 @@ base::result<void> worker_context::open() {
     mailbox_ = std::move(*mailbox);
     now = base::read_clocks();
     timers_ = std::make_unique<uring::timers>(now.mono);
+    std::uint64_t seed = 0;
+    auth::random_bytes(&seed, sizeof seed);
+    anonymous.set_seed(seed);
     adopt(configuration);
     return {};
 }

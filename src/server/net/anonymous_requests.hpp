@@ -1,11 +1,11 @@
 // Requests of one worker that wait for the body in which their key may be (docs/api.md §2, way 4).
 // Their clients are not identified yet, so they are bounded apart from all others: by number, and
-// by the bytes that have arrived, not those that were announced. Past a bound the request that has
-// waited longest is dropped: a client that sends its body takes one round trip, and is served
-// however many do not send theirs.
+// by the bytes that have arrived, not those that were announced. Past a bound the client that has
+// most of them loses the one that has waited longest: a client that sends its body takes one round
+// trip, and is served however many do not send theirs, and however fast others begin new ones.
 //
 //     anonymous_requests::entry entry;  entry.drop = …;
-//     requests.enter(entry);
+//     requests.enter(entry, address);
 //     if (!requests.hold(entry, body.size())) …   // dropped: answer 503
 //     requests.leave(entry);
 //
@@ -13,9 +13,13 @@
 // leave before they die. Nothing here fails or allocates.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 
 #include "base/limits.hpp"
+#include "model/address.hpp"
 
 namespace latchkey::server {
 
@@ -33,16 +37,20 @@ class anonymous_requests {
         entry* older_ = nullptr;
         entry* newer_ = nullptr;
         std::size_t bytes_ = 0;
+        std::uint8_t client_ = 0;
     };
 
     anonymous_requests() = default;
     anonymous_requests(anonymous_requests const&) = delete;
     anonymous_requests& operator=(anonymous_requests const&) = delete;
 
+    // Before the first request: nobody can then have the same place as a client of their choice.
+    void set_seed(std::uint64_t seed) { seed_ = seed; }
     // The bound of all bodies together; one body of the largest size always fits.
     void set_bytes_max(std::size_t bytes_max) { bytes_max_ = bytes_max; }
 
-    void enter(entry& request);
+    // nullopt: the client is unknown; those count as one.
+    void enter(entry& request, std::optional<model::address> const& client);
     // `bytes` of its body have arrived. False: the request was dropped and has been removed.
     bool hold(entry& request, std::size_t bytes);
     // Does nothing where it does not wait.
@@ -52,8 +60,15 @@ class anonymous_requests {
     std::size_t bytes() const { return bytes_; }
 
   private:
-    void drop_oldest();
+    // Of clients with the same hash of their network.
+    struct usage {
+        std::size_t count = 0, bytes = 0;
+    };
+    entry& oldest_of_largest(std::size_t usage::* size);
+    void drop(entry& request);
 
+    std::uint64_t seed_ = 0;
+    std::array<usage, 256> clients_{};
     entry* oldest_ = nullptr;
     entry* newest_ = nullptr;
     std::size_t count_ = 0;

@@ -217,7 +217,7 @@ bool connection::admits_body() {
     if (!stream.exchange.credential_in_body()) return is_admitted;
     if (sender_.waits) return context_.anonymous.hold(sender_, stream.body.size()) && is_admitted;
     if (!is_admitted) return false;
-    context_.anonymous.enter(sender_);
+    context_.anonymous.enter(sender_, stream.exchange.client());
     return true;
 }
 

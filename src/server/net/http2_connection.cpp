@@ -203,7 +203,7 @@ bool http2_connection::admits_body() {
         sender.connection->session_.give_up(sender.stream);
         sender.connection->transport_.interrupt_wait();
     };
-    context_.anonymous.enter(entered);
+    context_.anonymous.enter(entered, stream.exchange.client());
     return true;
 }
 

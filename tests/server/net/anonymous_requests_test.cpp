@@ -24,8 +24,8 @@ struct anonymous : testing::Test {
     anonymous_requests all;
     std::deque<awaited> requests;
 
-    awaited& enter() {
-        all.enter(requests.emplace_back());
+    awaited& enter(std::optional<model::address> const& client = std::nullopt) {
+        all.enter(requests.emplace_back(), client);
         return requests.back();
     }
     std::size_t given_up() const {
@@ -73,6 +73,22 @@ TEST_F(anonymous, the_longest_waiting_goes_when_it_is_the_one_that_grows) {
     EXPECT_EQ(given_up(), 0u) << "it was told by the answer";
     EXPECT_EQ(all.count(), 2u);
     EXPECT_EQ(all.bytes(), 2 * one_body - 1);
+}
+
+// Two parties: one begins requests faster than the other one's body can arrive.
+TEST_F(anonymous, of_the_client_with_most_go_first) {
+    auto const hasty = model::address::parse("192.0.2.1"),
+               other = model::address::parse("198.51.100.7");
+    auto& slow = enter(other);
+    for (std::size_t i = 0; i < 5 * waiting_max; ++i) enter(hasty);
+    EXPECT_TRUE(slow.waits);
+    EXPECT_EQ(all.count(), waiting_max);
+    all.set_bytes_max(4 * one_body);
+    EXPECT_TRUE(all.hold(slow, one_body));
+    for (int i = 0; i < 20; ++i) all.hold(enter(hasty), one_body / 2);
+    EXPECT_TRUE(slow.waits) << "nor do the other one's bytes take its place";
+    EXPECT_TRUE(all.hold(slow, one_body));
+    EXPECT_LE(all.bytes(), 4 * one_body);
 }
 
 TEST_F(anonymous, leave_from_anywhere_and_nothing_is_left) {
