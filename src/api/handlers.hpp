@@ -55,6 +55,7 @@ api_result<store::command> plan_deactivate_key(request_context const&);
 api_result<store::command> plan_deactivate_current_key(request_context const&);
 api_result<store::command> plan_reactivate_key(request_context const&);
 void answer_key(settings const&, store::outcome const&, http::response&);
+void answer_key_deactivated(settings const&, store::outcome const&, http::response&);
 void answer_key_made(settings const&, store::outcome const&, std::string_view key, http::response&);
 std::optional<api_error> verify_key(request_context const&, request_services&, http::response&);
 std::optional<api_error> introspect_token(request_context const&, request_services&,

@@ -76,8 +76,11 @@ answer_of<std::string> local_keys::apply(store::command::any_action change, std:
     if (!outcome) return refusal{outcome.error().message, failed};
     std::string document;
     document.reserve(32 * 1024);  // a string that grows leaves a copy behind
-    api::append_key(document, std::get<model::key>(outcome->record), outcome->time,
-                    key.empty() ? std::nullopt : std::optional(key), outcome->last_used_at);
+    if (key.empty())
+        api::append_deactivated_key(document, *outcome);
+    else
+        api::append_key(document, std::get<model::key>(outcome->record), outcome->time, key,
+                        outcome->last_used_at);
     if (outcome->effective_by != 0)
         api::append_effective_time(document, outcome->effective_by, outcome->effective_in);
     return document;
@@ -163,7 +166,7 @@ std::optional<refusal> local_keys::deactivate_all(std::vector<model::id> const& 
     for (std::size_t begin = 0; begin < ids.size(); begin += keys_per_transaction) {
         std::vector<store::command> commands;
         for (auto i = begin; i < std::min(ids.size(), begin + keys_per_transaction); ++i)
-            commands.push_back({.action = store::deactivate_key{ids[i], reason_of(reason)}});
+            commands.push_back({.action = store::deactivate_key{ids[i], reason_of(reason), false}});
         auto const outcomes = store::apply(*store_, std::move(commands));
         if (!outcomes) return refusal{outcomes.error().message, failed};
         for (auto const& each : *outcomes) {

@@ -103,6 +103,28 @@ int deactivate_project(state_options const& options) {
     return report(*failure);
 }
 
+std::string join_ids(json_object const& created, std::string_view name) {
+    std::string text;
+    for (auto const& each : created.at(name).as_array())
+        text.append(text.empty() ? "" : ", ").append(std::to_string(each.as_int64()));
+    return text;
+}
+
+// What else a compromised key created.
+void tell_created(std::string const& document) {
+    auto const key = parse_object(document).value();
+    auto const* const value = key.if_contains("created");
+    if (value == nullptr) return;
+    auto const& created = value->as_object();
+    if (auto const ids = join_ids(created, "keys"); !ids.empty())
+        base::log(base::severity::warning, "it created keys that still work: " + ids);
+    if (auto const ids = join_ids(created, "webhooks"); !ids.empty())
+        base::log(base::severity::warning, "it created webhooks, which are disabled now: " + ids);
+    if (!created.at("is_complete").as_bool())
+        base::log(base::severity::warning,
+                  "older keys may be its too: `latchkey audit` shows what it did");
+}
+
 int deactivate(state_options const& options) {
     if (options.reason != "manual" && options.reason != "compromised")
         return report_usage_error("--reason must be manual or compromised");
@@ -117,6 +139,7 @@ int deactivate(state_options const& options) {
     auto const document = keys->deactivate(options.id, options.reason);
     if (!document) return report(document.error());
     print_key(*document, options.json);
+    if (!options.json) tell_created(*document);
     return done;
 }
 

@@ -125,7 +125,7 @@ void add_webhooks_send(CLI::App& webhooks, int& code) {
     options->add_id(*command);
     options->add_to(*command);
     command->footer(
-        "Sends the change webhook.test, and tries at once what waits for a further attempt.\n"
+        "Sends the change webhook.test, and once it was delivered, what waits for an attempt.\n"
         "Example: latchkey webhooks test 3");
     command->callback([options, &code] { code = test(*options); });
     add_replay(webhooks, code);

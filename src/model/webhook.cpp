@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint8_t webhook_version = 1, progress_version = 1, delivery_version = 1,
                        replay_version = 1;
-constexpr std::size_t webhook_end_count = 4, delivery_state_count = 3;
+constexpr std::size_t webhook_end_count = 5, delivery_state_count = 3;
 constexpr std::size_t type_bytes_max = 32;
 constexpr std::size_t description_bytes_max = 4 * webhook_description_points_max;
 constexpr std::size_t project_bytes_max = 64;
@@ -66,7 +66,7 @@ bool read_attempt(base::reader& input, delivery_attempt& attempt) {
 }  // namespace
 
 std::string_view name_of(webhook_end reason) {
-    static constexpr std::string_view names[] = {"", "manual", "gone", "failing"};
+    static constexpr std::string_view names[] = {"", "manual", "gone", "failing", "revoked"};
     return names[static_cast<std::size_t>(reason)];
 }
 

@@ -20,7 +20,8 @@
 
 namespace latchkey::model {
 
-enum class webhook_end : std::uint8_t { none, manual, gone, failing };
+// `revoked`: the key that created it was deactivated as compromised.
+enum class webhook_end : std::uint8_t { none, manual, gone, failing, revoked };
 std::string_view name_of(webhook_end reason);  // empty for none
 
 // Both kinds of signature; the texts are wiped when they are destroyed.

@@ -112,4 +112,8 @@ base::result<webhook_url> check_webhook_url(std::string_view text, std::span<cid
     return url;
 }
 
+std::string_view origin_of(std::string_view url) {
+    return url.substr(0, url.find_first_of("/?", url.find("//") + 2));
+}
+
 }  // namespace latchkey::model

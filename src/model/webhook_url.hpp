@@ -36,4 +36,7 @@ struct webhook_url {
 // the URL must be ("must begin with https://"), as the faults of a document do.
 base::result<webhook_url> check_webhook_url(std::string_view text, std::span<cidr const> allowed);
 
+// Scheme, host and port of such a URL, as they are spelled in it.
+std::string_view origin_of(std::string_view url);
+
 }  // namespace latchkey::model

@@ -104,6 +104,7 @@ struct rotate_key {
 struct deactivate_key {
     model::id id = 0;
     model::deactivation reason = model::deactivation::manual;
+    bool names_keys = true;  // as compromised: those that it created
 };
 struct reactivate_key {
     model::id id = 0;
@@ -311,13 +312,24 @@ struct command {
     std::size_t bytes() const;  // approximate size in memory
 };
 
+// Of a key that was deactivated as compromised: what else it created, which whoever had it may use.
+// Ids descend.
+struct revocation {
+    model::key key;
+    std::vector<model::id> keys;      // that are not deactivated, at most revoked_keys_max
+    std::vector<model::id> webhooks;  // which are disabled now
+    bool is_complete = true;          // false: older keys may be its too
+};
+inline constexpr std::size_t revoked_keys_max = 100;
+inline constexpr std::size_t revoked_keys_looked_at_max = 1024;  // those created last
+
 // `problem` none: carried out and durable. Otherwise nothing was written.
 struct outcome {
     base::problem problem = base::problem::none;
     std::vector<base::fault> faults;  // with validation_failed
     std::string detail;               // a sentence for people; may be empty
     std::variant<std::monostate, model::user, model::post, model::key, received_event,
-                 secret_result, webhook_outcome, delivery_lease>
+                 secret_result, webhook_outcome, delivery_lease, revocation>
         record;                      // as stored
     base::wall_ms time = 0;          // the transaction's time
     base::wall_ms last_used_at = 0;  // of the key in `record`

@@ -67,7 +67,9 @@ inline model::post get_post(outcome const& answer) {
 }
 inline model::key get_key(outcome const& answer) {
     EXPECT_EQ(answer.problem, base::problem::none);
-    auto const* const key = std::get_if<model::key>(&answer.record);
+    auto const* const revoked = std::get_if<revocation>(&answer.record);
+    auto const* const key =
+        revoked != nullptr ? &revoked->key : std::get_if<model::key>(&answer.record);
     EXPECT_NE(key, nullptr);
     return key != nullptr ? *key : model::key{};
 }

@@ -106,6 +106,8 @@ void add_tag(http::response& response, store::outcome const& outcome) {
         add_tag(response, model::tag_of(model::view_of(*post)));
     else if (auto const* const key = std::get_if<model::key>(&outcome.record))
         add_tag(response, model::tag_of(*key, outcome.time));
+    else if (auto const* const revocation = std::get_if<store::revocation>(&outcome.record))
+        add_tag(response, model::tag_of(revocation->key, outcome.time));
     else if (auto const* const webhook = std::get_if<store::webhook_outcome>(&outcome.record))
         if (webhook->sequence == 0 && webhook->last == 0)  // the answer is the webhook itself
             add_tag(response, model::tag_of(webhook->entry.webhook, outcome.time));

@@ -6,6 +6,7 @@
 #include "api/resources/key_body.hpp"
 #include "auth/key_form.hpp"
 #include "base/limits.hpp"
+#include "store/command.hpp"
 #include "store/records/audit.hpp"
 
 namespace latchkey::api {
@@ -163,6 +164,19 @@ object created_key_schema() {
     return result;
 }
 
+object deactivated_key_schema() {
+    auto result = key_schema("RateLimit");
+    auto const ids = [](std::size_t most) { return list_of(id(), most); };
+    result["properties"].as_object()["created"] = with_description(
+        response_object({{"keys", ids(store::revoked_keys_max)},
+                         {"webhooks", ids(store::webhooks_max)},
+                         {"is_complete", boolean()}},
+                        json::parse(R"({"keys": [5], "webhooks": [1], "is_complete": true})")),
+        "With the reason `compromised`: what else the key created. The keys work still, the "
+        "webhooks are disabled now.");
+    return result;
+}
+
 object new_key_schema() {
     auto const nullable_time = nullable(time());
     return request_object(
@@ -314,6 +328,7 @@ boost::json::object key_schemas() {
             {"Key", key_schema("RateLimit")},
             {"CurrentKey", key_schema("LiveRateLimit")},
             {"CreatedKey", created_key_schema()},
+            {"DeactivatedKey", deactivated_key_schema()},
             {"KeyList", list_schema("Key")},
             {"NewKey", new_key_schema()},
             {"KeyPatch", key_patch_schema()},

@@ -52,7 +52,7 @@ object signature_kinds() {
     return with_description(list, "`v1`: HMAC-SHA-256, `v1a`: Ed25519.");
 }
 object end_reason() {
-    return nullable(one_of({"manual", "gone", "failing"}));
+    return nullable(one_of({"manual", "gone", "failing", "revoked"}));
 }
 object public_key_text() {
     return nullable(matching("^whpk_[A-Za-z0-9+/]{43}=$"));

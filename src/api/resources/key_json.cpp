@@ -73,6 +73,22 @@ void append_key(std::string& output, model::key const& record, base::wall_ms now
     output.push_back('}');
 }
 
+void append_deactivated_key(std::string& output, store::outcome const& outcome) {
+    auto const* const revocation = std::get_if<store::revocation>(&outcome.record);
+    auto const& key =
+        revocation != nullptr ? revocation->key : std::get<model::key>(outcome.record);
+    append_key(output, key, outcome.time, {}, outcome.last_used_at);
+    if (revocation == nullptr) return;
+    output.pop_back();
+    output.append(",\"created\":{\"keys\":");
+    auto const append = [&](model::id id) { append_number(output, id); };
+    append_array(output, revocation->keys, append);
+    append_name(output, "webhooks");
+    append_array(output, revocation->webhooks, append);
+    append_name(output, "is_complete");
+    output.append(revocation->is_complete ? "true}}" : "false}}");
+}
+
 void append_scopes(std::string& output, model::scope_set const& scopes) {
     append_name(output, "scopes");
     append_array(output, scopes.names(),

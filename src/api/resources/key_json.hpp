@@ -7,6 +7,7 @@
 
 #include "limit/buckets.hpp"
 #include "model/key.hpp"
+#include "store/command.hpp"
 
 namespace latchkey::api {
 
@@ -21,6 +22,9 @@ struct live_limits {
 void append_key(std::string& output, model::key const& record, base::wall_ms now,
                 std::optional<std::string_view> plain, base::wall_ms last_used_at = 0,
                 live_limits const* live = nullptr);
+
+// The record of a key that was deactivated, and `created` where it was as compromised.
+void append_deactivated_key(std::string& output, store::outcome const& outcome);
 
 // One member, with the comma before it.
 void append_scopes(std::string& output, model::scope_set const& scopes);

@@ -163,6 +163,12 @@ void answer_key(settings const&, store::outcome const& outcome, http::response& 
     show_written(response);
 }
 
+void answer_key_deactivated(settings const&, store::outcome const& outcome,
+                            http::response& response) {
+    append_deactivated_key(response.body, outcome);
+    show_written(response);
+}
+
 void answer_key_made(settings const& settings, store::outcome const& outcome, std::string_view key,
                      http::response& response) {
     auto const& record = std::get<model::key>(outcome.record);

@@ -150,7 +150,7 @@ export interface Webhook {
   signatures: string[];
   enabled: boolean;
   disabled_at: string | null;
-  disabled_reason: 'manual' | 'gone' | 'failing' | null;
+  disabled_reason: 'manual' | 'gone' | 'failing' | 'revoked' | null;
   failing_since: string | null;
   position: number;
   project: string | null;

@@ -28,7 +28,7 @@ import { secretWords } from './webhook_form';
 
 export const mayWrite = (): boolean => can('webhooks:write');
 export const mayTell = (): boolean => mayWrite() && can('changes:read');
-const reasons = { manual: 'switched off', gone: 'its receiver answered 410', failing: 'every attempt of five days failed' };
+const reasons = { manual: 'switched off', gone: 'its receiver answered 410', failing: 'every attempt of five days failed', revoked: 'the key that created it was compromised' };
 
 const stateOf = (webhook: Webhook): HTMLElement =>
   !webhook.enabled

@@ -80,6 +80,18 @@ struct record_encoder {
             base::append(output, each);
         output.append(bytes);
     }
+    void operator()(revocation const& revocation) const {
+        base::append(output, std::uint8_t{6});
+        base::append(output, revocation.key.id);
+        for (auto const* const list : {&revocation.keys, &revocation.webhooks}) {
+            base::append(output, static_cast<std::uint16_t>(list->size()));
+            for (auto const id : *list) base::append(output, id);
+        }
+        base::append(output, static_cast<std::uint8_t>(revocation.is_complete ? 1 : 0));
+        std::string bytes;
+        encode(revocation.key, bytes);
+        output.append(bytes);
+    }
     // Only the service itself takes it.
     void operator()(delivery_lease const&) const {
         // A command without a key of idempotency is not kept.
@@ -110,6 +122,18 @@ std::optional<record> read_webhook(model::id id, base::reader& reader) {
     return webhook;
 }
 
+std::optional<record> read_revocation(model::id id, base::reader& reader) {
+    revocation revocation;
+    for (auto* const list : {&revocation.keys, &revocation.webhooks})
+        for (auto left = reader.integer<std::uint16_t>(); left > 0 && reader.ok(); --left)
+            list->push_back(reader.integer<model::id>());
+    revocation.is_complete = reader.integer<std::uint8_t>() == 1;
+    auto key = model::decode_key(id, reader.rest());
+    if (!reader.ok() || !key) return std::nullopt;
+    revocation.key = std::move(*key);
+    return revocation;
+}
+
 std::optional<record> read_record(base::reader& reader) {
     auto const kind = reader.integer<std::uint8_t>();
     if (kind == 0) return reader.done() ? std::optional(record()) : std::nullopt;
@@ -120,6 +144,7 @@ std::optional<record> read_record(base::reader& reader) {
     if (kind == 2)
         if (auto const post = model::decode_post(id, reader.rest())) return model::copy_of(*post);
     if (kind == 5) return read_webhook(id, reader);
+    if (kind == 6) return read_revocation(id, reader);
     if (kind == 3)
         if (auto key = model::decode_key(id, reader.rest())) return std::move(*key);
     return std::nullopt;

@@ -5,10 +5,10 @@
 //
 // Encoding: version 1, expires_at (8), the request (32), the outcome's time and its key's last use
 // (8 each), problem and detail, number of faults (1), of each its place (1), location, code and
-// detail; then the record: its kind (1; 0: none, 1: user, 2: post, 3: key, 4: event, 5: webhook),
-// its id (8) and its encoding. Texts follow their length (4); problems and codes are their names,
-// so that a later program may renumber them. A program that changes this form must read the old one
-// for a day.
+// detail; then the record: its kind (1; 0: none, 1: user, 2: post, 3: key, 4: event, 5: webhook, 6:
+// revocation), its id (8) and its encoding. Texts follow their length (4); problems and codes are
+// their names, so that a later program may renumber them. A program that changes this form must
+// read the old one for a day.
 #pragma once
 
 #include <optional>

@@ -1,10 +1,12 @@
 // Deactivating and reactivating keys, and ending the sessions that began with one.
+#include <algorithm>
 #include <array>
 
 #include "store/records/audit_log.hpp"
 #include "store/records/change_log.hpp"
 #include "store/records/key_record.hpp"
 #include "store/records/rejection.hpp"
+#include "store/records/webhook_entries.hpp"
 #include "store/write/commands.hpp"
 #include "store/write/grant_check.hpp"
 
@@ -30,6 +32,46 @@ std::optional<outcome> find_switchable(transaction& txn, command const& command,
     return check_conditions(command, [&] { return model::tag_of(key, txn.now()); });
 }
 
+// Whoever had the key may have had changes sent anywhere.
+void disable_webhook(transaction& txn, command const& command, webhook_record& record) {
+    auto& webhook = record.webhook;
+    if (!webhook.is_enabled()) return;
+    webhook.end = model::webhook_end::revoked;
+    webhook.disabled_at = webhook.updated_at = txn.now();
+    ++webhook.revision;
+    put_webhook(txn, record);
+    note(txn, command, audit_action::webhook_change, webhook, {"enabled"});
+    note_change(txn, model::change_type::webhook_disabled, command.caller,
+                {webhook, read_progress(txn, webhook.id)});
+    txn.add_weight(1);
+}
+
+outcome revoke(transaction& txn, command const& command, model::key&& key, bool names_keys) {
+    revocation result;
+    for (auto const id : txn.ids_with_prefix(key_bytes{tag::webhook}, SIZE_MAX)) {
+        webhook_record record;
+        if (read_webhook(txn, id, record) != problem::none || record.webhook.created_by != key.id)
+            continue;
+        disable_webhook(txn, command, record);
+        result.webhooks.insert(result.webhooks.begin(), id);
+    }
+    auto const last = txn.counters().last_key;
+    auto const looked_at_max = static_cast<model::id>(revoked_keys_looked_at_max);
+    auto const bound = names_keys ? std::max(key.id, last - looked_at_max) : last;
+    auto id = last;
+    for (; id > bound && result.keys.size() < revoked_keys_max; --id) {
+        auto const bytes = txn.find(table::index, key_key(id));
+        auto const other = bytes ? model::decode_key(id, *bytes) : std::nullopt;
+        if (other && other->created_by == key.id &&
+            other->ending_at(txn.now()).reason == deactivation::none)
+            result.keys.push_back(id);
+    }
+    result.is_complete = id <= key.id;
+    auto const last_use = last_use_of(txn, key.id);
+    result.key = std::move(key);
+    return {.record = std::move(result), .last_used_at = last_use};
+}
+
 }  // namespace
 
 outcome run(transaction& txn, deactivate_key const& action, command const& command) {
@@ -37,13 +79,15 @@ outcome run(transaction& txn, deactivate_key const& action, command const& comma
     if (auto rejection = find_switchable(txn, command, action.id, old_key))
         return std::move(*rejection);
     auto const end = old_key.ending_at(txn.now());
-    bool const worse = action.reason == deactivation::compromised && end.reason != action.reason;
-    if (end.reason != deactivation::none && !worse) return key_result(txn, std::move(old_key));
+    bool const is_compromised = action.reason == deactivation::compromised;
+    bool const worse = is_compromised && end.reason != action.reason;
+    bool const is_over = end.reason != deactivation::none && !worse;
+    if (is_over && !is_compromised) return key_result(txn, std::move(old_key));
     // A compromised key is deactivated even if it is the last that manages keys.
-    if (command.caller != 0 && action.reason != deactivation::compromised &&
-        is_last_admin(txn, old_key))
+    if (command.caller != 0 && !is_compromised && is_last_admin(txn, old_key))
         return reject(problem::last_admin_key);
     if (auto const shortage = check_capacity(txn, false)) return reject(*shortage);
+    if (is_over) return revoke(txn, command, std::move(old_key), action.names_keys);
 
     auto new_key = old_key;
     new_key.deactivated_at = end.time != 0 ? end.time : txn.now();
@@ -52,7 +96,8 @@ outcome run(transaction& txn, deactivate_key const& action, command const& comma
     note(txn, command, audit_action::key_deactivate, new_key,
          {"deactivated_at", "deactivation_reason"});
     note_change(txn, model::change_type::key_deactivated, command.caller, new_key);
-    return key_result(txn, std::move(new_key));
+    return is_compromised ? revoke(txn, command, std::move(new_key), action.names_keys)
+                          : key_result(txn, std::move(new_key));
 }
 
 outcome run(transaction& txn, reactivate_key const& action, command const& command) {

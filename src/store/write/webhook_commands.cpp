@@ -19,10 +19,34 @@ using member_value = decltype(expected_member::value);
 // Beyond, pending deliveries of a deleted webhook stay until their changes are removed.
 constexpr std::size_t pending_erased_max = 1024;
 
-std::optional<outcome> check_room(webhook_head const& head) {
-    if (head.count < webhooks_max && head.last < base::limits::id_max) return std::nullopt;
-    return reject(problem::storage_full, "There are " + std::to_string(webhooks_max) +
-                                             " webhooks already; delete one that is not needed.");
+// A key gets another one while more are left than it has, a project while a third as many are.
+std::optional<outcome> check_share(transaction& txn, command const& command,
+                                   std::string_view project, std::size_t rest) {
+    std::size_t own = 0, of_project = 0;
+    for (auto const id : txn.ids_with_prefix(key_bytes{tag::webhook}, SIZE_MAX)) {
+        webhook_record record;
+        if (read_webhook(txn, id, record) != problem::none) continue;
+        own += record.webhook.created_by == command.caller ? 1 : 0;
+        of_project += !project.empty() && record.webhook.project == project ? 1 : 0;
+    }
+    if (own < rest && of_project < 3 * rest) return std::nullopt;
+    bool const is_key = own >= rest;
+    return reject(problem::storage_full,
+                  std::string(is_key ? "This key has " : "This project has ") +
+                      std::to_string(is_key ? own : of_project) + " webhooks and " +
+                      std::to_string(rest) +
+                      " are left, which is its share; delete one that is not needed.");
+}
+
+std::optional<outcome> check_room(transaction& txn, command const& command,
+                                  std::string_view project, webhook_head const& head) {
+    if (head.count >= webhooks_max || head.last >= base::limits::id_max)
+        return reject(problem::storage_full,
+                      "There are " + std::to_string(webhooks_max) +
+                          " webhooks already; delete one that is not needed.");
+    auto const rest = static_cast<std::size_t>(webhooks_max - head.count);
+    if (command.caller == 0 || head.count < rest) return std::nullopt;
+    return check_share(txn, command, project, rest);
 }
 
 member_value number_value(std::int64_t number) {
@@ -54,6 +78,19 @@ std::string header_pointer(std::string_view name) {
     for (auto const byte : name)
         byte == '~' ? void(pointer += "~0") : pointer.push_back(byte);  // RFC 6901
     return pointer;
+}
+
+// What was stored for one origin is not sent to another.
+void check_moved_headers(change_webhook const& action, model::webhook const& webhook,
+                         faults& list) {
+    for (auto const& [name, value] : webhook.headers)
+        if (std::ranges::none_of(action.headers, [&](auto const& each) {
+                return each.value && model::is_same_header(each.name, name);
+            }))
+            list.push_back({.location = header_pointer(name),
+                            .code = field_code::required,
+                            .detail = "must be given anew, or removed: the stored value is not "
+                                      "sent to another origin"});
 }
 
 void apply_headers(change_webhook const& action, model::webhook& webhook, faults& list) {
@@ -110,6 +147,8 @@ model::webhook apply_change(model::webhook const& old_webhook, change_webhook co
         webhook.signs_v1a = action.signatures->v1a;
     }
     apply_headers(action, webhook, list);
+    if (model::origin_of(webhook.url) != model::origin_of(old_webhook.url))
+        check_moved_headers(action, webhook, list);
     apply_enabled(action, webhook, now);
     return webhook;
 }
@@ -143,7 +182,8 @@ outcome run(transaction& txn, create_webhook const& action, command const& comma
     if (!is_storable(action.record)) return reject(problem::internal_error);
     if (auto rejection = check_changes_recorded(txn)) return std::move(*rejection);
     auto const head = read_head(txn);
-    if (auto rejection = check_room(head)) return std::move(*rejection);
+    if (auto rejection = check_room(txn, command, grants.project(), head))
+        return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
 
     webhook_record record{.webhook = action.record, .header_values = {}, .secrets = {}};

@@ -181,13 +181,69 @@ TEST_F(webhook_access, are_in_the_audit_log) {
     EXPECT_FALSE(has(as(key, "GET /api/v1/audit").body, "webhook.")) << "of no project";
 }
 
-TEST_F(webhook_access, are_at_most_a_thousand) {
-    for (std::size_t i = 0; i < store::webhooks_max; ++i) ASSERT_EQ(make().status, 201);
+// Whoever has a key that was compromised may have had changes sent anywhere.
+TEST_F(webhook_access, are_disabled_when_their_key_is_compromised) {
+    auto const key = service.add_key({"*"});
+    auto const key_id = service.last_key();
+    auto const own =
+        as(key, "POST /api/v1/webhooks", R"({"url":"https://hooks.example.com/"})").id();
+    auto const other = make().id();
+    auto const second = as(key, "POST /api/v1/keys", R"({"name":"second"})").id();
+    auto const third = as(key, "POST /api/v1/keys", R"({"name":"third"})").id();
+    service.request("POST /api/v1/keys/" + std::to_string(third) + "/deactivate");
+    auto const deactivate = "POST /api/v1/keys/" + std::to_string(key_id) + "/deactivate";
+    auto const manual = service.request(deactivate);
+    expect_shape(manual.json(), "DeactivatedKey");
+    EXPECT_EQ(get(own).at("/enabled"), "true") << "it may only have been replaced";
+    EXPECT_FALSE(has(manual.body, "\"created\""));
+    for (int i = 0; i < 2; ++i) {
+        auto const answer = service.request(deactivate, R"({"reason":"compromised"})");
+        expect_shape(answer.json(), "DeactivatedKey");
+        EXPECT_EQ(answer.at("/created"), "{\"keys\":[" + std::to_string(second) +
+                                             "],\"webhooks\":[" + std::to_string(own) +
+                                             "],\"is_complete\":true}");
+        EXPECT_EQ(get(own).at("/disabled_reason"), "\"revoked\"");
+    }
+    expect_shape(get(own).json(), "Webhook");
+    EXPECT_EQ(get(other).at("/enabled"), "true");
+    auto const feed = service.request("GET /api/v1/changes?type=webhook.disabled");
+    EXPECT_EQ(feed.json().at("data").as_array().size(), 1u) << "told once";
+    EXPECT_EQ(feed.at("/data/0/data/disabled_reason"), "\"revoked\"");
+    EXPECT_EQ(service.request("GET /api/v1/audit?sort=-id&limit=1").at("/data/0/action"),
+              "\"webhook.change\"");
+    EXPECT_EQ(post(own, "/enable").at("/enabled"), "true") << "its operator may know better";
+}
+
+// Under an Idempotency-Key a repeat is told the same.
+TEST_F(webhook_access, of_a_compromised_key_are_named_again) {
+    auto const key = service.add_key({"*"});
+    auto const deactivate =
+        "POST /api/v1/keys/" + std::to_string(service.last_key()) + "/deactivate";
+    as(key, "POST /api/v1/webhooks", R"({"url":"https://hooks.example.com/"})");
+    as(key, "POST /api/v1/keys", R"({"name":"second"})");
+    auto const ask = [&] {
+        return service.request(deactivate, R"({"reason":"compromised"})", {"Idempotency-Key: x1"});
+    };
+    auto const first = ask();
+    EXPECT_NE(first.at("/created/keys"), "[]");
+    EXPECT_EQ(ask().body, first.body);
+}
+
+// Two parties: a key gets another one while more are left than it has.
+TEST_F(webhook_access, of_one_key_leave_room_to_others) {
+    auto const half = store::webhooks_max / 2;
+    for (std::size_t i = 0; i < half; ++i) ASSERT_EQ(make().status, 201);
     auto const refusal = make();
     EXPECT_EQ(refusal.code(), "storage_full");
-    EXPECT_TRUE(has(refusal.at("/detail"), "1000"));
+    EXPECT_TRUE(has(refusal.at("/detail"), "This key has 500 webhooks"));
+    auto const other = service.add_key({"*"});
+    auto const make_other = [&] {
+        return as(other, "POST /api/v1/webhooks", R"({"url":"https://hooks.example.com/"})").status;
+    };
+    for (std::size_t i = 0; i < half / 2; ++i) ASSERT_EQ(make_other(), 201);
+    EXPECT_EQ(make_other(), 507);
     service.request("DELETE " + path(1));
-    EXPECT_EQ(make().status, 201);
+    EXPECT_EQ(make_other(), 201);
 }
 
 }  // namespace

@@ -30,7 +30,9 @@ TEST_F(webhook_actions, are_disabled_and_enabled) {
 }
 
 TEST_F(webhook_actions, are_tested) {
-    auto const id = make(R"({"url":"https://hooks.example.com/","types":["user.created"],"ordered":true})").id();
+    auto const id =
+        make(R"({"url":"https://hooks.example.com/","types":["user.created"],"ordered":true})")
+            .id();
     auto const sequence = last_change();
     auto const later = service.now.wall + 3'600'000;
     deliver(id, sequence, model::delivery_state::pending,

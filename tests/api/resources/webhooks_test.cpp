@@ -13,6 +13,35 @@ namespace {
 using faults = std::map<std::string, std::string>;
 using webhooks = webhooks_test;
 
+// The values that were stored for one origin are not sent to another.
+TEST_F(webhooks, give_their_header_values_anew_with_another_origin) {
+    auto const id = make(R"({"url":"https://hooks.example.com/in",)"
+                         R"("headers":{"Authorization":"Bearer s3cret","X-Trace":"on"}})")
+                        .id();
+    for (auto const* const url : {"https://hooks.example.org/in", "https://hooks.example.com:8443/",
+                                  "https://hooks.example.com.example.org/"}) {
+        auto const with_url = [&](std::string const& rest) {
+            return patch(id, R"({"url":")" + std::string(url) + '"' + rest + '}');
+        };
+        faults const both{{"/headers/Authorization", "required"}, {"/headers/X-Trace", "required"}};
+        EXPECT_EQ(with_url("").faults(), both) << url;
+        EXPECT_EQ(with_url(R"(,"headers":{"Authorization":"***","X-Trace":"***"})").faults(), both);
+        EXPECT_EQ(with_url(R"(,"headers":{"authorization":"new","X-Trace":"***"})").faults(),
+                  (faults{{"/headers/X-Trace", "required"}}));
+    }
+    EXPECT_EQ(signing(id).webhook.url, "https://hooks.example.com/in");
+    EXPECT_EQ(patch(id, R"({"url":"https://hooks.example.com/other?x=1"})").status, 200);
+    EXPECT_EQ(signing(id).webhook.headers[0].second, "Bearer s3cret");
+    EXPECT_EQ(patch(id, R"({"url":"https://hooks.example.org/",)"
+                        R"("headers":{"Authorization":"new","X-Trace":null}})")
+                  .status,
+              200);
+    EXPECT_EQ(signing(id).webhook.headers.size(), 1u);
+    EXPECT_EQ(signing(id).webhook.headers[0].second, "new");
+    EXPECT_EQ(patch(id, R"({"url":"https://hooks.example.net/","headers":null})").status, 200);
+    EXPECT_EQ(signing(id).webhook.headers.size(), 0u);
+}
+
 TEST_F(webhooks, are_made_and_show_their_secret_once) {
     auto const creation =
         make(R"({"url":"https://hooks.example.com:8443/in?x=1","types":["user.*","key.expiring"],)"
