@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "cli/output_file.hpp"
 #include "cli/progress.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/store_command.hpp"
 #include "server/observe/operation_times.hpp"
 #include "store/admin/check_copy.hpp"
@@ -79,6 +80,7 @@ int copy_store(backup_options const& options, server::config& configuration) {
     if (!outcome) return report_failure(outcome.error().message);
     struct stat status{};
     ::stat(path.c_str(), &status);
+    note_outcome("the backup is " + path);
     if (options.json)
         print_result("file", path, static_cast<std::uint64_t>(status.st_size));
     else
@@ -124,6 +126,7 @@ int restore(backup_options const& options) {
                       "/master.key, so a new one was made: old cursors are refused, and the "
                       "secrets of event sources must be set again");
     if (auto const ahead = store->time_ahead()) base::log(base::severity::warning, ahead->message);
+    note_outcome("the store was restored into " + data);
     if (options.json)
         print_result("data", data, static_cast<std::uint64_t>(status.st_size));
     else

@@ -68,7 +68,8 @@ void bad_lines::add(std::string const& file, std::uint64_t line, base::problem c
     auto const document = document_of(file, line, code, detail, faults);
     if (report_ != nullptr) {
         std::fprintf(report_.get(), "%s\n", document.c_str());
-        std::fflush(report_.get());  // later lines may be committed before the next write
+        // Flushed, since later lines may be committed before the next write.
+        if (std::fflush(report_.get()) != 0) report_error_ = errno;
     }
     if (count_++ >= printed_max) return;
     json_.append(json_.empty() ? "" : ",").append(document);
@@ -81,11 +82,13 @@ void bad_lines::add(std::string const& file, std::uint64_t line, base::problem c
     base::log(base::severity::warning, file + ", line " + std::to_string(line) + ": " + message);
 }
 
-void bad_lines::end() {
+base::result<void> bad_lines::end() {
     if (print_ && count_ > printed_max)
         base::log(base::severity::warning, counted(count_ - printed_max, "more line was refused",
                                                    "more lines were refused") +
                                                "; --report FILE writes all of them to a file");
+    if (report_error_ == 0) return {};
+    return base::errno_error("the report is not whole: a line cannot be written", report_error_);
 }
 
 }  // namespace latchkey::cli

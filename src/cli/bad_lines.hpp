@@ -23,8 +23,8 @@ class bad_lines {
     // Clears the progress bar for the printed line.
     void add(std::string const& file, std::uint64_t line, base::problem code,
              std::string const& detail, std::vector<base::fault> const& faults, progress& bar);
-    // Prints how many lines were not shown.
-    void end();
+    // Prints how many lines were not shown. An error: the file with the report is not whole.
+    base::result<void> end();
     std::string const& json() const { return json_; }  // the first 100, separated by commas
 
     static constexpr std::size_t printed_max = 100;
@@ -35,6 +35,7 @@ class bad_lines {
     };
 
     std::unique_ptr<std::FILE, closer> report_;
+    int report_error_ = 0;  // of the last write to the file that failed
     bool print_ = true;
     std::uint64_t count_ = 0;
     std::string json_;

@@ -23,10 +23,31 @@ void append_list(std::string& output, std::vector<std::string> const& sentences)
                       [&](std::string const& each) { api::append_string(output, each); });
 }
 
+// All that is wrong with a store, and what to do.
+struct store_findings {
+    store::inspection_report report;
+    std::vector<std::string> wrong;
+    std::string advice;
+};
+
+store_findings findings_of(base::result<store::inspection_report> outcome) {
+    store_findings all;
+    all.report = outcome ? std::move(*outcome)
+                         : store::inspection_report{.wrong = {outcome.error().message}};
+    auto const& report = all.report;
+    all.wrong = report.wrong;
+    if (!report.time_ahead.empty()) all.wrong.push_back(report.time_ahead);
+    if (!all.wrong.empty()) all.advice = store::advice_on_damage;
+    all.wrong.insert(all.wrong.end(), report.locked.begin(), report.locked.end());
+    if (!report.locked.empty())
+        all.advice.append(all.advice.empty() ? "" : " ").append(store::advice_on_master_key);
+    return all;
+}
+
 // {"configuration":{"valid":…,"wrong":[…]},
 //  "store":null | {"valid":…,"users":…,"wrong":[…],"advice":…}}; no advice if all is valid.
 void print_document(std::vector<std::string> const& configuration,
-                    std::optional<store::inspection_report> const& inspection) {
+                    std::optional<store_findings> const& inspection) {
     std::string document = "{\"configuration\":{\"valid\":";
     document.append(configuration.empty() ? "true" : "false").append(",\"wrong\":");
     append_list(document, configuration);
@@ -34,9 +55,10 @@ void print_document(std::vector<std::string> const& configuration,
     if (inspection) {
         document.append("{\"valid\":").append(inspection->wrong.empty() ? "true" : "false");
         for (auto const& [name, number] :
-             {std::pair("users", inspection->users), std::pair("posts", inspection->posts),
-              std::pair("keys", inspection->keys),
-              std::pair("audit_entries", inspection->audit_entries)}) {
+             {std::pair("users", inspection->report.users),
+              std::pair("posts", inspection->report.posts),
+              std::pair("keys", inspection->report.keys),
+              std::pair("audit_entries", inspection->report.audit_entries)}) {
             document.append(",\"").append(name).append("\":");
             api::append_number(document, number);
         }
@@ -44,7 +66,7 @@ void print_document(std::vector<std::string> const& configuration,
         append_list(document, inspection->wrong);
         if (!inspection->wrong.empty()) {
             document.append(",\"advice\":");
-            api::append_string(document, store::advice_on_damage);
+            api::append_string(document, inspection->advice);
         }
         document.append("}");
     } else {
@@ -66,27 +88,25 @@ int check(check_options const& options) {
     if (auto const usable = server::check_files(*settings); !usable)
         return report_settings_error(options, usable.error().message, configuration_error);
     if (!options.json) base::log("the configuration is valid");
-    std::optional<store::inspection_report> inspection;
+    std::optional<store_findings> inspection;
     bool const exists = ::access((settings->data + "/store.mdb").c_str(), F_OK) == 0;
     if (exists && !options.configuration_only) {
-        auto outcome = store::inspect(settings->data);
-        inspection = outcome ? std::move(*outcome)
-                             : store::inspection_report{.wrong = {outcome.error().message}};
-        if (!inspection->time_ahead.empty()) inspection->wrong.push_back(inspection->time_ahead);
+        if (auto const own = look_for_store(*settings, store_access::reads); !own)
+            return report_failure(own.error().message);
+        inspection = findings_of(store::inspect(settings->data, settings->store_master_key_file));
         for (auto const& sentence : inspection->wrong) base::log(base::severity::failure, sentence);
-        if (!inspection->wrong.empty())
-            base::log("what to do: " + std::string(store::advice_on_damage));
+        if (!inspection->wrong.empty()) base::log("what to do: " + inspection->advice);
     }
     if (options.json) {
         print_document({}, inspection);
     } else if (!exists) {
         base::log("there is no store in " + settings->data + " yet: latchkey serve creates it");
     } else if (inspection && inspection->wrong.empty()) {
-        base::log("the store is intact: " + counted(inspection->users, "user") + ", " +
-                  counted(inspection->posts, "post") + ", " + counted(inspection->keys, "key") +
-                  ", " +
-                  counted(inspection->audit_entries, "entry of the audit log",
-                          "entries of the audit log"));
+        auto const& report = inspection->report;
+        base::log(
+            "the store is intact: " + counted(report.users, "user") + ", " +
+            counted(report.posts, "post") + ", " + counted(report.keys, "key") + ", " +
+            counted(report.audit_entries, "entry of the audit log", "entries of the audit log"));
     }
     return inspection && !inspection->wrong.empty() ? failed : done;
 }
@@ -104,7 +124,8 @@ void add_check(CLI::App& program, int& code) {
     command->footer(
         "Prints what is wrong and what to do. Works beside a running service; a large store takes\n"
         "some time, during which its file may grow.\n"
-        "Exit codes: 0 valid, 1 the store is damaged, 78 the configuration is wrong.\n"
+        "Exit codes: 0 valid, 1 the store is damaged or its master key is another one,\n"
+        "78 the configuration is wrong.\n"
         "Example: latchkey check --config /etc/latchkey.toml");
     command->callback([options, &code] { code = check(*options); });
 }

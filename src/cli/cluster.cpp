@@ -59,7 +59,10 @@ base::result<void> send_state(store::environment& store, cluster::node& node,
 }
 
 // The store of a service that does not run.
-base::result<std::unique_ptr<store::environment>> open_alone(server::config const& configuration) {
+base::result<std::unique_ptr<store::environment>> open_alone(server::config const& configuration,
+                                                             store_access access) {
+    if (auto const presence = look_for_store(configuration, access); !presence)
+        return presence.error();
     auto store = store::environment::open({.directory = configuration.data,
                                            .master_key_file = configuration.store_master_key_file,
                                            .map_bytes = configuration.store_map_mib << 20,
@@ -71,7 +74,7 @@ base::result<std::unique_ptr<store::environment>> open_alone(server::config cons
 }
 
 base::result<void> begin_cluster(server::config const& configuration, bool json) {
-    auto const environment = open_alone(configuration);
+    auto const environment = open_alone(configuration, store_access::makes);
     if (!environment) return environment.error();
     auto& store = **environment;
     if (store.node()) return base::error{"this store is a node of a cluster already"};
@@ -110,7 +113,7 @@ int init(store_command const& options) {
 // ---- detach
 
 base::result<void> detach_store(server::config const& configuration) {
-    auto const store = open_alone(configuration);
+    auto const store = open_alone(configuration, store_access::writes);
     if (!store) return store.error();
     if (!(*store)->node()) return base::error{"this store is no node of a cluster"};
     return store::leave_cluster(**store);
@@ -266,6 +269,8 @@ void print_nodes(cluster_view const& view) {
 
 // Opens the store for its key, its cluster, and what it has of it.
 base::result<opened_store> connect(server::config const& configuration) {
+    if (auto const presence = look_for_store(configuration, store_access::reads); !presence)
+        return presence.error();
     auto store = store::environment::open({.directory = configuration.data,
                                            .master_key_file = configuration.store_master_key_file,
                                            .read_only = true,

@@ -17,6 +17,7 @@
 #include "cli/json.hpp"
 #include "cli/print.hpp"
 #include "cli/secret_file.hpp"
+#include "cli/standard_output.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::cli {
@@ -70,7 +71,7 @@ std::string secret_path(secret_options const& options) {
 answer_of<std::string> set_here(secret_options const& options,
                                 store::put_event_secret const& request) {
     int code = done;
-    auto const store = open_store(options, code);
+    auto const store = open_store(options, code, store_access::makes);
     if (store == nullptr) return refusal{{}, code};
     auto const outcome = apply_one(*store, request);
     if (!outcome) return refusal{outcome.error().message, failed};
@@ -90,6 +91,15 @@ answer_of<std::string> set_elsewhere(secret_options const& options,
     return options.ask("PUT", secret_path(options), body.end());
 }
 
+// What is told where the secret, or the document of one that was given, cannot be written.
+std::string outcome_of(secret_options const& options, bool is_generated) {
+    auto const text = "the source " + options.source + " must sign its events from now on";
+    if (!is_generated) return text;
+    return text + ", with a secret that nobody has: latchkey events secret set " + options.source +
+           " --overlap 0s makes another, latchkey events secret delete " + options.source +
+           " removes it";
+}
+
 int set(secret_options const& options) {
     auto const request = describe(options);
     if (!request) return report_usage_error(request.error().message);
@@ -103,6 +113,7 @@ int set(secret_options const& options) {
     }
     auto const setting = parse_object(*document).value();
     auto secret = text_of(setting, "secret");
+    note_outcome(outcome_of(options, !secret.empty()));
     if (options.json) {
         std::printf("%s\n", document->c_str());
     } else {
@@ -168,6 +179,7 @@ int remove(secret_options const& options) {
     } else if (auto const failure = remove_here(options)) {
         return report(*failure);
     }
+    note_outcome("the secret of the source " + options.source + " is deleted");
     if (options.json)
         std::printf("{\"source\":\"%s\",\"deleted\":true}\n", options.source.c_str());
     else

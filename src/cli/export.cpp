@@ -12,6 +12,7 @@
 #include "cli/output_file.hpp"
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/store_command.hpp"
 #include "store/snapshot.hpp"
 
@@ -149,6 +150,7 @@ int export_all(export_options const& options) {
     for (auto* const file : {&files.users, &files.posts, &files.changes})
         if (outcome) outcome = file->finish();
     if (!outcome) return report_failure(outcome.error().message);
+    note_outcome("the files were written");
     report_counts(options, files);
     // The files have all readable records: the use of an export from a damaged store.
     if (store->damaged_reads() != 0)

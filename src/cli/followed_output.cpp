@@ -38,7 +38,8 @@ bool write_followed(std::string_view text) {
 
 int end_of_output() {
     if (stop != 0) return interrupted;
-    return errno == EPIPE ? done : report_failure("the output cannot be written");
+    if (errno == EPIPE) return done;
+    return report_failure(base::errno_error("cannot write to standard output", errno).message);
 }
 
 bool wait_for_more(int milliseconds) {

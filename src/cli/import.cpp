@@ -10,6 +10,7 @@
 #include "cli/line_file.hpp"
 #include "cli/load.hpp"
 #include "cli/print.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/store_command.hpp"
 #include "store/admin/check_consistency.hpp"
 
@@ -29,7 +30,7 @@ class importer {
     // Opens the report, then begins or resumes the load: one whose report is refused has not begun.
     base::result<store::bulk_load> begin(store::environment& store);
     base::result<void> run(store::bulk_load& load);
-    void summarise(store::bulk_load const& load);
+    base::result<void> summarise(store::bulk_load const& load);
     bool is_repeated() const { return finished_before_ != 0; }
 
   private:
@@ -130,14 +131,17 @@ base::result<void> importer::run(store::bulk_load& load) {
                      [](auto&&... arguments) { return load_posts(arguments...); });
 }
 
-void importer::summarise(store::bulk_load const& load) {
-    report_.end();
+base::result<void> importer::summarise(store::bulk_load const& load) {
+    auto const reported = report_.end();
     bool const was_finished = finished_before_ != 0;
-    if (!options_.json && was_finished)
-        return base::log("nothing was made: these files were imported " +
-                         format_time(finished_before_, "") +
-                         "; use --again to import them once more");
-    if (!options_.json) return base::log(summary_of(load));
+    if (!options_.json) {
+        base::log(was_finished ? "nothing was made: these files were imported " +
+                                     format_time(finished_before_, "") +
+                                     "; use --again to import them once more"
+                               : summary_of(load));
+        return reported;
+    }
+    note_outcome(std::string(outcome_of_load));
     std::string document = "{";
     was_finished ? append_counts(document, {}, {})
                  : append_counts(document, load.users(), load.posts());
@@ -147,6 +151,7 @@ void importer::summarise(store::bulk_load const& load) {
     document.append(",\"resumed\":").append(load.was_begun_before() ? "true" : "false");
     document.append(",\"bad_lines\":[").append(report_.json()).append("]}\n");
     std::fputs(document.c_str(), stdout);
+    return reported;
 }
 
 // If the store has only imported records, reads every record once more.
@@ -173,7 +178,7 @@ int import(import_options const& options) {
         posts.emplace(std::move(*posts_file));
     }
     int code = done;
-    auto const store = open_store(options, code);
+    auto const store = open_store(options, code, store_access::makes);
     if (store == nullptr) return code;
     importer loader(options, std::move(*users), std::move(posts));
     auto load = loader.begin(*store);
@@ -186,8 +191,9 @@ int import(import_options const& options) {
     auto result = load->finished_at() != 0 ? base::result<void>() : loader.run(*load);
     if (result) result = load->finish();
     if (result) result = check_new_store(*store, *load);
-    loader.summarise(*load);
+    auto const reported = loader.summarise(*load);
     if (!result) return report_failure(result.error().message);
+    if (!reported) return report_failure(reported.error().message);
     bool const is_whole =
         loader.is_repeated() || load->users().refusals + load->posts().refusals == 0;
     return is_whole ? done : failed;

@@ -42,7 +42,7 @@ int create(create_options const& options) {
     if (auto const fault = options.is_remote() ? std::string() : fault_of(body); !fault.empty())
         return report_usage_error(fault);
     int code = done;
-    auto const keys = open_keys(options, code);
+    auto const keys = open_keys(options, code, store_access::makes);
     if (keys == nullptr) return code;
     auto const document = keys->create(body);
     if (!document) return report(document.error());

@@ -14,6 +14,7 @@
 #include "base/log.hpp"
 #include "cli/keys.hpp"
 #include "cli/print.hpp"
+#include "cli/standard_output.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::cli {
@@ -180,7 +181,7 @@ int import_keys(store_command const& options, std::string const& path,
         source = std::move(*read);
     }
     int code = done;
-    auto const store = open_store(options, code);
+    auto const store = open_store(options, code, store_access::makes);
     if (store == nullptr) return code;
     key_importer run(*store);
     auto const outcome = is_foreign ? take_export(run, source) : take_lines(run, input);
@@ -188,6 +189,9 @@ int import_keys(store_command const& options, std::string const& path,
     for (auto const& [title, reason] : run.refusals())
         base::log(base::severity::warning, title + ": " + reason);
     auto const refusal_count = run.refusals().size() + source.refusals;
+    note_outcome(
+        "the keys that were imported are in the store: the same command again leaves "
+        "them alone");
     if (options.json)
         print_json(run, source, is_foreign);
     else if (run.imported() == 0 && run.existing() != 0 && refusal_count == 0)

@@ -11,6 +11,7 @@
 #include "cli/managing_keys.hpp"
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
+#include "cli/standard_output.hpp"
 #include "model/key.hpp"
 
 namespace latchkey::cli {
@@ -90,6 +91,8 @@ int deactivate_project(state_options const& options) {
     deactivations total;
     auto failure = deactivate_rounds(*keys, options, ids, total);
     auto const document = describe(options, total);
+    note_outcome(counted(total.count, "key") + " of project " + options.project +
+                 (total.count == 1 ? " was deactivated" : " were deactivated"));
     if (options.json)
         std::printf("%s\n", document.c_str());
     else if (!failure)

@@ -1,5 +1,6 @@
 // A file that appears complete or not at all: written to a temporary file beside it, synced,
-// renamed. Only its owner can read it. `-` is standard output. One thread.
+// renamed. It is a new file that only its owner can read, whatever was there. `-` is standard
+// output. What is no regular file, such as a device or a pipe, is written into. One thread.
 #pragma once
 
 #include <unistd.h>
@@ -13,8 +14,8 @@
 
 namespace latchkey::cli {
 
-// What happens to an existing file: never replaced, not replaced without --force, or replaced. The
-// first two differ in the advice of the error.
+// What happens to what exists: never replaced or written into, not without --force, or it is. The
+// first two differ in the advice of the error. A link to a regular file is refused.
 enum class existing_file : std::uint8_t { kept, kept_without_force, replaced };
 
 class output_file {
@@ -31,11 +32,15 @@ class output_file {
   private:
     output_file(std::string path, existing_file policy) : path_(std::move(path)), policy_(policy) {}
     bool is_standard() const { return path_ == "-"; }
+    base::result<void> open();
+    // Is the temporary file still that of this object, and not one of another command?
+    bool has_temporary_file() const;
     std::string temporary_path() const { return path_ + ".part"; }
 
     std::string path_;
     base::descriptor file_;  // open until the file is finished
     existing_file policy_;
+    bool is_direct_ = false;  // `path_` is no regular file: there is no temporary one
 };
 
 }  // namespace latchkey::cli

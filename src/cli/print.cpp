@@ -11,6 +11,7 @@
 #include "base/visible.hpp"
 #include "cli/key_text.hpp"
 #include "cli/progress.hpp"
+#include "cli/standard_output.hpp"
 #include "model/utf8.hpp"
 
 namespace latchkey::cli {
@@ -133,8 +134,23 @@ void warn_of_delay(json_object const& document) {
                   "a node does not answer: it may accept what was turned off until " + end);
 }
 
+namespace {
+
+// What is told of a key that was made or changed where its document cannot be written.
+std::string outcome_of(json_object const& key) {
+    auto const id = text_of(key, "id");
+    if (text_of(key, "key").empty())
+        return "key " + id + " is " + text_of(key, "state") + ": latchkey keys show " + id +
+               " shows it";
+    return "key " + id + " was made, and nobody has its text: latchkey keys rotate " + id +
+           " makes another in its place, latchkey keys deactivate " + id + " turns it off";
+}
+
+}  // namespace
+
 void print_key(std::string const& document, bool json, bool with_settings) {
     auto const key = parse_object(document).value();
+    note_outcome(outcome_of(key));
     if (json) {
         std::printf("%s\n", document.c_str());
         warn_of_delay(key);

@@ -5,6 +5,18 @@
 #include "cli/suggest.hpp"
 
 namespace latchkey::cli {
+namespace {
+
+// An option takes one value each time that it is given: CLI11 lets those of lists take the words
+// behind it, too, which are the arguments of the command.
+void limit_values(CLI::App& command) {
+    for (auto* const option : command.get_options())
+        if (!option->get_positional()) option->allow_extra_args(false);
+    for (auto* const each : command.get_subcommands([](CLI::App*) { return true; }))
+        limit_values(*each);
+}
+
+}  // namespace
 
 void add_commands(CLI::App& program, int& code) {
     program.set_version_flag("--version", "latchkey " LATCHKEY_VERSION);
@@ -38,6 +50,7 @@ void add_commands(CLI::App& program, int& code) {
     add_config(program, code);
     add_completion(program, code);
     add_man(program, code);
+    limit_values(program);
 }
 
 int report_parse_error(CLI::App& program, CLI::ParseError const& error) {

@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/store_command.hpp"
 #include "store/admin/time_reset.hpp"
 
@@ -86,6 +87,7 @@ int reset(reset_options const& options) {
         return report_failure(claim.error().message);
     auto const report = store::reset_time(*store, options.dry_run);
     if (!report) return report_failure(report.error().message);
+    if (!options.dry_run) note_outcome("the time of the store was repaired");
     options.json ? print_document(*report, options.dry_run)
                  : print_report(*report, options.dry_run);
     return done;

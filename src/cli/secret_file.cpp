@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -39,6 +40,10 @@ base::result<base::secret> read_secret(std::string const& path, std::string cons
         result = base::errno_error(subject + " cannot be read from " + path, failure);
     else if (size <= base::secret::bytes_max)
         result = base::secret(std::string_view(bytes.data(), size));
+    auto const text = std::string_view(bytes.data(), std::min(size, base::secret::bytes_max));
+    if (result && text.find_first_of(std::string_view("\n\r\0", 3)) != text.npos)
+        result = base::error{subject + " must be the one line of " +
+                             (path == "-" ? "standard input" : path) + ", which has more"};
     base::wipe(bytes.data(), bytes.size());
     return result;
 }

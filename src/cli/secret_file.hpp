@@ -8,7 +8,7 @@
 
 namespace latchkey::cli {
 
-// The content of a file without its line end; `-` is standard input. `subject` is what the error
+// The one line of a file, without its end; `-` is standard input. `subject` is what the error
 // calls it, such as "the secret". What was read is wiped, but for the result.
 base::result<base::secret> read_secret(std::string const& path, std::string const& subject);
 

@@ -7,6 +7,7 @@
 #include "cli/load.hpp"
 #include "cli/print.hpp"
 #include "cli/sample_data.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/store_command.hpp"
 
 namespace latchkey::cli {
@@ -63,7 +64,7 @@ int seed(seed_options const& options) {
     if (options.posts != 0 && options.users == 0)
         return report_usage_error("--posts needs --users: every post belongs to a user");
     int code = done;
-    auto const store = open_store(options, code);
+    auto const store = open_store(options, code, store_access::makes);
     if (store == nullptr) return code;
     auto const identity = base::mix(base::mix(options.users, options.posts),
                                     base::mix(options.seed, base::hash("latchkey seed")));
@@ -76,6 +77,7 @@ int seed(seed_options const& options) {
                   "; use another --random-seed for other records");
     handle_stop_signals();
     auto const result = load->finished_at() != 0 ? base::result<void>() : run(options, *load);
+    note_outcome(std::string(outcome_of_load));
     if (options.json) {
         std::string document = "{";
         append_counts(document, load->users(), load->posts());

@@ -148,6 +148,10 @@ answer_of<std::unique_ptr<service>> service::connect(service_options const& opti
     auto const key = read_secret(key_file, "the key of --key-file");
     if (!key) return refusal{key.error().message, usage_error};
     if (key_in(key->text()).empty()) return refusal{"there is no key in " + key_file, usage_error};
+    // It becomes a header field.
+    if (!std::ranges::all_of(key_in(key->text()),
+                             [](char byte) { return byte > ' ' && byte < '\x7f'; }))
+        return refusal{"there is a character in " + key_file + " that no key has", usage_error};
     auto const path = server::find_helper("latchkey-remote");
     if (path.empty())
         return refusal{

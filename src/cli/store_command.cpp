@@ -1,5 +1,8 @@
 #include "cli/store_command.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/log.hpp"
 #include "server/process/cluster_member.hpp"
 
@@ -14,11 +17,48 @@ void store_command::add_to(CLI::App& command, std::vector<std::string> more_sett
     command.add_flag("--json", json, "Print one JSON document instead of text");
 }
 
+namespace {
+
+bool exists(std::string const& path) {
+    return ::access(path.c_str(), F_OK) == 0;
+}
+
+// A service that runs as the owner of the directory could not open what root makes there.
+bool would_make_foreign_files(server::config const& settings) {
+    struct stat directory{};
+    auto const& data = settings.data;
+    bool const is_foreign =
+        ::geteuid() == 0 && ::stat(data.c_str(), &directory) == 0 && directory.st_uid != 0;
+    bool const has_key = !settings.store_master_key_file.empty() || exists(data + "/master.key");
+    return is_foreign &&
+           !(has_key && exists(data + "/store.mdb") && exists(data + "/store.mdb-lock"));
+}
+
+}  // namespace
+
+base::result<void> look_for_store(server::config const& settings, store_access access) {
+    using enum store_access;
+    auto const& data = settings.data;
+    if (would_make_foreign_files(settings))
+        return base::error{data +
+                           " belongs to another user, who could not open the files that root "
+                           "makes there: run this as that user (sudo -u …)"};
+    if (exists(data + "/store.mdb")) return {};
+    if (access == makes) base::log("there is no store in " + data + " yet: a new one is made");
+    if (access != writes && access != repairs) return {};
+    return base::error{"there is no store in " + data +
+                       ": --data names its directory; latchkey keys create makes a new one"};
+}
+
 opened_store open_store(store_command const& options, int& code, store_access access,
                         server::config* configuration) {
     auto const settings = options.settings.resolve(code);
     if (!settings) {
         base::log(base::severity::failure, settings.error().message);
+        return {};
+    }
+    if (auto const presence = look_for_store(*settings, access); !presence) {
+        code = report_failure(presence.error().message);
         return {};
     }
     if (configuration != nullptr) *configuration = *settings;
@@ -34,7 +74,8 @@ opened_store open_store(store_command const& options, int& code, store_access ac
     auto const status = [&]() -> base::result<void> {
         if (!environment) return environment.error();
         auto const place = (*environment)->node();
-        if (access != store_access::writes || !place) return {};
+        bool const changes = access == store_access::writes || access == store_access::makes;
+        if (!changes || !place) return {};
         auto connected = server::connect_command(*settings, **environment);
         if (!connected) return connected.error();
         node = std::move(*connected);

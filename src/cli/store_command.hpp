@@ -23,9 +23,10 @@ struct store_command {
     void add_to(CLI::App& command, std::vector<std::string> more_settings = {});
 };
 
-// How a command uses the store. `copies` and `repairs` are allowed even where the store's time is
-// far ahead of the clock (store/engine/time.hpp).
-enum class store_access : std::uint8_t { writes, reads, copies, repairs };
+// How a command uses the store. All but `makes` need one that is there: that begins one, and says
+// so. `copies` and `repairs` are allowed even where the store's time is far ahead of the clock
+// (store/engine/time.hpp).
+enum class store_access : std::uint8_t { makes, writes, reads, copies, repairs };
 // A store and, for a command that writes one of a cluster, the log that its changes go to.
 class opened_store {
   public:
@@ -42,6 +43,10 @@ class opened_store {
     std::unique_ptr<cluster::node> node_;  // null: the store is alone, or only read
     std::unique_ptr<store::environment> store_;
 };
+
+// Is there a store that a command can use so, and whose files stay those of their owner? Prints
+// that a new one is to be made. The error is a sentence.
+base::result<void> look_for_store(server::config const& settings, store_access access);
 
 // Opens the store that the options name, and stores the configuration in `configuration` unless it
 // is null. On failure prints the error, sets `code` and returns none.

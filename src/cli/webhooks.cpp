@@ -7,6 +7,7 @@
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "cli/json.hpp"
+#include "cli/standard_output.hpp"
 
 namespace latchkey::cli {
 
@@ -28,8 +29,23 @@ std::string webhook_path(model::id id, std::string_view action) {
     return ("/webhooks/" + std::to_string(id)).append(action);
 }
 
+namespace {
+
+// What is told of a webhook that was made or changed where its document cannot be written.
+std::string outcome_of(json_object const& webhook) {
+    auto const id = text_of(webhook, "id");
+    auto const text =
+        "webhook " + id + " was made or changed: latchkey webhooks show " + id + " shows it";
+    if (text_of(webhook, "secret").empty()) return text;
+    return text + ". Nobody has its secret: latchkey webhooks rotate-secret " + id +
+           " --overlap 0s makes another, latchkey webhooks delete " + id + " removes it";
+}
+
+}  // namespace
+
 void print_webhook(std::string document, bool json) {
     auto const webhook = parse_object(document).value();
+    note_outcome(outcome_of(webhook));
     if (json) {
         std::printf("%s\n", document.c_str());
         base::wipe(document.data(), document.size());

@@ -6,6 +6,7 @@
 #include "api/resources/webhook_json.hpp"
 #include "base/log.hpp"
 #include "cli/json.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/webhooks.hpp"
 
 namespace latchkey::cli {
@@ -34,6 +35,7 @@ int test(webhook_command const& options) {
                               : test_here(options);
     if (!document) return report(document.error());
     auto const id = std::to_string(options.id);
+    note_outcome("a test is sent to webhook " + id);
     if (options.json)
         std::printf("%s\n", document->c_str());
     else
@@ -84,6 +86,7 @@ int replay(replay_options const& options) {
                               ? options.ask("POST", webhook_path(options.id, "/replay"), text)
                               : replay_here(options, text);
     if (!document) return report(document.error());
+    note_outcome("the changes are sent again to webhook " + std::to_string(options.id));
     if (options.json) {
         std::printf("%s\n", document->c_str());
         return done;

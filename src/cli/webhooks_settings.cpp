@@ -99,8 +99,8 @@ base::result<void> describe(settings_options const& options, json_members& body)
 
 // Reads the body by `read`, as a request's, and applies what it says after `complete`.
 template <class Read, class Complete>
-answer_of<std::string> apply_here(settings_options const& options, std::string_view body, Read read,
-                                  Complete complete) {
+answer_of<std::string> apply_here(settings_options const& options, std::string_view body,
+                                  store_access access, Read read, Complete complete) {
     int code = done;
     auto const configuration = options.settings.resolve(code);
     if (!configuration) return refusal{configuration.error().message, code};
@@ -114,7 +114,7 @@ answer_of<std::string> apply_here(settings_options const& options, std::string_v
     if (!action) return refusal{error_text(action.error()), usage_error};
     if (!faults.empty()) return refusal{fault_text(faults), usage_error};
     complete(*action);
-    auto const store = open_store(options, code);
+    auto const store = open_store(options, code, access);
     if (store == nullptr) return refusal{{}, code};
     auto const outcome = apply_one(*store, std::move(*action));
     if (!outcome) return refusal{outcome.error().message, failed};
@@ -136,10 +136,11 @@ int run(settings_options const& options, Apply apply) {
 int create(settings_options const& options) {
     return run(options, [&](std::string_view body) {
         if (options.is_remote()) return options.ask("POST", "/webhooks", body);
-        return apply_here(options, body, api::read_new_webhook, [](store::create_webhook& action) {
-            action.secret = auth::make_webhook_secret();
-            action.record.public_key = auth::public_key_of(action.secret);
-        });
+        return apply_here(options, body, store_access::makes, api::read_new_webhook,
+                          [](store::create_webhook& action) {
+                              action.secret = auth::make_webhook_secret();
+                              action.record.public_key = auth::public_key_of(action.secret);
+                          });
     });
 }
 
@@ -161,7 +162,7 @@ int update(settings_options const& options) {
         return report_usage_error("say what to change: latchkey webhooks update --help lists it");
     return run(options, [&](std::string_view body) {
         if (options.is_remote()) return options.ask("PATCH", webhook_path(options.id), body);
-        return apply_here(options, body, api::read_webhook_change,
+        return apply_here(options, body, store_access::writes, api::read_webhook_change,
                           [&](store::change_webhook& action) { action.id = options.id; });
     });
 }

@@ -4,6 +4,7 @@
 #include "auth/webhook_signature.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/webhooks.hpp"
 
 namespace latchkey::cli {
@@ -69,6 +70,7 @@ int remove_webhook(webhook_state_options const& options) {
         return code;
     }
     auto const id = std::to_string(options.id);
+    note_outcome("webhook " + id + " is gone");
     if (options.json)
         std::printf("{\"id\":%s,\"deleted\":true}\n", id.c_str());
     else

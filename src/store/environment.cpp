@@ -102,6 +102,7 @@ base::result<void> open_file(environment_state& store, environment_options const
     if (!options.sync) flags |= MDB_NOSYNC;
     if (int const code = open_lmdb(store, path, map_bytes, flags); code != 0)
         return lmdb_error(failure, code);
+    if (auto const marked = store.mark.set(path); !marked) return marked.error();
     MDB_envinfo info;
     MDB_stat stat;
     ::mdb_env_info(store.env, &info);
@@ -230,6 +231,11 @@ std::uint64_t environment::damaged_reads() const {
 void environment::clear_stale_readers() {
     int freed = 0;
     ::mdb_reader_check(state_->env, &freed);
+    if (state_->mark.is_current()) return;
+    base::log(base::severity::failure,
+              "store.mdb or store.mdb-lock in " + state_->directory +
+                  " was removed or replaced beneath this process: until it is restarted, commands "
+                  "are refused, and a replaced store is not used");
 }
 
 std::string_view environment::master_key() const {

@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/command.hpp"
+#include "cli/program.hpp"
+#include "cli/standard_output.hpp"
 #include "store/snapshot.hpp"
 #include "store/writer.hpp"
 
@@ -42,18 +43,20 @@ class command_test : public testing::Test {
 
     // As main() does, with `--data` added.
     int execute(std::vector<std::string> words) const {
+        words.insert(words.end(), {"--data", data()});
+        return execute_as_given(std::move(words));
+    }
+    static int execute_as_given(std::vector<std::string> words) {
         CLI::App program;
         int code = done;
-        add_changes(program, code);
-        add_webhooks(program, code);
-        words.insert(words.end(), {"--data", data()});
+        add_commands(program, code);
         std::reverse(words.begin(), words.end());
         try {
             program.parse(words);
         } catch (CLI::ParseError const& error) {
-            return program.exit(error) == 0 ? done : usage_error;
+            return end_output(program.exit(error) == 0 ? done : usage_error);
         }
-        return code;
+        return end_output(code);
     }
     command_result run(std::vector<std::string> words) const {
         testing::internal::CaptureStdout();

@@ -2,6 +2,10 @@
 #include "cli/service.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "cli/json.hpp"
 
@@ -59,6 +63,18 @@ TEST(services, need_an_address_and_a_key) {
     EXPECT_NE(refusal_of("https://a", "").find("--key-file"), std::string::npos);
     EXPECT_NE(refusal_of("https://a", "/dev/null").find("no key in"), std::string::npos);
     EXPECT_NE(refusal_of("https://a", "/nowhere").find("cannot be read"), std::string::npos);
+    // What is read becomes a header field.
+    auto const file =
+        std::filesystem::temp_directory_path() / ("service-test-" + std::to_string(::getpid()));
+    auto const refusal_of_text = [&](std::string_view text) {
+        std::ofstream(file, std::ios::binary) << text;
+        return refusal_of("https://a", file.string());
+    };
+    for (auto const* const lines : {"one\ntwo\n", "one\r\nX-A: b\r\n", "one\n\n"})
+        EXPECT_NE(refusal_of_text(lines).find("which has more"), std::string::npos) << lines;
+    for (auto const* const other : {"one\ttwo\n", "Bearer \x1b[2J", "k\xc3\xa9y"})
+        EXPECT_NE(refusal_of_text(other).find("no key has"), std::string::npos) << other;
+    std::filesystem::remove(file);
 }
 
 }  // namespace

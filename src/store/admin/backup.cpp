@@ -14,6 +14,7 @@
 #include "store/engine/claim.hpp"
 #include "store/engine/environment_state.hpp"
 #include "store/engine/lmdb_value.hpp"
+#include "store/engine/lock_mark.hpp"
 #include "store/engine/master_key.hpp"
 #include "store/engine/write_lock.hpp"
 
@@ -86,7 +87,7 @@ base::result<void> replace_file(std::string const& directory, std::string const&
     range.l_type = F_WRLCK;
     range.l_whence = SEEK_SET;
     range.l_len = 1;
-    if (!lock.is_open() || ::fcntl(lock.get(), F_SETLK, &range) != 0)
+    if (!lock.is_open() || ::fcntl(lock.get(), F_SETLK, &range) != 0 || is_marked(store))
         return base::error{"a latchkey command has the store in " + directory +
                            " open: wait until it has ended"};
     auto const previous = store + ".before-restore";

@@ -107,16 +107,18 @@ void check_relations(consistency_check& check) {
 
 }  // namespace
 
-std::vector<std::string> check_consistency(environment& store) {
-    findings report;
+std::vector<std::string> check_consistency(environment& store, std::vector<std::string>* locked) {
+    findings report, encrypted;
     read_transaction const txn(store.native().env, report);
     if (txn.get() == nullptr) return report.sentences();
     if (check_pages(store.native(), txn.get(), report)) {
-        consistency_check check(store.native(), txn.get(), report);
+        consistency_check check(store.native(), txn.get(), report,
+                                locked != nullptr ? encrypted : report);
         check_relations(check);
     } else {
         report.add("indexes and counts were not compared with the records, which takes every page");
     }
+    if (locked != nullptr) *locked = encrypted.sentences();
     return report.sentences();
 }
 

@@ -17,8 +17,10 @@
 namespace latchkey::store {
 
 // Sentences with table, ids or page; of those that differ only in numbers the first three and how
-// many more. Posts of deleted users that are still to be removed are in order.
-std::vector<std::string> check_consistency(environment& store);
+// many more. Posts of deleted users that are still to be removed are in order. What is encrypted
+// under another master key than the one at hand, or needs one, is in `locked` instead, if given.
+std::vector<std::string> check_consistency(environment& store,
+                                           std::vector<std::string>* locked = nullptr);
 
 // Pages and checksums alone, at the speed of reading the file.
 std::vector<std::string> check_checksums(environment& store);

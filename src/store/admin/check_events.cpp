@@ -87,15 +87,13 @@ void check_event_marks(consistency_check& check) {
     check.walk(table::index, key_bytes{tag::event_mark}, visit);
 }
 
-// Secrets are decrypted only where the master key is available.
 void check_event_secrets(consistency_check& check) {
     auto const visit = [&](std::string_view source, std::string_view content) {
         auto const secrets = decode_event_secrets(content);
         if (!secrets || !model::is_event_source(source))
             return check.report("the secret of a source cannot be read");
-        if (check.store.has_master_key && !decrypt_secrets(check.store, source, *secrets, 0))
-            check.report("the secret of the source " + std::string(source) +
-                         " was encrypted under another master key, or is damaged");
+        if (!check.store.has_master_key || !decrypt_secrets(check.store, source, *secrets, 0))
+            check.report_locked("the secret of the source " + std::string(source));
     };
     check.walk(table::index, key_bytes{tag::event_secret}, visit);
 }

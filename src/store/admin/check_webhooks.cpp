@@ -29,12 +29,10 @@ std::optional<id_pair> read_pair(std::string_view key) {
     return pair;
 }
 
-// What is encrypted is decrypted only where the master key is available.
 void check_secrets(consistency_check& check, webhook_record record) {
-    if (!check.store.has_master_key) return;
-    if (!decrypt_secrets(check.store, record, 0) || !decrypt_header_values(check.store, record))
-        check.report(name("webhook", record.webhook.id) +
-                     " was encrypted under another master key, or is damaged");
+    if (!check.store.has_master_key || !decrypt_secrets(check.store, record, 0) ||
+        !decrypt_header_values(check.store, record))
+        check.report_locked("the secret of " + name("webhook", record.webhook.id));
 }
 
 void check_records(consistency_check& check, known_webhooks& webhooks) {

@@ -6,6 +6,15 @@ std::string name(std::string_view noun, model::id id) {
     return std::string(noun) + " " + std::to_string(id);
 }
 
+// Whole records are compared with their checksums, so it is the key that is another one.
+void consistency_check::report_locked(std::string const& subject) {
+    auto const& file = store.master_key_file;
+    auto const path = file.empty() ? store.directory + "/master.key" : file;
+    locked_.add(subject + (store.has_master_key
+                               ? " was encrypted under another master key than " + path
+                               : " cannot be decrypted without its master key, " + path));
+}
+
 void consistency_check::compare(std::string_view noun, std::uint64_t recorded,
                                 std::uint64_t counted) {
     if (recorded != counted)

@@ -18,10 +18,14 @@ namespace latchkey::store {
 
 class consistency_check {
   public:
-    consistency_check(environment_state& environment, MDB_txn* txn, findings& report)
-        : store(environment), txn_(txn), report_(report) {}
+    consistency_check(environment_state& environment, MDB_txn* txn, findings& report,
+                      findings& locked)
+        : store(environment), txn_(txn), report_(report), locked_(locked) {}
 
     void report(std::string sentence) { report_.add(std::move(sentence)); }
+    // What is encrypted, such as "the secret of the source shop", and not under the master key at
+    // hand.
+    void report_locked(std::string const& subject);
     void compare(std::string_view noun, std::uint64_t recorded, std::uint64_t counted);
     // No record may be newer than the last write.
     void check_time(base::wall_ms time, std::string const& record);
@@ -52,6 +56,7 @@ class consistency_check {
   private:
     MDB_txn* txn_;
     findings& report_;
+    findings& locked_;
 };
 
 // "user 7"

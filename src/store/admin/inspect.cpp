@@ -10,6 +10,7 @@
 #include "base/descriptor.hpp"
 #include "store/admin/check_consistency.hpp"
 #include "store/admin/verify_audit.hpp"
+#include "store/engine/master_key.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::store {
@@ -26,13 +27,20 @@ void send(int descriptor, std::string_view text) {
 
 // The protocol of the child process: a letter and the rest of the line; the last line is "done".
 // Faults of pages are sent before anything is read through LMDB.
-void inspect_and_send(std::string const& directory, int descriptor) {
-    auto const result =
-        environment::open({.directory = directory, .read_only = true, .any_time = true});
+void inspect_and_send(std::string const& directory, std::string key_file, int descriptor) {
+    // The records can be checked without a key that is not usable.
+    if (auto const key = load_master_key(directory, key_file, true); !key) {
+        send(descriptor, "L" + key.error().message + "\n");
+        if (!key_file.empty()) key_file.clear();
+    }
+    auto const result = environment::open(
+        {.directory = directory, .master_key_file = key_file, .read_only = true, .any_time = true});
     if (!result) return send(descriptor, "E" + result.error().message + "\n");
     auto& store = **result;
     if (auto const warning = store.time_ahead()) send(descriptor, "T" + warning->message + "\n");
-    auto const faults = check_consistency(store);
+    std::vector<std::string> locked;
+    auto const faults = check_consistency(store, &locked);
+    for (auto const& sentence : locked) send(descriptor, "L" + sentence + "\n");
     for (auto const& sentence : faults) send(descriptor, "W" + sentence + "\n");
     auto const audit = verify_audit(store);
     for (auto const& sentence : audit.wrong) send(descriptor, "W" + sentence + "\n");
@@ -74,8 +82,12 @@ base::result<inspection_report> parse_report(std::string const& output, int stat
             return report;
         }
         auto const rest = line.empty() ? std::string() : line.substr(1);
-        if (line.starts_with('E')) return base::error{rest};
+        if (line.starts_with('E')) {
+            if (report.locked.empty()) return base::error{rest};
+            return report;  // for want of a usable key
+        }
         if (line.starts_with('W')) report.wrong.push_back(rest);
+        if (line.starts_with('L')) report.locked.push_back(rest);
         if (line.starts_with('T')) report.time_ahead = rest;
         if (line.starts_with('N')) numbers.push_back(std::stoull(rest));
     }
@@ -89,7 +101,8 @@ base::result<inspection_report> parse_report(std::string const& output, int stat
 
 }  // namespace
 
-base::result<inspection_report> inspect(std::string const& directory) {
+base::result<inspection_report> inspect(std::string const& directory,
+                                        std::string const& master_key_file) {
     int pipe_ends[2];
     if (::pipe(pipe_ends) != 0) return base::errno_error("cannot make a pipe", errno);
     base::descriptor read_end(pipe_ends[0]), write_end(pipe_ends[1]);
@@ -97,7 +110,7 @@ base::result<inspection_report> inspect(std::string const& directory) {
     if (child < 0) return base::errno_error("cannot begin a process", errno);
     if (child == 0) {
         read_end.close();
-        inspect_and_send(directory, write_end.get());
+        inspect_and_send(directory, master_key_file, write_end.get());
         ::_exit(0);
     }
     write_end.close();

@@ -18,6 +18,8 @@ struct inspection_report {
     std::uint64_t position = 0;  // in the log of its cluster; 0: no node, or before the first row
     std::vector<std::string> wrong;  // the sentences of check_consistency() and verify_audit()
     std::string time_ahead;          // the warning when its time is too far ahead of the clock
+    // Why a master key is not that of this store, or which secrets are encrypted under another one.
+    std::vector<std::string> locked;
 };
 
 // The remedy for a damaged store.
@@ -27,7 +29,15 @@ inline constexpr std::string_view advice_on_damage =
     "read and latchkey import puts them into a new data directory. Look for a failing disk or "
     "memory.";
 
-// An error: the store could not be opened, or reading it ended the child process.
-base::result<inspection_report> inspect(std::string const& directory);
+// The remedy for `locked`.
+inline constexpr std::string_view advice_on_master_key =
+    "put the master.key of this store, from where it was copied to, into the data directory, or "
+    "name its file with store.master_key_file. Without it these secrets are lost and must be made "
+    "again: latchkey events secret set, latchkey webhooks rotate-secret.";
+
+// `master_key_file` as in environment_options. An error: the store could not be opened, or reading
+// it ended the child process.
+base::result<inspection_report> inspect(std::string const& directory,
+                                        std::string const& master_key_file = {});
 
 }  // namespace latchkey::store

@@ -17,6 +17,7 @@
 #include "base/descriptor.hpp"
 #include "store/engine/damage.hpp"
 #include "store/engine/layout.hpp"
+#include "store/engine/lock_mark.hpp"
 #include "store/engine/mapped_pages.hpp"
 #include "store/engine/time.hpp"
 #include "store/engine/write_lock.hpp"
@@ -64,6 +65,7 @@ struct environment_state {
     write_lock lock;
     std::atomic<base::mono_ns> lock_patience{write_lock::for_ever};
     base::descriptor claim;  // on server.lock
+    lock_mark mark;
     // Offset up to which the disk has allocated the file's blocks. Only grows, so any thread may
     // read it, and another process can only have allocated more.
     std::atomic<std::uint64_t> reserved{0};

@@ -24,7 +24,8 @@ base::result<secret> create_key_file(std::string const& directory) {
         return base::errno_error("cannot get random bytes", errno);
     auto const path = directory + "/master.key";
     auto const temporary = path + ".new";
-    auto file = base::open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
+    ::unlink(temporary.c_str());  // left over from an attempt that was cut short
+    auto file = base::open_file(temporary, O_WRONLY | O_CREAT | O_EXCL);
     if (!file.is_open()) return base::errno_error("cannot make " + temporary, errno);
     auto const size = ::write(file.get(), key.data(), key.size());
     if (size != static_cast<ssize_t>(key.size()) || ::fsync(file.get()) != 0)
