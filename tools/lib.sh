@@ -22,10 +22,6 @@ client_packages=(python3 mypy python3-build python3-setuptools python3-wheel)
 # To make packages: dependencies by symbols, BoringSSL from source, and the list of components.
 package_packages=(dpkg-dev make binutils xz-utils python3)
 
-# The cache finds an object whichever folder the checkout is in: no absolute path may reach the compiler, which writes the
-# working directory into precompiled headers and debug information. /proc/self/cwd names that directory in each checkout.
-export CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1
-
 # Node.js and npm, if missing: any version works, but Debian's npm conflicts with another Node.js.
 node_packages() {
   command -v node >/dev/null || echo nodejs
@@ -101,17 +97,19 @@ configure() {
   [ ! -e "$folder/build.ninja" ] || return 0
   say "configuring build/$1"
   log=$(mktemp)
-  meson setup --native-file "$top/tools/native/$1.ini" "${@:2}" "$folder" "$top" >"$log" 2>&1 ||
+  mkdir -p "$top/build"
+  printf "%s\n" "[binaries]" "c = ['$top/tools/compile', 'clang-19']" "cpp = ['$top/tools/compile', 'clang++-19']" >"$top/build/compilers.ini"
+  meson setup --native-file "$top/tools/native/$1.ini" --native-file "$top/build/compilers.ini" "${@:2}" "$folder" "$top" >"$log" 2>&1 ||
     { grep -E 'ERROR' "$log" >&2 || tail -n 5 "$log" >&2; rm -f "$log"; die "meson could not configure build/$1"; }
   rm -f "$log"
 }
 
-# run_ninja KIND ARGUMENT...: ninja in build/KIND, whose working directory is named the same in each checkout. A changed
-# meson.build is read first, since that writes absolute paths again, and everything would be compiled again.
+# run_ninja KIND ARGUMENT...: ninja in build/KIND. A changed meson.build is read first, since that writes absolute paths again,
+# and everything would be compiled again.
 run_ninja() {
-  env -C "$top/build/$1" PWD=/proc/self/cwd ninja build.ninja >/dev/null || true
+  ninja -C "$top/build/$1" build.ninja >/dev/null || true
   make_relative "$top/build/$1"
-  env -C "$top/build/$1" PWD=/proc/self/cwd ninja "${@:2}"
+  ninja -C "$top/build/$1" "${@:2}"
 }
 
 # build KIND TARGET...: builds these targets in build/KIND.
