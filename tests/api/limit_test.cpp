@@ -80,8 +80,8 @@ TEST_F(limited, a_successor_takes_over_the_level) {
                           {.rate_limits = {{"hour", 5, 3600, 0}, {"day", 9, 86'400, 0}}});
     EXPECT_EQ(request().status, 200);
     // Two rotations, and the key between them is not used.
-    auto const first = service.request("POST /api/v1/keys/2/rotate");
-    auto const second = service.request("POST /api/v1/keys/3/rotate");
+    auto const first = service.request("POST /api/v1/keys/3/rotate");
+    auto const second = service.request("POST /api/v1/keys/4/rotate");
     ASSERT_EQ(second.status, 201) << second.body;
     EXPECT_EQ(request().field("RateLimit"), R"("hour";r=3;t=2160, "day";r=7;t=67200)");
     auto const text = [](reply const& response) {

@@ -100,6 +100,7 @@ TEST_F(overload, does_not_affect_public_paths) {
         if (!std::holds_alternative<public_route>(each.run)) continue;
         auto const path = public_path(each.pattern);
         EXPECT_FALSE(turn_away("GET " + path)) << path;
+        if (each.pattern.starts_with("/.well-known/")) continue;  // without issuers there is none
         // The same exchange serves it afterwards.
         EXPECT_LT(service.request_anonymous("GET " + path, {}, {"Accept: text/html,*/*"}).status,
                   400)
