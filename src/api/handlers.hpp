@@ -129,6 +129,7 @@ std::optional<api_error> show_openapi(public_request const&, http::response&);
 std::optional<api_error> show_page(public_request const&, http::response&);
 std::optional<api_error> show_root(public_request const&, http::response&);
 std::optional<api_error> show_icon(public_request const&, http::response&);
+inline constexpr std::string_view protected_resource_path = "/.well-known/oauth-protected-resource";
 std::optional<api_error> show_protected_resource(public_request const&, http::response&);
 std::optional<api_error> show_asset(public_request const&, http::response&);
 std::optional<api_error> show_console(public_request const&, http::response&);

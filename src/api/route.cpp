@@ -5,7 +5,6 @@
 
 #include "api/handlers.hpp"
 #include "api/path_tree.hpp"
-#include "api/resources/protected_resource.hpp"
 #include "base/limits.hpp"
 
 namespace latchkey::api {

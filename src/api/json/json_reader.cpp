@@ -146,9 +146,8 @@ struct builder : handler_base {
     bool on_uint64(std::uint64_t value, json::string_view, json::error_code& error) {
         return add(value, error);
     }
-    // A number without a fraction is an integer however it is written (JSON Schema, Core §4.2.2), up
-    // to what Boost.JSON, which may be a unit in the last place off, cannot take for another one.
-    // It computes 0e999 as zero times infinity.
+    // A number without a fraction is an integer however it is written (JSON Schema, Core §4.2.2).
+    // Beyond the bound Boost.JSON may read its neighbour; 0e999 it computes as zero times infinity.
     bool on_double(double value, json::string_view, json::error_code& error) {
         constexpr double exact_max = 1e15;
         if (std::isnan(value)) value = 0;

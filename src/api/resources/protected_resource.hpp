@@ -3,14 +3,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "api/settings.hpp"
 
 namespace latchkey::api {
-
-inline constexpr std::string_view protected_resource_path = "/.well-known/oauth-protected-resource";
 
 // Fills settings::protected_resource and settings::challenge from base_url and the issuers whose
 // tokens are accepted. They stay empty without an issuer, and without an https base_url: the

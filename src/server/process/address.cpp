@@ -100,6 +100,13 @@ socklen_t to_sockaddr(listen_address const& address, sockaddr_storage& output) {
     return sizeof v6;
 }
 
+void leave_v4_to_others(std::span<listen_address> all) {
+    for (auto& each : all)
+        each.v4_too = each.v4_too && std::ranges::none_of(all, [&](listen_address const& other) {
+                          return other.host.is_v4() && other.port == each.port && each.port != 0;
+                      });
+}
+
 std::optional<model::address> from_sockaddr(sockaddr_storage const& source) {
     model::address address;
     if (source.ss_family == AF_INET) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,9 @@ struct listen_address {
 };
 
 base::result<listen_address> parse_listen_address(std::string_view text);
+
+// IPv4 of a port belongs to the listener that has an IPv4 address there, and not to [::].
+void leave_v4_to_others(std::span<listen_address> all);
 
 // Conversion to and from the kernel's form; nullopt for families other than IPv4 and IPv6.
 socklen_t to_sockaddr(listen_address const& address, sockaddr_storage& output);

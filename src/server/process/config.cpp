@@ -123,8 +123,7 @@ constexpr setting table[] = {
      "time for a header section to arrive; the first one's starts with the connection", 1, 3600},
     {"http.body_seconds", &config::http_body_seconds, "time for a body to arrive", 1, 3600},
     {"http.idle_seconds", &config::http_idle_seconds,
-     "time a connection may be idle between requests; more than a balancer in front keeps it", 1,
-     86'400},
+     "time of idleness between requests; more than a balancer in front allows", 1, 86'400},
     {"http.handshake_seconds", &config::http_handshake_seconds, "time for a TLS handshake", 1,
      3600},
     {"http.send_seconds", &config::http_send_seconds,
@@ -461,11 +460,7 @@ store::environment_options store_options(config const& configuration) {
 std::vector<listen_address> listen_addresses(config const& configuration) {
     std::vector<listen_address> all;
     for (auto const& text : configuration.listen) all.push_back(parse_listen_address(text).value());
-    // IPv4 of a port belongs to the listener that has an IPv4 address there.
-    for (auto& each : all)
-        each.v4_too = each.v4_too && std::ranges::none_of(all, [&](listen_address const& other) {
-                          return other.host.is_v4() && other.port == each.port && each.port != 0;
-                      });
+    leave_v4_to_others(all);
     return all;
 }
 
@@ -481,9 +476,9 @@ base::result<void> validate_plain(listen_address const& address, config const& c
 
 std::optional<listen_address> management_address(config const& configuration) {
     if (configuration.management == "off") return std::nullopt;
-    auto const text = configuration.management.empty() ? std::string(management_default)
-                                                       : configuration.management;
-    return parse_listen_address("http://" + text).value();
+    std::string address = configuration.management;
+    if (address.empty()) address = management_default;
+    return parse_listen_address("http://" + address).value();
 }
 
 unsigned worker_count(config const& configuration) {
