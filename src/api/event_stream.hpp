@@ -35,9 +35,13 @@ class stream_slots {
     // False: there is none for that key.
     bool enter(std::size_t most, model::id key, std::string const& project);
     void leave(model::id key, std::string const& project);
+    std::size_t open() const {
+        std::scoped_lock const lock(mutex_);
+        return open_;
+    }
 
   private:
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::size_t open_ = 0;
     std::unordered_map<model::id, std::size_t> of_key_;
     std::unordered_map<std::string, std::size_t> of_project_;
