@@ -18,6 +18,7 @@ TEST(request, finds_known_fields_in_any_case) {
         {"Authorization", field_name::authorization},
         {"Connection", field_name::connection},
         {"Consistency-Token", field_name::consistency_token},
+        {"Content-Encoding", field_name::content_encoding},
         {"Content-Length", field_name::content_length},
         {"Content-Type", field_name::content_type},
         {"Cookie", field_name::cookie},

@@ -140,8 +140,8 @@ TEST(proxy_header, is_refused_as_soon_as_the_byte_is_there) {
         {"\r\nGET", 3},
         {header(0x11, 0x11, tcp4), 13},
         {header(0x21, 0x13, tcp4), 14},
-        {header(0x20, 0x00, "", 0x0300), 15},
-        {header(0x20, 0x00, "", 0x0201), 16},
+        {header(0x20, 0x00, "", 0x1000), 15},
+        {header(0x20, 0x00, "", 0x0ff1), 16},
         {header(0x21, 0x11, tcp4.substr(1)), 16},
     };
     for (auto const& each : wrong) {
