@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 namespace latchkey::base {
 
 // Opening gives the lowest number that is free. The mode is the one that a program does not use

@@ -128,7 +128,8 @@ TEST_F(deliveries, tell_when_to_come_again) {
         EXPECT_EQ(result.retry_after_seconds, seconds);
     }
     // More than a number holds is still a long time.
-    for (std::string const seconds : {"4294967295", "9999999999", std::string(30, '9')}) {
+    for (std::string const seconds :
+         {std::string("4294967295"), std::string("9999999999"), std::string(30, '9')}) {
         peer.set_retry_after(seconds);
         EXPECT_EQ(service.deliver(post("/retry")).retry_after_seconds, UINT32_MAX) << seconds;
     }
