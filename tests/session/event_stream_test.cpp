@@ -308,6 +308,7 @@ TEST_F(http1_events, many_come_in_bounded_steps_and_in_order) {
 class http2_events : public api::api_test {
   protected:
     static constexpr std::uint32_t window = 1'000;
+    static constexpr std::size_t stream_bytes = 1024;  // that an open stream holds without content
     fields request(std::string const& key, std::string method = "GET",
                    std::string path = "/api/v1/changes?after=latest") const {
         return {{":method", std::move(method)},     {":scheme", "https"},
@@ -328,7 +329,7 @@ TEST_F(http2_events, begin_with_a_head_and_go_on_beside_other_streams) {
     EXPECT_EQ(answer.fields.count("content-length"), 0u);
     EXPECT_EQ(answer.body, "retry: 2000\n\n");
     EXPECT_FALSE(answer.closed);
-    EXPECT_EQ(server.held_bytes(), 0u);
+    EXPECT_LE(server.held_bytes(), stream_bytes);
 
     auto const other = client.submit(request(service.key, "GET", "/api/v1/users"));
     client.exchange();
@@ -339,7 +340,7 @@ TEST_F(http2_events, begin_with_a_head_and_go_on_beside_other_streams) {
     EXPECT_EQ(ids_of(answer.body).size(), 1u);
     EXPECT_FALSE(answer.closed);
     EXPECT_EQ(server.in_progress(), 1u);
-    EXPECT_EQ(server.held_bytes(), 0u);
+    EXPECT_LE(server.held_bytes(), stream_bytes);
 }
 
 TEST_F(http2_events, a_head_request_gets_the_head_alone) {
@@ -382,7 +383,7 @@ TEST_F(http2_events, wait_for_a_window_and_hold_little_meanwhile) {
     EXPECT_EQ(ids.size(), 60u);
     EXPECT_TRUE(std::ranges::is_sorted(ids));
     EXPECT_TRUE(answer.body.ends_with("}\n\n"));
-    EXPECT_EQ(server.held_bytes(), 0u);
+    EXPECT_LE(server.held_bytes(), stream_bytes);
     EXPECT_FALSE(server.closed());
 }
 

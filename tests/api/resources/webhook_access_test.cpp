@@ -193,7 +193,7 @@ TEST_F(webhook_access, are_disabled_when_their_key_is_compromised) {
     service.request("POST /api/v1/keys/" + std::to_string(third) + "/deactivate");
     auto const deactivate = "POST /api/v1/keys/" + std::to_string(key_id) + "/deactivate";
     auto const manual = service.request(deactivate);
-    expect_shape(manual.json(), "DeactivatedKey");
+    expect_shape(manual.json(), "Key");
     EXPECT_EQ(get(own).at("/enabled"), "true") << "it may only have been replaced";
     EXPECT_FALSE(has(manual.body, "\"created\""));
     for (int i = 0; i < 2; ++i) {
