@@ -388,10 +388,8 @@ TEST_F(http2_test, an_empty_body_is_none) {
 TEST_F(http2_test, what_a_gateway_asks_has_no_body) {
     http2_conversation server(service);
     client one(server);
-    auto const asks = one.submit(
-        request("POST", "/auth",
-                {{"authorization", "Bearer " + service.key}, {"content-length", "2097152"}}),
-        std::string(2 << 20, 'x'));
+    auto const asks = one.submit(request("POST", "/auth", {{"content-length", "2097152"}}),
+                                 std::string(2 << 20, 'x'));
     one.exchange();
     EXPECT_EQ(one.responses[asks].status, 200u);
 }
