@@ -172,6 +172,7 @@ void log_thread::run() {
         auto const old_file_count = next >= 0 ? batches_before_switch_ : batch_.size();
         bool const last = stopping_;
         lock.unlock();
+        if (next >= 0) patience_end_ = base::read_mono() + patience;
         for (std::size_t i = 0; i < old_file_count; ++i) write_all(batch_[i]);
         if (next >= 0) switch_file(next);
         for (std::size_t i = old_file_count; i < batch_.size(); ++i) write_all(batch_[i]);
