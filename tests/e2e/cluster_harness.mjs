@@ -51,6 +51,10 @@ export function installVersion(name) {
   return path.join(folder, 'latchkey');
 }
 
+// Whether each thread of a process stands still.
+const isStopped = (pid) => fs.readdirSync(`/proc/${pid}/task`)
+  .every((thread) => /\) [Tt] /.test(fs.readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1')));
+
 export class Node {
   constructor(cluster, name, folder = name) {
     Object.assign(this, { cluster, name, program: cluster.program, server: null, leaseSeconds: cluster.leaseSeconds });
@@ -137,6 +141,8 @@ export class Node {
   pause() {
     this.paused = Object.values(this.processes()).filter(Boolean);
     for (const each of this.paused) signal(each, 'SIGSTOP');
+    // A thread that runs stops some time after the signal, on a busy machine milliseconds later.
+    while (!this.paused.every(isStopped));
   }
 
   resume() {

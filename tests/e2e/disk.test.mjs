@@ -27,8 +27,9 @@ async function fillWith(server, key, body) {
   const documents = [];
   await Promise.all(Array.from({ length: 8 }, async () => {
     const api = server.client(key);
-    // A commit may use what another one freed: the disk is full when that is over.
-    for (let refusals = 0; refusals < 5;) {
+    // A commit may use what another one freed, as the oldest changes that go beside refusals: the disk is full when that is
+    // over.
+    for (let refusals = 0; refusals < 40;) {
       const answer = await api.post('/posts', body());
       refusals = answer.status === 507 ? refusals + 1 : 0;
       if (!refusals) documents.push((assertStatus(answer, 201), answer.json.id));

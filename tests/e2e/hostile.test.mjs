@@ -278,8 +278,9 @@ describe('out of descriptors', () => {
       await sleep(3000);
       const used = cpuSeconds(few.pid) - baseline;
       assert.ok(used < 0.3, `${used} s of CPU in 3 s without anything to do`);
+      // The rest is kept for what has to answer all the same: management, a reload, a new log.
       const open = descriptors(few.pid);
-      assert.ok(Math.abs(open - most) <= 2, `${open} of ${most} descriptors`);
+      assert.ok(open < most - 20, `${open} of ${most} descriptors`);
       assert.equal((await client.get('/users/1')).status, 200, 'an existing connection is served');
       assert.equal((await client.post('/users', newUser())).status, 201, 'writes too');
       for (const each of all) each.socket.destroy();
