@@ -127,6 +127,14 @@ engine_error connection::break_off(std::string text) {
     return {.text = std::move(text), .broken = true};
 }
 
+// A server that ends a connection says why before it does.
+void connection::note_break(std::optional<engine_error>& error, engine_error end) {
+    if (error)
+        error->broken = true;
+    else
+        error = std::move(end);
+}
+
 base::result<void> connection::check_idle() {
     if (!is_open()) return base::error{"not connected"};
     // A server says why it ends a connection, and then ends it: both are read.
@@ -224,7 +232,7 @@ coro::task<replies> connection::run(batch const* statements, base::mono_ns deadl
     for (std::size_t place = 0; transactions > 0;) {
         auto step = co_await next_result(deadline);
         if (step.error) {
-            replies.error = std::move(step.error);
+            note_break(replies.error, std::move(*step.error));
             co_return replies;
         }
         if (step.result == nullptr) continue;
@@ -266,7 +274,7 @@ coro::task<std::optional<answer>> connection::next_row(base::mono_ns deadline) {
         ::PQsetSingleRowMode(handle_.get());  // of the statement whose results come next
         auto step = co_await next_result(deadline);
         if (step.error) {
-            stream_error_ = std::move(step.error);
+            note_break(stream_error_, std::move(*step.error));
             break;
         }
         if (step.result == nullptr) continue;

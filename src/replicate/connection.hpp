@@ -85,6 +85,7 @@ class connection {
     bool send(statement const& each);
     coro::task<step> next_result(base::mono_ns deadline);
     engine_error break_off(std::string text);
+    static void note_break(std::optional<engine_error>& error, engine_error end);
     std::string error_text() const;
 
     poller& poller_;
