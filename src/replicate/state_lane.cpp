@@ -43,7 +43,8 @@ coro::task<> state_lane::run() {
             if (base::read_mono() - idle_time_ > idle_time_max) engine_->close();
             continue;
         }
-        if (!engine_.is_open()) {
+        // One that has ended while it was idle is no failure of what comes next.
+        if (!engine_->check_idle()) {
             bool const connected = co_await engine_.open();
             if (!connected) {
                 refuse_all(failure::engine, engine_.error());
@@ -102,7 +103,7 @@ bool state_lane::is_fold_due() {
     if (!shared_.cluster || shared_.settings.lease_ms == 0) return false;
     auto const now = base::read_mono();
     if (now < fold_time_) return false;
-    if (shared_.folded != folded_seen_) {
+    if (folded_time_ == 0 || shared_.folded != folded_seen_) {
         folded_seen_ = shared_.folded;
         folded_time_ = now;
     }

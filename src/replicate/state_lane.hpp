@@ -68,7 +68,7 @@ class state_lane {
     engine_error error_;  // of the last step that failed
 
     std::uint64_t folded_seen_ = 0;
-    base::mono_ns folded_time_ = 0;  // when it was seen first
+    base::mono_ns folded_time_ = 0;  // when it was seen first; 0: never
     int fold_failures_ = 0;          // in a row
     base::mono_ns fold_time_ = 0;    // not before
     base::mono_ns idle_time_ = 0;    // when the connection was used last
