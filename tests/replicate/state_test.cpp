@@ -126,8 +126,10 @@ std::uint64_t record_count() {
 // Counted, since time depends on the machine: the server's statistics of its index tell what was
 // read of the state.
 TEST_F(state_test, a_fold_reads_no_more_records_than_it_erases) {
-    fake_node node(conninfo_);
-    node.init();
+    {
+        fake_node maker(conninfo_);
+        maker.init();
+    }
     auto const count = record_count(), erased = count / 100;
     sql_session sql(conninfo_);
     auto const key = [](std::string const& number) {
@@ -138,17 +140,20 @@ TEST_F(state_test, a_fold_reads_no_more_records_than_it_erases) {
             std::to_string(count - 1) + ") AS i");
     sql.run(
         "INSERT INTO latchkey_log SELECT 0, i, 'x', decode(repeat('00', 16), 'hex'), 1, 0, "
-        "'\\x03'::bytea || decode(lpad(to_hex(2 + i % 2), 2, '0'), 'hex') || '\\x0400'::bytea || " +
+        "'\\x03'::bytea || decode(lpad(to_hex(2 + i % 2), 2, '0'), 'hex') || '\\x0004'::bytea || " +
         key("i * 7") + " FROM generate_series(1, " + std::to_string(erased) + ") AS i");
     sql.run("INSERT INTO latchkey_log SELECT 0, " + std::to_string(erased + 1) +
-            ", 'x', decode(repeat('00', 16), 'hex'), 1, 0, '\\x04020400'::bytea || " +
-            key(std::to_string(count / 3)) + " || '\\x0400'::bytea || " +
-            key(std::to_string(count / 2)) + " || '\\x64000000'::bytea");
+            ", 'x', decode(repeat('00', 16), 'hex'), 1, 0, '\\x04020004'::bytea || " +
+            key(std::to_string(count / 3)) + " || '\\x0004'::bytea || " +
+            key(std::to_string(count / 2)) + " || '\\x00000064'::bytea");
     auto const reads = [&] {
         return std::stoull(
             sql.value("SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE "
                       "relname = 'latchkey_record'"));
     };
+    // One that starts now: it folds up to the head that it knows.
+    fake_node node(conninfo_, {.name = "two"});
+    node.wait_for<replication::ready>();
     auto const start = reads();
     auto const state = read(node, true);
     EXPECT_EQ(state.begin.position, erased + 1);
@@ -179,7 +184,7 @@ TEST_F(state_test, a_slow_statement_of_a_large_fold_is_waited_for) {
         "'\\x00000001'::bytea) EXECUTE FUNCTION wait_once()");
     sql.run(
         "INSERT INTO latchkey_log SELECT 0, i, 'x', decode(repeat('00', 16), 'hex'), 1, 0, "
-        "'\\x01010400'::bytea || decode(lpad(to_hex(i), 8, '0'), 'hex') || '\\x00100000'::bytea || "
+        "'\\x01010004'::bytea || decode(lpad(to_hex(i), 8, '0'), 'hex') || '\\x00001000'::bytea || "
         "convert_to(repeat('x', 4096), 'UTF8') FROM generate_series(1, 2500) AS i");
     auto& server = postgres::shared();
     fake_node node(server.over_tcp(conninfo_, server.port()) + " tcp_user_timeout=700",
