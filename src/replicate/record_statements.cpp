@@ -1,5 +1,7 @@
 #include "replicate/record_statements.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "replicate/state_times.hpp"
@@ -8,11 +10,11 @@ namespace latchkey::replicate {
 namespace {
 
 // "($1, $2, $3), ($4, …"
-std::string placeholders(std::size_t count, std::size_t width, std::size_t first = 1) {
+std::string placeholders(std::size_t count, std::size_t width) {
     std::string text;
     for (std::size_t i = 0; i < count * width; ++i) {
         text += i % width != 0 ? ", " : i == 0 ? "(" : "), (";
-        text += "$" + std::to_string(i + first);
+        text += "$" + std::to_string(i + 1);
     }
     return text + ")";
 }
@@ -31,16 +33,18 @@ void record_statements::put(std::uint8_t table, std::string const& key, std::str
     if (++puts_ == records_per_statement) end_puts();
 }
 
+// One by one: a list of keys, like one of pairs, is looked up by a scan of the whole part where
+// PostgreSQL knows nothing yet of how many records that has. None waits for the one before it.
 void record_statements::erase(std::uint8_t table, std::string const& key) {
-    if (table != erased_table_) end_erasures();
-    if (erasures_ == 0) keys_.small(erased_table_ = table);
-    keys_.bytes(key);
-    if (++erasures_ == records_per_statement) end_erasures();
+    erasures_.push_back(
+        std::move(statement("DELETE FROM latchkey_record WHERE part = $1 AND key = $2")
+                      .small(table)
+                      .bytes(key)));
 }
 
 batch record_statements::finish() {
     end_puts();
-    end_erasures();
+    std::ranges::move(std::exchange(erasures_, {}), std::back_inserter(statements_));
     return std::exchange(statements_, {});
 }
 
@@ -50,16 +54,6 @@ void record_statements::end_puts() {
                " ON CONFLICT (part, key) DO UPDATE SET value = excluded.value";
     statements_.push_back(
         finished(std::move(sql), std::exchange(values_, statement("")), std::exchange(puts_, 0)));
-}
-
-void record_statements::end_erasures() {
-    if (erasures_ == 0) return;
-    // A list of keys of one part is looked up in the index; for a list of pairs, PostgreSQL would
-    // go through the whole part.
-    auto sql =
-        "DELETE FROM latchkey_record WHERE part = $1 AND key IN " + placeholders(1, erasures_, 2);
-    statements_.push_back(
-        finished(std::move(sql), std::exchange(keys_, statement("")), std::exchange(erasures_, 0)));
 }
 
 }  // namespace latchkey::replicate

@@ -1,4 +1,5 @@
-// Changes of latchkey_record gathered into statements of many records each. A value; one thread.
+// Changes of latchkey_record as statements: one for many records that are put, one for each that is
+// erased. A value; one thread.
 //
 //     record_statements statements;
 //     statements.put(table, key, value);       // each (table, key) once
@@ -22,12 +23,10 @@ class record_statements {
 
   private:
     void end_puts();
-    void end_erasures();
 
-    batch statements_;
-    statement values_{""}, keys_{""};
-    std::size_t puts_ = 0, erasures_ = 0;
-    std::uint8_t erased_table_ = 0;  // of all erasures in `keys_`
+    batch statements_, erasures_;
+    statement values_{""};
+    std::size_t puts_ = 0;
 };
 
 }  // namespace latchkey::replicate
