@@ -197,7 +197,7 @@ describe('closed without an answer', () => {
     'version 1': full(Buffer.from('PROXY TCP4 198.51.100.9 10.0.0.1 4660 443\r\n')),
     'a family that does not exist': full(header(0x21, 0x13, Buffer.alloc(12))),
     'too short for its addresses': full(header(0x21, 0x11, Buffer.alloc(11))),
-    'too long': full(header(0x21, 0x11, Buffer.alloc(513))),
+    'too long': full(header(0x21, 0x11, Buffer.alloc(4081))),
     noise: Buffer.alloc(3000, 0xff),
   };
   for (const [description, bytes] of Object.entries(wrong)) {
