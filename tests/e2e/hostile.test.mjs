@@ -284,6 +284,7 @@ describe('out of descriptors', () => {
       assert.equal((await client.get('/users/1')).status, 200, 'an existing connection is served');
       assert.equal((await client.post('/users', newUser())).status, 201, 'writes too');
       for (const each of all) each.socket.destroy();
+      while (descriptors(few.pid) > open - 10) await sleep(20);
       for (let i = 0; i < 20; i += 1) {
         assert.equal((await few.ask('GET', '/api/v1/users/1', { key: mine })).status, 200, 'served again');
       }

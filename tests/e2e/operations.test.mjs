@@ -381,7 +381,7 @@ describe('stopping and starting again', () => {
       for (const wire of wires) {
         const answer = await wire.response();
         assertStatus(answer, 200);
-        assert.equal(answer.json.data.length, 90);
+        assert.ok(answer.json.data.length >= 17, 'a page of about 1 MiB');
       }
       for (const wire of wires) await wire.ending(5000);
     } finally {

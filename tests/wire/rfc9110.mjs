@@ -48,7 +48,7 @@ export default [
 
   // ---- 9 methods
   ['rfc9110-9.1-get-and-head', 'GET and HEAD are supported', `${user}\r\nHEAD /api/v1/users/{user} HTTP/1.1\r\nHost: a\r\nX-API-Key: {key}\r\n\r\n`, [200, 'HEAD 200'], 'open'],
-  ['rfc9110-9.1-unknown-method', 'a method that is not known is 405 on a known path', 'BREW /healthz HTTP/1.1\r\nHost: a\r\n\r\n', [405]],
+  ['rfc9110-9.1-unknown-method', 'a method that is not known is 405 on a known path', 'BREW /healthz HTTP/1.1\r\nHost: a\r\n\r\n', [405], 'open'],
   ['rfc9110-9.3.2-head-without-content', 'HEAD has no content, on errors too', 'HEAD /problems/none HTTP/1.1\r\nHost: a\r\n\r\n', ['HEAD 404'], 'open'],
   ['rfc9110-9.3.4-put', 'PUT of what is there answers 200 or 204', `${put}Content-Length: 43\r\n\r\n${changed}`, [200], 'open'],
   ['rfc9110-9.3.4-no-validator', 'the answer has a validator only if what was sent is what was saved', `${put}Content-Length: 43\r\n\r\n${changed}`, [200], 'open',
