@@ -176,6 +176,8 @@ header_bytes = 2048
     child.stderr.setEncoding('utf8').on('data', (text) => { output += text; });
     const file = await fs.promises.open(pipe, 'w'); // once the service reads its configuration, and waits for it
     for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2']) child.kill(signal);
+    fs.unlinkSync(pipe);
+    fs.writeFileSync(pipe, ''); // for the reload
     await file.close();
     while (!output.includes('listening on') && child.exitCode === null && child.signalCode === null) await sleep(5);
     assert.match(output, /listening on/);
