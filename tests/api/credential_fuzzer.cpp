@@ -79,8 +79,11 @@ bool is_same(api::json_value const& ours, boost::json::value const& theirs, std:
         case kind::uint64:
             return ours.if_uint64() && *ours.if_uint64() == theirs.get_uint64();
         case kind::double_: {
-            auto const number = theirs.get_double();
-            return ours.if_double() && *ours.if_double() == (std::isnan(number) ? 0.0 : number);
+            // What has no fraction is an integer in ours.
+            auto const number = std::isnan(theirs.get_double()) ? 0.0 : theirs.get_double();
+            if (std::trunc(number) == number && std::abs(number) <= 1e15)
+                return ours.if_int64() && static_cast<double>(*ours.if_int64()) == number;
+            return ours.if_double() && *ours.if_double() == number;
         }
         case kind::string:
             return ours.if_string() && *ours.if_string() == std::string_view(theirs.get_string());
