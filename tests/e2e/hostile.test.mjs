@@ -272,7 +272,7 @@ describe('out of descriptors', () => {
       const mine = (await few.makeKey()).key;
       const client = few.client(mine);
       await client.create('/users', newUser());
-      client.close(); // an idle connection may give way at the bound
+      client.close();
       const all = await hostiles(300, few.at('http'));
       await sleep(300);
       const baseline = cpuSeconds(few.pid);
