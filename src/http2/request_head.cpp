@@ -160,7 +160,8 @@ void request_head::judge_target() {
     auto const* const end = path_.data() + path_.size();
     bool const asterisk = path_ == http::asterisk_path;
     if (asterisk ? method_ != "OPTIONS" : path_.front() != '/') malformed_ = true;
-    if (http::skip(path_.data(), end, http::byte_class::uri) != end) malformed_ = true;
+    if (http::skip(path_.data(), end, http::byte_class::uri) != end)
+        refuse(problem::malformed_request, "The target holds a byte that is not allowed.");
     if (!http::same_token(scheme_, "http") && !http::same_token(scheme_, "https"))
         refuse(problem::malformed_request, "The scheme is neither http nor https.");
     if (method_.size() + path_.size() + request_line_rest_bytes > limits_.request_line_bytes_max)

@@ -26,6 +26,7 @@ void refuse_large_answer(stream& request, http::response& response, server_state
     if (is_within) return;
     response.clear();
     request.exchange.refuse_and_close(base::problem::overloaded, response);
+    response.close = key == 0;  // A key would pay for a new connection without need.
 }
 
 void keep_request(stream& owner, http::request const& request) {

@@ -266,13 +266,12 @@ describe('TLS', () => {
 
 describe('out of descriptors', () => {
   test('the process waits, does not spin, and accepts again by itself', async (t) => {
-    const most = 80;
+    const most = 160; // some connections fit, so that one that has just ended does not keep the next one out
     const few = await startServer({ under: ['prlimit', `--nofile=${most}:${most}`] });
     try {
       const mine = (await few.makeKey()).key;
       const client = few.client(mine);
       await client.create('/users', newUser());
-      client.close();
       const all = await hostiles(300, few.at('http'));
       await sleep(300);
       const baseline = cpuSeconds(few.pid);
@@ -282,12 +281,14 @@ describe('out of descriptors', () => {
       // The rest is kept for what has to answer all the same: management, a reload, a new log.
       const open = descriptors(few.pid);
       assert.ok(open < most - 20, `${open} of ${most} descriptors`);
+      assert.equal((await client.get('/users/1')).status, 200, 'an existing connection is served');
+      assert.equal((await client.post('/users', newUser())).status, 201, 'writes too');
       for (const each of all) each.socket.destroy();
-      // A connection beyond the bound is refused until the others are gone.
-      while (!(await few.ask('GET', '/healthz').catch(() => null))) await sleep(20);
+      while (descriptors(few.pid) > open - 10) await sleep(20);
       for (let i = 0; i < 20; i += 1) {
         assert.equal((await few.ask('GET', '/api/v1/users/1', { key: mine })).status, 200, 'served again');
       }
+      client.close();
       t.diagnostic(`${used.toFixed(2)} s of CPU in 3 s`);
     } finally {
       await few.stop();

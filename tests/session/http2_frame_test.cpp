@@ -415,7 +415,7 @@ TEST_F(frames, section_8_3_pseudo_headers) {
     list[3].second = "api";
     expect(headers(1, end_headers | end_stream, list), "reset 1", "a :path without its slash");
     list[3].second = "/a b";
-    expect(headers(1, end_headers | end_stream, list), "reset 1", "a :path that is none");
+    expect(headers(1, end_headers | end_stream, list), "400", "a :path that is none");
     expect(
         headers(
             1, end_headers | end_stream,
