@@ -1,5 +1,7 @@
 #include "cli/api_command.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "base/log.hpp"
 
 namespace latchkey::cli {

@@ -2,6 +2,7 @@
 // with --url on that of a service elsewhere.
 #pragma once
 
+#include "cli/cli11_names.hpp"
 #include "cli/service.hpp"
 #include "cli/store_command.hpp"
 

@@ -1,5 +1,7 @@
 // latchkey audit: prints the audit log, and verifies its hash chain.
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "api/resources/audit_json.hpp"

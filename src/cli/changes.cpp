@@ -1,7 +1,9 @@
 // latchkey changes: prints what has happened, and follows it.
 #include "api/resources/changes.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <charconv>
 #include <cstdio>
 

@@ -1,5 +1,6 @@
 // latchkey changes --url: page by page; to follow, it asks once a second.
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <utility>
 
 #include "cli/changes.hpp"

@@ -1,6 +1,7 @@
 // latchkey check: validates the configuration and every record of the store.
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "api/json/json_writer.hpp"

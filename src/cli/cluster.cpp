@@ -4,6 +4,7 @@
 
 #include <sys/random.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <optional>

@@ -2,7 +2,7 @@
 // standard output, messages for people to standard error.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "cli/cli11_names.hpp"
 
 namespace latchkey::cli {
 

@@ -2,9 +2,10 @@
 // pages. Pure functions; any thread.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "cli/cli11_names.hpp"
 
 namespace latchkey::cli {
 

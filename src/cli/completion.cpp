@@ -1,6 +1,7 @@
 // latchkey completion: scripts for bash, zsh and fish, made from the table of commands.
 #include "cli/completion.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/cli11_names.hpp"
 #include "cli/command.hpp"
 
 namespace latchkey::cli {

@@ -3,6 +3,8 @@
 // see the arguments of a command.
 #include "cli/events.hpp"
 
+#include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "api/json/json_writer.hpp"

@@ -1,6 +1,7 @@
 // The subcommands of `latchkey events`.
 #pragma once
 
+#include "cli/cli11_names.hpp"
 #include "cli/command.hpp"
 
 namespace latchkey::cli {

@@ -1,4 +1,7 @@
 // events list: what external services have sent.
+#include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
+
 #include "api/resources/event_json.hpp"
 #include "base/limits.hpp"
 #include "cli/api_command.hpp"

@@ -1,6 +1,7 @@
 // Keys of Apache APISIX: the answer of its Admin API to GET /apisix/admin/consumers (`list`, or
 // `node.nodes` of version 2), or the consumers of a standalone configuration in JSON. Credentials
 // of a consumer (version 3.11 and later) are entries of their own.
+#include <boost/json/object.hpp>
 #include <unordered_map>
 
 #include "cli/foreign_keys.hpp"

@@ -1,6 +1,7 @@
 #include "cli/foreign_keys.hpp"
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 
 #include "api/json/json_writer.hpp"

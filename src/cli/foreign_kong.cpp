@@ -1,6 +1,7 @@
 // Keys of Kong: the declarative configuration as decK writes it in JSON. Credentials of key-auth
 // lie with their consumer or, in the flat form, at the top; limits come from the plugins
 // rate-limiting and rate-limiting-advanced of the consumer.
+#include <boost/json/object.hpp>
 #include <unordered_map>
 
 #include "cli/foreign_keys.hpp"

@@ -2,6 +2,7 @@
 // It keeps the SHA-256 of a key in base64 (`hash`, of the variant sha256_base64), as latchkey keeps
 // it in bytes. An answer of its API has no hash, and the key itself only where it can be recovered.
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 
 #include "base/bytes.hpp"

@@ -1,6 +1,7 @@
 #include "cli/foreign_values.hpp"
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <charconv>
 #include <cmath>
 

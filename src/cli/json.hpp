@@ -2,9 +2,7 @@
 // those of a service elsewhere. So one function prints both. Values; any thread.
 #pragma once
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
+#include <boost/json/fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

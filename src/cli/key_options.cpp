@@ -1,5 +1,6 @@
 #include "cli/key_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <utility>
 

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "cli/body.hpp"
+#include "cli/cli11_names.hpp"
 #include "cli/command.hpp"
 
 namespace latchkey::cli {

@@ -1,5 +1,7 @@
 #include "cli/key_text.hpp"
 
+#include <boost/json/object.hpp>
+
 #include "base/ascii.hpp"
 #include "base/visible.hpp"
 

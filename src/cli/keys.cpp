@@ -1,5 +1,7 @@
 #include "cli/keys.hpp"
 
+#include <CLI/CLI.hpp>
+
 namespace latchkey::cli {
 
 void add_keys(CLI::App& program, int& code) {

@@ -1,4 +1,6 @@
 // keys create.
+#include <CLI/CLI.hpp>
+
 #include "api/resources/key_body.hpp"
 #include "base/log.hpp"
 #include "cli/key_options.hpp"

@@ -3,6 +3,7 @@
 // keys in an export of another system.
 #include "cli/keys_import.hpp"
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <iostream>

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/cli11_names.hpp"
 #include "cli/foreign_keys.hpp"
 #include "cli/store_command.hpp"
 

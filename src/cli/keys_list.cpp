@@ -1,4 +1,5 @@
 // keys list, keys show.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "base/limits.hpp"

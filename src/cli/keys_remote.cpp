@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <boost/json/object.hpp>
 
 #include "cli/json.hpp"
 #include "cli/keys_backend.hpp"

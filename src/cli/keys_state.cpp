@@ -1,5 +1,7 @@
 // keys rotate, deactivate, reactivate.
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "api/resources/effective_time.hpp"

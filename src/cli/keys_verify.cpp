@@ -1,5 +1,7 @@
 // keys verify: is a key valid, and for what? The key comes from a file or standard input, never
 // from the command line, which every process can see.
+#include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "api/json/json_writer.hpp"

@@ -1,6 +1,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <CLI/CLI.hpp>
 #include <exception>
 #include <string>
 #include <string_view>

@@ -2,6 +2,7 @@
 // in the help, since the package installs the pages.
 #include "cli/man_page.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <cstdio>

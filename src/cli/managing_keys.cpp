@@ -1,6 +1,7 @@
 #include "cli/managing_keys.hpp"
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 
 #include "cli/confirm.hpp"
 #include "cli/json.hpp"

@@ -1,5 +1,7 @@
 #include "cli/program.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "base/log.hpp"
 #include "base/visible.hpp"
 #include "cli/suggest.hpp"

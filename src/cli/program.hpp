@@ -2,6 +2,7 @@
 // manual pages are made too.
 #pragma once
 
+#include "cli/cli11_names.hpp"
 #include "cli/command.hpp"
 
 namespace latchkey::cli {

@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>

@@ -18,6 +18,7 @@
 #include "base/function_ref.hpp"
 #include "base/netstring.hpp"
 #include "base/result.hpp"
+#include "cli/cli11_names.hpp"
 #include "cli/command.hpp"
 
 namespace latchkey::cli {

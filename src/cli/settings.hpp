@@ -5,11 +5,11 @@
 // with the line, the variable or the flag.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "cli/cli11_names.hpp"
 #include "server/process/config.hpp"
 
 namespace latchkey::cli {

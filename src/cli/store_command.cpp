@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "base/log.hpp"
 #include "server/process/cluster_member.hpp"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "cli/cli11_names.hpp"
 #include "cli/command.hpp"
 #include "cli/settings.hpp"
 #include "cluster/node.hpp"

@@ -1,5 +1,6 @@
 #include "cli/suggest.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <numeric>
 

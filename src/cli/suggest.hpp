@@ -2,10 +2,11 @@
 // nearest that would be understood. Pure functions over the tables of CLI11; any thread.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cli/cli11_names.hpp"
 
 namespace latchkey::cli {
 

@@ -1,5 +1,7 @@
 // latchkey usage, keys usage: how much keys were used, as a table, and as bars in the terminal.
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "base/limits.hpp"

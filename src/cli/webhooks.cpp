@@ -1,5 +1,7 @@
 #include "cli/webhooks.hpp"
 
+#include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "api/resources/webhook_json.hpp"

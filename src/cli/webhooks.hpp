@@ -8,6 +8,7 @@
 #include "base/problem.hpp"
 #include "cli/api_command.hpp"
 #include "cli/body.hpp"
+#include "cli/cli11_names.hpp"
 #include "model/cidr.hpp"
 #include "store/command.hpp"
 

@@ -1,4 +1,6 @@
 // webhooks list, webhooks show, webhooks deliveries.
+#include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "api/handlers.hpp"

@@ -1,4 +1,6 @@
 // webhooks test, webhooks replay: what a running service then sends.
+#include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "api/json/json_writer.hpp"

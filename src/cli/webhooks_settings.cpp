@@ -1,5 +1,6 @@
 // webhooks create, webhooks update. The options are the members of the API's body, and are checked
 // as those are.
+#include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
 

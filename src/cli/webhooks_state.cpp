@@ -1,4 +1,5 @@
 // webhooks delete, enable, disable, rotate-secret.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "auth/webhook_signature.hpp"

@@ -1,6 +1,7 @@
 #include "trace/exporter.hpp"
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <utility>
 
 #include "base/check.hpp"

@@ -1,6 +1,7 @@
 #include "trace/otlp.hpp"
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <charconv>

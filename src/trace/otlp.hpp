@@ -3,8 +3,7 @@
 // conventions for HTTP. Values; any thread.
 #pragma once
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
+#include <boost/json/fwd.hpp>
 #include <string>
 
 #include "tracing/messages.hpp"

@@ -1,6 +1,7 @@
 // Commands of `latchkey` in this process, over a store in a temporary directory.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

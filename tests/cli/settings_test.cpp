@@ -1,5 +1,6 @@
 #include "cli/settings.hpp"
 
+#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 #include <unistd.h>
 

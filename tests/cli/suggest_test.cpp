@@ -1,6 +1,7 @@
 // What is said of words that no command understands.
 #include "cli/suggest.hpp"
 
+#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
 #include "cli/program.hpp"

@@ -1,16 +1,17 @@
 // Runs the suite against a binary:
 //
-//   node tests/e2e/run.mjs --binary build/src/latchkey [--rounds N] [users.test.mjs …]
+//   node tests/e2e/run.mjs --binary build/src/latchkey [--rounds N] [--lanes N] [users.test.mjs …]
 //
 // `--rounds` is how often tests for races repeat themselves; each has a smaller default.
 //
-// Without file names all of them run, in two lanes: files that mostly wait run beside the others. Those that test what does
-// not depend on the protocol run over HTTP/2 too (`--protocol h2` or `http1` for one of them). The last line is
-// `N passed, N failed`; the exit code is 0 only if nothing failed and something ran. Nothing is installed: run `install` in
-// this folder first.
+// Without file names all of them run, in `--lanes` at once (two for each processor). Half of the lanes take files that mostly
+// wait first, since these leave the processors to the others. Files that test what does not depend on the protocol run over
+// HTTP/2 too (`--protocol h2` or `http1` for one of them). The last line is `N passed, N failed`; the exit code is 0 only if
+// nothing failed and something ran. Nothing is installed: run `install` in this folder first.
 
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -34,18 +35,21 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
   });
 }
 
-const { binary, runs } = parse(process.argv.slice(2));
+const { binary, runs, laneCount } = parse(process.argv.slice(2));
 const total = { passed: 0, failed: 0 };
 const startTime = Date.now();
-const lane = async (some) => {
-  for (const { file, protocol } of some) {
-    const { passed, failed } = await runFile(file, protocol);
+const waits = ({ file }) => waiting.includes(path.basename(file));
+const queues = [runs.filter((one) => !waits(one)), runs.filter(waits)];
+const lane = async (first) => {
+  for (;;) {
+    const one = queues[first].shift() ?? queues[1 - first].shift();
+    if (!one) return;
+    const { passed, failed } = await runFile(one.file, one.protocol);
     total.passed += passed;
     total.failed += failed;
   }
 };
-const waits = ({ file }) => waiting.includes(path.basename(file));
-await Promise.all([lane(runs.filter((one) => !waits(one))), lane(runs.filter(waits))]);
+await Promise.all(Array.from({ length: laneCount }, (_, i) => lane(i % 2)));
 console.log(`${((Date.now() - startTime) / 1000).toFixed(1)} s`);
 console.log(`${total.passed} passed, ${total.failed} failed`);
 process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;
@@ -53,11 +57,13 @@ process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;
 function parse(words) {
   let binary = process.env.LATCHKEY;
   let protocols = ['http1', 'h2'];
+  let laneCount = 2 * os.availableParallelism();
   const names = [];
   while (words.length > 0) {
     const word = words.shift();
     if (word === '--binary') binary = words.shift();
     else if (word === '--rounds') setRounds(words.shift());
+    else if (word === '--lanes') laneCount = countOf(words.shift(), 'lanes');
     else if (word === '--protocol') protocols = [words.shift()];
     else if (word.startsWith('--')) usage(`unknown option ${word}`);
     else names.push(word);
@@ -71,17 +77,21 @@ function parse(words) {
   });
   if (!['http1', 'h2'].includes(protocols[0])) usage(`${protocols[0]} is neither http1 nor h2`);
   const runs = files.flatMap((file) => (overBoth.includes(path.basename(file)) ? protocols : ['http1']).map((protocol) => ({ file, protocol })));
-  return { binary: path.resolve(binary), runs };
+  return { binary: path.resolve(binary), runs, laneCount };
+}
+
+function countOf(text, things) {
+  return /^[1-9][0-9]{0,6}$/.test(text ?? '') ? Number(text) : usage(`${text} is no number of ${things}`);
 }
 
 function setRounds(text) {
-  if (!/^[1-9][0-9]{0,6}$/.test(text ?? '')) usage(`${text} is no number of rounds`);
+  const rounds = countOf(text, 'rounds');
   process.env.E2E_ROUNDS = text;
-  fileLimit += Number(text) * 1000;
+  fileLimit += rounds * 1000;
 }
 
 function usage(reason) {
-  console.error(`${reason}\nusage: node run.mjs --binary FILE [--rounds N] [--protocol http1|h2] [TEST FILE]…`);
+  console.error(`${reason}\nusage: node run.mjs --binary FILE [--rounds N] [--lanes N] [--protocol http1|h2] [TEST FILE]…`);
   process.exit(2);
 }
 

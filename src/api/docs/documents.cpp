@@ -1,6 +1,7 @@
 #include "api/docs/documents.hpp"
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "api/docs/frame.hpp"

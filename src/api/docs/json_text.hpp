@@ -1,7 +1,7 @@
 // JSON for people: indented, short lists on one line. Any thread.
 #pragma once
 
-#include <boost/json/value.hpp>
+#include <boost/json/fwd.hpp>
 #include <string>
 #include <string_view>
 

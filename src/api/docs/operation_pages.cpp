@@ -1,6 +1,7 @@
 #include "api/docs/operation_pages.hpp"
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 
 #include "api/docs/html.hpp"
 #include "api/docs/json_text.hpp"

@@ -2,7 +2,7 @@
 // request in several languages and the answer. Any thread.
 #pragma once
 
-#include <boost/json/object.hpp>
+#include <boost/json/fwd.hpp>
 #include <string>
 
 #include "api/docs/reference.hpp"

@@ -1,6 +1,7 @@
 #include "api/docs/reference.hpp"
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <iterator>
 
 #include "api/route.hpp"

@@ -2,8 +2,7 @@
 // resolved, examples. It outlives what is returned, which is views into it. Any thread.
 #pragma once
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
+#include <boost/json/fwd.hpp>
 #include <set>
 #include <string>
 #include <string_view>

@@ -1,5 +1,7 @@
 #include "api/docs/samples.hpp"
 
+#include <boost/json/object.hpp>
+
 #include "api/docs/json_text.hpp"
 #include "api/docs/reference.hpp"
 #include "base/ascii.hpp"

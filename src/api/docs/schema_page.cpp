@@ -1,5 +1,7 @@
 #include "api/docs/schema_page.hpp"
 
+#include <boost/json/object.hpp>
+
 #include "api/docs/html.hpp"
 #include "api/docs/json_text.hpp"
 #include "api/docs/schema_text.hpp"

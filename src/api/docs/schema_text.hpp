@@ -2,7 +2,7 @@
 // /docs/schemas. Any thread.
 #pragma once
 
-#include <boost/json/object.hpp>
+#include <boost/json/fwd.hpp>
 
 #include "api/docs/html.hpp"
 

@@ -1,5 +1,7 @@
 #include "api/docs/search_index.hpp"
 
+#include <boost/json/object.hpp>
+
 #include "api/problem.hpp"
 #include "base/problem.hpp"
 #include "pages/guides.hpp"

@@ -1,7 +1,7 @@
 // What can be searched for on the pages: [{"title", "path", "kind", "text"}]. Any thread.
 #pragma once
 
-#include <boost/json/array.hpp>
+#include <boost/json/fwd.hpp>
 
 #include "api/docs/reference.hpp"
 

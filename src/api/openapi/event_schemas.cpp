@@ -1,5 +1,6 @@
 // JSON Schemas of external events and of the secrets of their sources.
 #include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 
 #include "api/openapi/schema.hpp"

@@ -1,5 +1,6 @@
 // JSON Schemas of keys and of the requests and responses about them.
 #include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 
 #include "api/openapi/schema.hpp"

@@ -2,8 +2,7 @@
 // thread.
 #pragma once
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
+#include <boost/json/fwd.hpp>
 #include <string>
 #include <string_view>
 

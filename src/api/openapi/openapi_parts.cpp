@@ -1,6 +1,7 @@
 // Parameters and header fields by their names, and the groups of operations.
 #include <algorithm>
 #include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 
 #include "api/openapi/openapi.hpp"
 #include "api/openapi/schema.hpp"

@@ -1,6 +1,7 @@
 #include "api/openapi/schema.hpp"
 
 #include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 
 #include "base/limits.hpp"
 

@@ -6,7 +6,7 @@
 // A `?` after a name: the member may be absent.
 #pragma once
 
-#include <boost/json/object.hpp>
+#include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>

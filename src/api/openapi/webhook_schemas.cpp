@@ -1,5 +1,6 @@
 // JSON Schemas of webhooks and their deliveries. What is sent to a webhook: sent_changes.cpp.
 #include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 
 #include "api/openapi/schema.hpp"
