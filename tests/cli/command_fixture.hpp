@@ -1,10 +1,10 @@
 // Commands of `latchkey` in this process, over a store in a temporary directory.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

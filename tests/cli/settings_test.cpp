@@ -1,9 +1,9 @@
 #include "cli/settings.hpp"
 
-#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

@@ -1,8 +1,9 @@
 // What is said of words that no command understands.
 #include "cli/suggest.hpp"
 
-#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
 
 #include "cli/program.hpp"
 

@@ -53,6 +53,10 @@ reference::reference(object const& document)
     }
 }
 
+boost::json::array const& reference::groups() const {
+    return document_.at("tags").as_array();
+}
+
 void reference::add_operations(string_view group) {
     for (auto const& [path, item] : document_.at("paths").as_object()) {
         bool const is_below_prefix = item.as_object().contains("servers");

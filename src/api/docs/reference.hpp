@@ -35,7 +35,7 @@ class reference {
     explicit reference(boost::json::object const& document);
 
     boost::json::object const& document() const { return document_; }
-    boost::json::array const& groups() const { return document_.at("tags").as_array(); }
+    boost::json::array const& groups() const;
     std::vector<reference_operation> const& operations() const { return operations_; }
     // Problems with which every operation that needs a key may be refused.
     std::set<std::string_view> const& shared_problems() const { return shared_problems_; }
