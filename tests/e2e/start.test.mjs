@@ -1,10 +1,12 @@
 // Starting with too few resources: the program exits with 1 and an error message, or it runs.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { binary, temporaryFolder } from './harness.mjs';
+import { until } from './cluster_harness.mjs';
+import { binary, startServer, temporaryFolder } from './harness.mjs';
 
 // Serves until it listens, under limits that prlimit(1) sets.
 function serveUnder(...limits) {
@@ -38,4 +40,33 @@ describe('starting', () => {
     assert.ok(ran, 'it never ran');
     assert.ok(refusals > 10, `only ${refusals} were too few`);
   });
+});
+
+// Linux gives the children of processes that ended to the nearest subreaper, as to process 1 of a container.
+const subreaper = `
+import ctypes, os, sys
+if ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) != 0: sys.exit('no subreaper')
+if os.fork() == 0:
+    orphan = os.fork()
+    if orphan == 0:
+        os.closerange(0, 3)
+        os.open(sys.argv[1], os.O_RDONLY)  # waits for a writer
+        os._exit(0)
+    with open(sys.argv[2], 'w') as file: file.write(str(orphan))
+    os._exit(0)
+os.wait()
+os.execv(sys.argv[3], sys.argv[3:])
+`;
+
+test('as process 1 would, it takes orphans and leaves no zombie of them', async () => {
+  const folder = temporaryFolder();
+  const [pipe, note] = ['pipe', 'note'].map((name) => path.join(folder, name));
+  execFileSync('mkfifo', [pipe]);
+  const server = await startServer({ under: ['python3', '-c', subreaper, pipe, note] });
+  const orphan = Number(fs.readFileSync(note, 'utf8'));
+  const parent = () => Number(/^PPid:\s+([0-9]+)$/m.exec(fs.readFileSync(`/proc/${orphan}/status`, 'utf8'))[1]);
+  assert.equal(parent(), server.pid, 'it has the orphan');
+  fs.writeFileSync(pipe, '');
+  await until(() => !fs.existsSync(`/proc/${orphan}`), 'the orphan is gone');
+  await server.stop();
 });
