@@ -28,8 +28,11 @@ export async function startBrowser() {
     userDataDir: temporaryFolder(), protocolTimeout: 60_000 });
   return {
     // A page with cookies and storage of its own. `width` and `height` in CSS pixels; below 600 it is a telephone with a touch
-    // screen. `scripts: false`: without JavaScript. `bypassesCsp`: the test may fetch from any page.
-    async newPage({ width = 1440, height = width < 600 ? 844 : 900, theme = 'light', scripts = true, bypassesCsp = false } = {}) {
+    // screen. `scripts: false`: without JavaScript. `bypassesCsp`: the test may fetch from any page. `clockAhead`: of the
+    // computer of the browser, in milliseconds.
+    async newPage({
+      width = 1440, height = width < 600 ? 844 : 900, theme = 'light', scripts = true, bypassesCsp = false, clockAhead = 0,
+    } = {}) {
       const context = await browser.createBrowserContext();
       const tab = await context.newPage();
       const isPhone = width < 600;
@@ -37,9 +40,24 @@ export async function startBrowser() {
       await tab.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }, { name: 'prefers-reduced-motion', value: 'reduce' }]);
       await tab.setJavaScriptEnabled(scripts);
       await tab.setBypassCSP(bypassesCsp);
+      if (clockAhead !== 0) await tab.evaluateOnNewDocument(setClock, clockAhead);
       return new BrowserPage(context, tab, await tab.createCDPSession());
     },
     stop: () => browser.close(),
+  };
+}
+
+// Runs in the page, before its scripts.
+function setClock(ahead) {
+  const Right = Date;
+  window.Date = class extends Right {
+    constructor(...parts) {
+      super(...(parts.length === 0 ? [Right.now() + ahead] : parts));
+    }
+
+    static now() {
+      return Right.now() + ahead;
+    }
   };
 }
 

@@ -202,6 +202,21 @@ describe('a key', () => {
     await page.close();
   });
 
+  // A day, either way: by the clock of the computer it would have expired, or been made tomorrow.
+  for (const clockAhead of [86_400_000, -86_400_000]) {
+    test(`lives by the time of the service where the computer's is ${clockAhead / 86_400_000} day ahead`, async () => {
+      const { id } = await server.makeKey({ name: 'short-lived', args: ['--expires-in', '150m'] });
+      const page = await loggedIn(first, { clockAhead });
+      assert.ok(Math.abs((await page.tab.evaluate(() => Date.now())) - clockAhead - Date.now()) < 60_000, 'its clock is wrong');
+      await page.show(`/keys/${id}`);
+      const text = await page.text();
+      assert.match(text, /in 2 h/, 'it expires');
+      assert.doesNotMatch(text, /\b(h|days?) ago|in [0-9]+ days?/, 'nothing is long ago, nor far ahead');
+      await page.page.assertClean('a computer with a wrong clock', { rules: false });
+      await page.close();
+    });
+  }
+
   test('is found by filters that stand in the address', async () => {
     const page = await loggedIn();
     const { id } = await api.create('/keys', { name: 'on stage', environment: 'staging', scopes: ['users:read'] });
