@@ -17,7 +17,7 @@ import path from 'node:path';
 import { run, sleep, temporaryFolder } from './harness.mjs';
 
 const home = '/usr/lib/postgresql';
-const port = 5432; // a part of the socket's name: no other server sees it
+export const port = 5432; // a part of the socket's name: no other server sees it
 
 // The folder of the newest server's programs; undefined: there is none.
 export const postgresPrograms = (fs.existsSync(home) ? fs.readdirSync(home) : [])
