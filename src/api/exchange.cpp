@@ -395,7 +395,9 @@ bool exchange::check_head(http::request const& request, http::response& response
         state.is_coded = has_coded_body(request);
         state.is_unreadable = state.is_coded || (!has_json_body(request) &&
                                                  !(takes_form() && has_form_body(request)));
-        if (state.is_unreadable && !state.may_be_empty) return refuse_body_form(response);
+        // Who expects something of a body sends one.
+        if (state.is_unreadable && (!state.may_be_empty || state.unknown_expectation))
+            return refuse_body_form(response);
     }
     if (state.unknown_expectation) return reject(make_error(problem::expectation_failed), response);
     return true;

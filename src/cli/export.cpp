@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "api/resources/changes.hpp"
 #include "api/resources/resource.hpp"
@@ -136,12 +139,26 @@ void report_counts(export_options const& options, export_files const& files) {
         base::log(text + " exported");
 }
 
+// A file that is there, in the data directory: the store, a key, a certificate.
+bool is_of_store(std::string const& path, std::string const& data) {
+    std::error_code none;
+    if (path.empty() || path == "-" || !std::filesystem::exists(path, none)) return false;
+    auto const folder = std::filesystem::canonical(path, none).parent_path();
+    auto const root = std::filesystem::canonical(data, none);
+    return std::ranges::mismatch(root, folder).in1 == root.end();
+}
+
 int export_all(export_options const& options) {
     if ((options.users == "-") + (options.posts == "-") + (options.changes == "-") > 1)
         return report_usage_error("only one file can be written to standard output");
     int code = done;
-    auto const store = open_store(options, code, store_access::copies);
+    server::config configuration;
+    auto const store = open_store(options, code, store_access::copies, &configuration);
     if (store == nullptr) return code;
+    for (auto const* const path : {&options.users, &options.posts, &options.changes})
+        if (is_of_store(*path, configuration.data))
+            return report_failure(*path +
+                                  " is a file of the data directory: name one outside of it");
     auto const policy = options.force ? existing_file::replaced : existing_file::kept_without_force;
     export_files files;
     auto outcome = files.users.create(options.users, policy);

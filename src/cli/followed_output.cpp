@@ -19,7 +19,6 @@ void note_interrupts() {
     struct sigaction action{};
     action.sa_handler = [](int) { stop = 1; };
     ::sigaction(SIGINT, &action, nullptr);
-    std::signal(SIGPIPE, SIG_IGN);
 }
 
 bool is_interrupted() {

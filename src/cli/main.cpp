@@ -49,6 +49,8 @@ int run(int argument_count, char** arguments) {
 int main(int argument_count, char** arguments) {
     base::open_standard_streams();
     if (argument_count > 1 && std::string_view(arguments[1]) == "serve") hold_signals();
+    // A pipe without a reader is an error of the write: the signal would end a command half way.
+    ::signal(SIGPIPE, SIG_IGN);
     // Only the owner may read the files that are created.
     ::umask(077);
     return cli::end_output(run(argument_count, arguments));

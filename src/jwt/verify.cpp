@@ -142,12 +142,22 @@ void throw_exception_from_error(refusal const& failure, boost::source_location c
 }
 
 bool begins_as_jwt(std::string_view text) {
-    if (text.size() < 3 || text[0] != 'e') return false;
-    auto const second = base64url_value(text[1]), third = base64url_value(text[2]);
-    if (second > 63 || third > 63 || second >> 4 != 3) return false;
-    // After '{'.
-    auto const byte = static_cast<char>((second & 15) << 4 | third >> 2);
-    return byte == '"' || byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+    bool is_inside = false;  // behind '{'
+    unsigned bits = 0, count = 0;
+    for (char const each : text) {
+        auto const value = base64url_value(each);
+        if (value > 63) return false;
+        bits = bits << 6 | value;
+        count += 6;
+        if (count < 8) continue;
+        count -= 8;
+        auto const byte = static_cast<char>(bits >> count & 0xff);
+        bool const is_space = byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+        if (is_inside) return is_space || byte == '"';
+        is_inside = byte == '{';
+        if (!is_inside && !is_space) return false;
+    }
+    return false;
 }
 
 bool looks_like_jwt(std::string_view text) {

@@ -68,7 +68,7 @@ struct refusal {
 using verification = boost::system::result<verified_token, refusal>;
 
 // Text that begins an object of JSON with a member in base64url, white space before it or not, as
-// every JOSE header does (RFC 7515 §3): mostly `eyJ`. Reads three bytes.
+// every JOSE header does (RFC 7515 §3): mostly `eyJ`. Reads three bytes, and the white space.
 bool begins_as_jwt(std::string_view text);
 // Three parts of base64url text, of which the first begins so. Reads no more
 // than token_bytes_max + 1 bytes; a longer text is one if its beginning is. No key that the service

@@ -86,6 +86,25 @@ describe('import', () => {
     assert.equal(JSON.parse(fs.readFileSync(path.join(folder, 'p'), 'utf8')).user_id, before.find(({ name }) => name === 'Bob').id);
     assert.equal((await command('check', ...data.slice(0, 2))).code, 0);
   });
+
+  test('is never written over a file of the store', async () => {
+    const data = newData();
+    assert.equal((await command('import', write('some', lines(ada)), ...data)).code, 0);
+    for (const name of ['store.mdb', 'master.key']) {
+      const refused = await command('export', path.join(data[1], name), '--force', ...data);
+      assert.equal(refused.code, 1);
+      assert.match(refused.stderr, /is a file of the data directory/);
+    }
+    assert.equal((await exported(data)).length, 1);
+  });
+
+  test('goes on when nobody reads its progress any more', async () => {
+    const data = newData();
+    const some = write('some', lines(ada, bob));
+    const ended = await commandOf('bash', '-c', 'exec 3> >(exec true); wait $!; "$@" 2>&3', 'bash', binary, 'import', some, ...data);
+    assert.equal(ended.code, 0);
+    assert.equal((await exported(data)).length, 2);
+  });
 });
 
 describe('the report of an import', () => {

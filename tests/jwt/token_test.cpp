@@ -181,12 +181,13 @@ TEST(jwt_form, is_that_of_signed_tokens) {
 }
 
 TEST(jwt_form, begins_as_an_object_with_a_member) {
-    for (std::string_view const header : {R"({"alg":"none"})", R"({ "a":1})", "{\n\"a\":1}",
-                                          "{\r\n \"a\":1}", "{\t\"a\":1}", "{\""})
+    for (std::string_view const header :
+         {R"({"alg":"none"})", R"({ "a":1})", "{\n\"a\":1}", "{\r\n \"a\":1}", "{\t\"a\":1}", "{\"",
+          " {\"a\":1}", "\n\r\t {\n\"a\":1}"})
         EXPECT_TRUE(begins_as_jwt(base64url(header))) << header;
     EXPECT_TRUE(begins_as_jwt("eyJ"));
-    for (std::string_view const text :
-         {"", "e", "ey", "ey.", "e.J", "e30", "ewA", "fyJ", "eA==", "EyJ", "lkey", "\xffyJ"})
+    for (std::string_view const text : {"", "e", "ey", "ey.", "e.J", "e30", "ewA", "fyJ",
+                                        "eA==", "EyJ", "lkey", "\xffyJ", "ICAg", "IHt7", "IGEi"})
         EXPECT_FALSE(begins_as_jwt(text)) << text;
 }
 

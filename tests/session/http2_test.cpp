@@ -357,10 +357,15 @@ TEST_F(http2_test, answers_expectations) {
     client one(server);
     auto const expecting = one.submit(post({{"expect", "100-continue"}}), user("e@example.com"));
     auto const odd = one.submit(post({{"expect", "more"}}), user("o@example.com"));
+    auto unreadable = post({{"expect", "more"}});
+    std::erase_if(unreadable, [](auto const& field) { return field.first == "content-type"; });
+    unreadable.emplace_back("content-type", "text/plain");
+    auto const text = one.submit(unreadable, "{}");
     one.exchange();
     EXPECT_EQ(one.responses[expecting].interim, 1u);
     EXPECT_EQ(one.responses[expecting].status, 201u);
     EXPECT_EQ(one.responses[odd].status, 417u);
+    EXPECT_EQ(one.responses[text].status, 415u) << "as over HTTP/1.1";
 }
 
 TEST_F(http2_test, an_empty_body_is_none) {
