@@ -1,9 +1,13 @@
 #include "http2/header_table.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace latchkey::http2 {
 namespace {
+
+constexpr std::size_t text_bytes_min = 512;
 
 void apply_mask(table_mask const* mask, std::string_view text, char* output) {
     if (mask == nullptr) {
@@ -108,8 +112,9 @@ void dynamic_table::add(table_entry const& entry) {
     auto const bytes = counted_bytes_of(entry);
     evict_to(bytes > bytes_max_ ? 0 : bytes_max_ - bytes);
     if (bytes > bytes_max_) return;
-    allocate();
-    if (end_ + entry.name.size() + entry.value.size() > 2 * capacity_) compact();
+    if (auto const size = entry.name.size() + entry.value.size(); end_ + size > text_bytes_)
+        make_room(size);
+    if (!slots_) slots_ = std::make_unique_for_overwrite<slot[]>(slot_count());
     auto& slot = slot_of(++added_);
     slot = {static_cast<std::uint32_t>(end_),
             static_cast<std::uint32_t>(bytes),
@@ -134,18 +139,21 @@ void dynamic_table::evict_to(std::size_t bytes) {
     for (; bytes_ > bytes; --count_) bytes_ -= slot_of(added_ - count_ + 1).counted_bytes;
 }
 
-void dynamic_table::allocate() {
-    if (text_) return;
-    text_ = std::make_unique_for_overwrite<char[]>(2 * capacity_);
-    slots_ = std::make_unique_for_overwrite<slot[]>(slot_count());
-}
-
-void dynamic_table::compact() {
+// Moves the live text to the front, where at least as much is free then as is live.
+void dynamic_table::make_room(std::size_t bytes) {
     auto const begin = count_ == 0 ? end_ : slot_of(added_ - count_ + 1).position;
-    std::memmove(text_.get(), text_.get() + begin, end_ - begin);
+    auto const live = end_ - begin;
+    if (auto const room = 2 * (live + bytes); room > text_bytes_) {
+        text_bytes_ = std::min(2 * capacity_, std::max(2 * room, text_bytes_min));
+        auto larger = std::make_unique_for_overwrite<char[]>(text_bytes_);
+        if (live != 0) std::memcpy(larger.get(), text_.get() + begin, live);
+        text_ = std::move(larger);
+    } else {
+        std::memmove(text_.get(), text_.get() + begin, live);
+    }
     for (std::size_t index = 0; index < count_; ++index)
         slot_of(added_ - index).position -= static_cast<std::uint32_t>(begin);
-    end_ -= begin;
+    end_ = live;
 }
 
 }  // namespace latchkey::http2

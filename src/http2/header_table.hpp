@@ -2,9 +2,11 @@
 // per direction of a connection that keeps what was sent before, newest first, within a size that
 // counts 32 bytes for each entry beside its text (§4.1).
 //
-// The dynamic table keeps its text in one buffer of twice its size, oldest entry first; what is
-// live is moved to the front when the end is reached, which happens once for each 4 KiB that were
-// added. Nothing is allocated before the first entry. Belongs to one connection, on its thread.
+// The dynamic table keeps its text in one buffer, oldest entry first; what is live is moved to the
+// front when the end is reached, of a larger buffer until that has twice the size of the table, and
+// so once for each 4 KiB that were added: most clients keep a few short fields, on each of many
+// connections. Nothing is allocated before the first entry. Belongs to one connection, on its
+// thread.
 #pragma once
 
 #include <array>
@@ -56,6 +58,9 @@ class dynamic_table {
     std::size_t bytes_max() const { return bytes_max_; }
     // How many entries were ever added: the newest one's number.
     std::uint64_t added() const { return added_; }
+    std::size_t heap_bytes() const {
+        return slots_ ? text_bytes_ + slot_count() * sizeof(slot) : 0;
+    }
     // 0 is the newest; below size(). The views hold until the next change; the value is masked.
     table_entry operator[](std::size_t index) const;
     // Copies a masked value to `output`, as it was.
@@ -79,8 +84,7 @@ class dynamic_table {
     slot& slot_of(std::uint64_t number) const { return slots_[number % slot_count()]; }
     std::size_t slot_count() const { return capacity_ / entry_overhead_bytes + 1; }
     void evict_to(std::size_t bytes);
-    void allocate();
-    void compact();
+    void make_room(std::size_t bytes);
 
     std::size_t capacity_;
     std::size_t bytes_max_;
@@ -88,7 +92,8 @@ class dynamic_table {
     std::size_t bytes_ = 0;  // as HPACK counts them
     std::size_t count_ = 0;
     std::uint64_t added_ = 0;
-    std::size_t end_ = 0;  // of the text of the newest entry
+    std::size_t end_ = 0;         // of the text of the newest entry
+    std::size_t text_bytes_ = 0;  // of text_
     std::unique_ptr<char[]> text_;
     std::unique_ptr<slot[]> slots_;  // a ring by number
 };

@@ -72,6 +72,7 @@ class hpack_decoder {
     };
     using sink = base::function_ref<void(header_field const& field)>;
     result decode(std::string_view block, header_text& text, sink give);
+    std::size_t heap_bytes() const { return table_.heap_bytes(); }
 
   private:
     friend class block_reader;

@@ -39,6 +39,7 @@ class hpack_encoder {
     void add_status(unsigned status, std::string& output);
     // `name` in lower case.
     void add(std::string_view name, std::string_view value, indexing mode, std::string& output);
+    std::size_t heap_bytes() const { return table_.heap_bytes(); }
 
   private:
     struct reference {

@@ -83,7 +83,9 @@ class http2 {
 
     // Memory of requests in progress, of responses that wait, and of a header block that goes on.
     std::size_t held_bytes() const { return held_bytes_ + heap_bytes(block_); }
-    // Of these, content that waits for a window or for room in the output.
+    // Memory of the two tables of header fields, which the connection keeps until its end.
+    std::size_t table_bytes() const { return decoder_.heap_bytes() + encoder_.heap_bytes(); }
+    // Of what is held, content that waits for a window or for room in the output.
     std::size_t pending_bytes() const { return pending_bytes_; }
     // Content waits for its window or for room in the output.
     bool has_pending() const { return pending_; }

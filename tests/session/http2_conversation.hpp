@@ -39,6 +39,7 @@ class http2_conversation {
     std::size_t in_progress() const { return session_.in_progress(); }
     http2::stream_id current() const { return session_.current(); }
     std::size_t held_bytes() const { return session_.held_bytes(); }
+    std::size_t table_bytes() const { return session_.table_bytes(); }
     base::mono_ns deadline() const { return last_.time; }
     bool idle() const { return last_.idle; }
     // Of all responses that were made, in order.

@@ -52,6 +52,23 @@ TEST_F(http2_memory, counts_a_header_block_that_goes_on) {
     EXPECT_EQ(server.held_bytes(), 0u);
 }
 
+TEST_F(http2_memory, counts_the_tables_of_header_fields) {
+    begin();
+    EXPECT_EQ(server.table_bytes(), 0u);
+    receive(headers(1, block(one.get_fields()), whole_block));
+    auto const own = server.table_bytes();
+    EXPECT_GT(own, 0u) << "of the answers";
+    receive(headers(3, block(one.get_fields()) + literal("x-a", "b", retention::in_table),
+                    whole_block));
+    auto const both = server.table_bytes();
+    EXPECT_GT(both, own) << "of the requests too";
+    EXPECT_LT(both, 8192u) << "they are small while they have few fields";
+    std::string const value(3900, 'v');
+    receive(headers(5, block(one.get_fields()) + literal("x-b", value, retention::in_table),
+                    whole_block));
+    EXPECT_GE(server.table_bytes(), both + value.size());
+}
+
 TEST_F(http2_memory, refuses_a_header_block_for_which_there_is_none) {
     begin();
     server.server.overloaded = true;

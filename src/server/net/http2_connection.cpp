@@ -180,7 +180,7 @@ void http2_connection::write_pending() {
 }
 
 void http2_connection::account_held() {
-    transport_.reserve_body(session_.held_bytes());
+    transport_.reserve_body(session_.held_bytes() + session_.table_bytes());
     transport_.set_pending(session_.pending_bytes());
 }
 

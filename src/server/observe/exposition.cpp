@@ -173,7 +173,7 @@ void append_connections(process_totals const& totals, page& output) {
         .sample(sum(totals, &worker_metrics::bytes_out));
     output
         .family("latchkey_held_bytes", "gauge",
-                "Memory of connections: unread requests, bodies, unsent responses.")
+                "Memory of connections: unread requests, bodies, header tables, unsent responses.")
         .sample(sum(totals, &worker_metrics::held_bytes));
 }
 
