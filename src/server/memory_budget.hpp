@@ -1,5 +1,6 @@
 // Memory quota of a worker: heap bytes that its connections occupy, for input not yet parsed,
-// header blocks, requests in progress, commands, and responses not yet sent. Above half of it each
+// header blocks and their tables, requests in progress, commands, and responses not yet sent. An
+// idle connection's own state is not counted: `connections` bounds it. Above half of the quota each
 // connection gets less, slow readers are reset, large responses need a key, and who holds much
 // leaves as much to others. Above all of it the largest holders are ended, and what still comes in
 // until then stays within a quarter more. Belongs to the worker's thread.
@@ -95,10 +96,12 @@ class memory_budget : public session::answer_quota {
         return bytes_max_ / 2 / (connections + 1);
     }
     // So much may be unsent before a connection's next request waits. While memory is scarce it is
-    // a share of a quarter of the budget, so that what all may still add stays within the rest.
+    // a share of an eighth of the budget: as much may be unread, and buffers have up to twice the
+    // capacity, so that what all may still add stays within the other half.
     std::size_t unsent_bytes_max(std::size_t connections) const {
         if (!scarce()) return base::limits::unsent_bytes_max;
-        return std::clamp(bytes_max_ / 4 / (connections + 1), base::limits::scarce_unsent_bytes_min,
+        if (exceeded()) return base::limits::scarce_unsent_bytes_min;
+        return std::clamp(bytes_max_ / 8 / (connections + 1), base::limits::scarce_unsent_bytes_min,
                           base::limits::unsent_bytes_max);
     }
 

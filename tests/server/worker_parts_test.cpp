@@ -51,9 +51,11 @@ TEST(memory_budget, allows_less_to_be_unsent_while_it_is_scarce) {
     EXPECT_EQ(budget.unsent_bytes_max(9), base::limits::unsent_bytes_max);
     held.resize(2 * mib + 1);
     EXPECT_EQ(budget.unsent_bytes_max(0), base::limits::unsent_bytes_max);
-    EXPECT_EQ(budget.unsent_bytes_max(15), 64 * base::limits::kib);
+    EXPECT_EQ(budget.unsent_bytes_max(15), 32 * base::limits::kib);
     EXPECT_EQ(budget.unsent_bytes_max(100'000), base::limits::scarce_unsent_bytes_min);
     EXPECT_EQ(budget.fair_share(1), mib);
+    held.resize(4 * mib + 1);
+    EXPECT_EQ(budget.unsent_bytes_max(0), base::limits::scarce_unsent_bytes_min) << "exceeded";
 }
 
 TEST(memory_budget, leaves_room_for_those_who_hold_little) {
