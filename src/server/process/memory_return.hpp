@@ -8,6 +8,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/clock.hpp"
@@ -33,20 +34,25 @@ class memory_return {
 
     // Of all workers.
     void look_at(auto const& workers, base::mono_ns now) {
-        std::uint64_t bytes = 0, peak_bytes = 0;
+        std::uint64_t bytes = 0, peak_bytes = 0, connection_bytes = 0;
         for (auto const& each : workers) {
             bytes += each->metrics().held_bytes.read();
             peak_bytes += each->metrics().held_bytes_most.read();
+            connection_bytes += each->metrics().connections.read() * bytes_of_connection;
         }
-        if (!look(bytes, peak_bytes, now)) return;
+        connection_bytes_most_ = std::max(connection_bytes_most_, connection_bytes);
+        if (!look(bytes + connection_bytes, peak_bytes + connection_bytes_most_, now)) return;
+        connection_bytes_most_ = connection_bytes;
         for (auto const& each : workers) each->reset_held_peak();
     }
 
   private:
     static constexpr std::uint64_t worthwhile_bytes = std::uint64_t{16} << 20;
+    static constexpr std::uint64_t bytes_of_connection = 7 << 10;  // of an idle one
     static constexpr unsigned quiet_looks_min = 2;
     static constexpr base::mono_ns trim_pause = 5 * base::second;
 
+    std::uint64_t connection_bytes_most_ = 0;  // since the heaps were trimmed
     unsigned quiet_looks_ = 0;
     base::mono_ns next_ = 0;
 };
