@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <future>
+
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
 
@@ -57,6 +59,13 @@ void running_worker::fill_store(std::size_t posts, std::size_t post_bytes) {
     auto const outcomes = store::apply(*store_, std::move(commands));
     ASSERT_TRUE(outcomes);
     for (auto const& each : *outcomes) ASSERT_EQ(each.problem, base::problem::none);
+}
+
+void running_worker::use(config const& settings) {
+    std::promise<void> adoption;
+    worker_->use({std::make_shared<config_snapshot>(settings), nullptr, nullptr},
+                 [&adoption] { adoption.set_value(); });
+    adoption.get_future().wait();
 }
 
 std::string running_worker::get(std::string_view path) const {

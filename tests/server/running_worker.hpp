@@ -32,6 +32,8 @@ class running_worker {
     // Spans that nobody takes from the worker; with a `tracing_endpoint`.
     std::uint64_t span_losses() const { return worker_->span_ring()->losses(); }
     std::filesystem::path access_log() const { return folder_ / "access.log"; }
+    // As a reload does; on return it is in force.
+    void use(config const& settings);
     // A GET of a path below /api/v1, with the key.
     std::string get(std::string_view path) const;
 

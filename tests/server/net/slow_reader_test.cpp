@@ -1,4 +1,5 @@
-// Clients that ask for much and do not read it: which are reset, when, and which are not.
+// Clients that ask for much and do not read it, or send much and do not end: which are reset, when,
+// and which are not.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "running_worker.hpp"
 #include "socket_client.hpp"
@@ -141,6 +143,55 @@ TEST_F(slow_readers, that_make_progress_are_kept) {
     other.join();
     EXPECT_GT(past_half, unread_for) << "it could have been reset";
     EXPECT_TRUE(is_served(slow, all_posts));
+}
+
+// Bodies that stop in the middle: no client has to take anything, so that none is slow.
+struct half_bodies : testing::Test {
+    static constexpr std::size_t mib = base::limits::mib;
+    static constexpr std::size_t body_bytes = 1000 * kib, part_bytes = 300 * kib;
+
+    running_worker service{{.overload_queued_mib = 64}};
+
+    // Returns once the worker has that part of the body.
+    socket_client begin_body(char const* address, std::size_t bytes, std::string_view part) const {
+        socket_client client(service.address(), {.local_address = address});
+        auto head = service.get("/posts").replace(0, 3, "POST");
+        head.insert(head.size() - 2, "Content-Type: application/json\r\nContent-Length: " +
+                                         std::to_string(bytes) + "\r\n");
+        auto const held_before = held();
+        EXPECT_TRUE(client.send(head.append(part)));
+        while (held() < held_before + part.size()) std::this_thread::sleep_for(1ms);
+        return client;
+    }
+    std::uint64_t held() const { return service.metrics().held_bytes.read(); }
+};
+
+TEST_F(half_bodies, of_who_holds_most_end_once_the_budget_is_exceeded) {
+    std::string_view const post = R"({"user_id":1,"title":"a","body":"b"})";
+    std::string const most_of_one(body_bytes - 100 * kib, ' '), part(part_bytes, ' ');
+    auto modest = begin_body("127.0.0.4", post.size(), post.substr(0, 9));
+    auto one = begin_body("127.0.0.3", body_bytes, most_of_one);
+    std::vector<socket_client> many;
+    while (held() <= 8 * mib + mib / 4) many.push_back(begin_body("127.0.0.2", body_bytes, part));
+
+    service.use({.overload_queued_mib = 8});
+    socket_client reads(service.address());
+    auto const start = clock::now();
+    std::size_t served = 0;
+    for (; held() > 8 * mib && clock::now() < start + patience; ++served)
+        ASSERT_EQ(reads.status(service.get("/users/1")), 200) << "after " << served;
+    EXPECT_LE(held(), 8 * mib);
+    EXPECT_GT(served, 10u);
+    auto const resets = std::ranges::count_if(
+        many, [](auto& each) { return each.hung_up() && each.ends_with_reset(); });
+    EXPECT_GT(resets, 0);
+    EXPECT_GT(held(), 7 * mib) << "no more of them than had to";
+    EXPECT_FALSE(one.hung_up()) << "the largest body, of one who holds less in all";
+
+    service.use({.overload_queued_mib = 64});
+    EXPECT_EQ(one.status(std::string(body_bytes - most_of_one.size(), ' ')), 400);
+    EXPECT_EQ(modest.status(post.substr(9)), 201);
+    EXPECT_EQ(reads.status(service.get("/users/1")), 200);
 }
 
 }  // namespace
