@@ -278,8 +278,7 @@ http2::next http2::on_data(h2::frame_head const& head, std::string_view payload,
     if (waits) return keep_content(*stream, inner.bytes);
     if (stream->work->body.size() + inner.bytes.size() > stream->work->exchange.body_bytes_max())
         return refuse_body(*stream, problem::body_too_large);
-    stream->work->body.append(inner.bytes);
-    count_held();
+    keep_body(*stream, inner.bytes);
     if (ends) return end_body(*stream, server);
     current_ = stream->id;
     return step{.kind = step_kind::grant_body};

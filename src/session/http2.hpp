@@ -151,7 +151,7 @@ class http2 {
     base::mono_ns deadline(bool idle) const;
     next end_late(server_state const& server, std::string& output);
 
-    open_stream* find(stream_id id);
+    open_stream* find(stream_id id) const;
     open_stream& take_stream(stream_id id);
     open_stream& enter();
     void leave(stream_id id);
@@ -183,6 +183,7 @@ class http2 {
     void end_events(open_stream& stream, std::string& output);
     void note_progress(std::size_t bytes);
     void count_held();
+    void keep_body(open_stream& stream, std::string_view content);
 
     context& context_;
     api::peer const& client_;

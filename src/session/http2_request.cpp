@@ -118,8 +118,7 @@ http2::next http2::keep_content(open_stream& stream, std::string_view content) {
     if (work.body.size() + content.size() > work.exchange.body_bytes_max())
         stream.body_problem = problem::body_too_large;
     if (stream.body_problem != problem::none) return {};
-    work.body.append(content);
-    count_held();
+    keep_body(stream, content);
     current_ = stream.id;
     return step{.kind = step_kind::grant_body};
 }
@@ -143,11 +142,10 @@ http2::next http2::refuse_body(open_stream& stream, problem problem) {
 }
 
 session::stream const& http2::stream() const {
-    auto const place = std::ranges::find(
-        streams_, current_, [](std::unique_ptr<open_stream> const& each) { return each->id; });
+    auto const* const stream = find(current_);
     // A stream that waits for a commit or for tokens stays, also when its client resets it.
-    base::check(place != streams_.end(), "the stream of a step has left");
-    return *(*place)->work;
+    base::check(stream != nullptr, "the stream of a step has left");
+    return *stream->work;
 }
 
 void http2::grant() {
@@ -184,9 +182,8 @@ void http2::settle_grant(std::string& output) {
 }
 
 bool http2::is_reading(stream_id id) const {
-    return std::ranges::any_of(streams_, [id](std::unique_ptr<open_stream> const& each) {
-        return each->id == id && each->state == stream_state::reading;
-    });
+    auto const* const stream = find(id);
+    return stream != nullptr && stream->state == stream_state::reading;
 }
 
 store::command http2::take_command() {

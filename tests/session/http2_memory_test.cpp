@@ -96,6 +96,19 @@ TEST_F(http2_memory, counts_requests_that_wait_and_their_commits) {
     EXPECT_EQ(server.held_bytes(), 0u);
 }
 
+// What a frame adds is counted without a look at the other streams, and the sum is the same.
+TEST_F(http2_memory, counts_bodies_that_come_byte_by_byte) {
+    begin();
+    receive(one.post(1) + one.post(3));
+    auto const first_bytes = server.held_bytes();
+    for (int i = 0; i < 10'000; ++i) receive(data(1 + 2 * (i % 2), " "));
+    auto const whole = server.held_bytes();
+    EXPECT_GE(whole, first_bytes + 10'000);
+    receive(one.post(5));
+    receive(reset(5));
+    EXPECT_EQ(server.held_bytes(), whole) << "counted anew";
+}
+
 TEST_F(http2_memory, a_byte_of_window_now_and_then_is_no_progress) {
     begin(settings_of({{setting::initial_window_size, 0}}));
     receive(list(1));
