@@ -31,13 +31,9 @@ std::optional<std::string_view> rendered_changes::find(store::snapshot const& sn
     auto const& place = ring_[static_cast<std::size_t>(sequence) % changes_max];
     if (place.sequence == sequence)
         return shows(place.type, place.project) ? std::string_view(place.text) : std::string_view();
-    std::optional<std::string_view> result;
-    snapshot.changes_after(sequence - 1, [&](store::change_view const& change) {
-        if (change.sequence != sequence) return false;
-        result = shows(change.type, change.project) ? keep(change) : std::string_view();
-        return false;
-    });
-    return result;
+    auto const change = snapshot.change(sequence);
+    if (!change) return std::nullopt;
+    return shows(change->type, change->project) ? keep(*change) : std::string_view();
 }
 
 std::string_view rendered_changes::keep(store::change_view const& change) {

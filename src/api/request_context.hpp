@@ -15,6 +15,7 @@
 #include "auth/key_form.hpp"
 #include "auth/mac.hpp"
 #include "base/clock.hpp"
+#include "base/time_units.hpp"
 #include "cluster/quota.hpp"
 #include "http/request.hpp"
 #include "http/response.hpp"
@@ -25,6 +26,9 @@ namespace latchkey::api {
 
 struct request_services;
 struct token_wait;
+
+// Of reading in one step of what is done in steps, in ns (store/engine/read_work.hpp).
+inline constexpr std::int64_t step_cost_max = 500 * base::microsecond;
 
 // What a handler has done of a read that it does in steps. It belongs to the exchange.
 struct steps {

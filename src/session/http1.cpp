@@ -369,9 +369,9 @@ step http1::next_events(wake_reason reason, server_state const& server) {
     progress_ = server.draining ? ended
                                 : events_->append(*context_.services, server.now,
                                                   limits::stream_step_bytes_max, text);
-    if (!text.empty() || progress_ == ended) return {.kind = step_kind::write_events};
-    if (progress_ == more) return {.kind = step_kind::pause};
-    return {.kind = step_kind::await_events, .time = events_->due()};
+    if (text.empty() && progress_ == idle)
+        return {.kind = step_kind::await_events, .time = events_->due()};
+    return {.kind = step_kind::write_events};
 }
 
 step http1::write_events(std::string& output, server_state const& server) {

@@ -12,7 +12,13 @@ namespace latchkey::session {
 namespace {
 
 using progress = api::event_stream::progress;
-constexpr std::size_t empty_step_cost = 4 * base::limits::kib;
+
+// What a step leaves of a turn: as many ns of reading end one as bytes of answers do.
+std::size_t room_for(std::int64_t read_cost) {
+    constexpr std::int64_t ns_per_byte =
+        base::limits::turn_ns_max / std::int64_t{base::limits::turn_answer_bytes_max};
+    return static_cast<std::size_t>(read_cost / ns_per_byte);
+}
 
 }  // namespace
 
@@ -26,15 +32,18 @@ void http2::wake_events() {
         if (each->events) each->events_due = pending_ = true;
 }
 
-// The bytes that were written, or, of events that were only passed over, a cost that ends the turn
-// of a stream which looks for few among many.
+// The bytes that were written, and what reading has cost: a stream that looks for few events among
+// many ends its turn too.
 std::size_t http2::write_events(open_stream& stream, std::size_t room, server_state const& server,
                                 std::string& output) {
     auto& text = context_.events;
     text.clear();
     auto const window = static_cast<std::size_t>(std::min(send_window_, stream.send_window));
+    auto const& work = context_.services->snapshot.work();
+    auto const cost_before = work.cost();
     auto const result =
         stream.events->append(*context_.services, server.now, std::min(room, window), text);
+    auto const read_cost = work.cost() - cost_before;
     stream.events_due = result == progress::more;
     auto const bytes_written = write_data(stream, text, room, output);
     if (bytes_written < text.size()) {
@@ -44,7 +53,7 @@ std::size_t http2::write_events(open_stream& stream, std::size_t room, server_st
     }
     if (text.capacity() > 2 * base::limits::stream_step_bytes_max) std::string().swap(text);
     if (result == progress::ended) end_events(stream, output);
-    return bytes_written != 0 || result != progress::more ? bytes_written : empty_step_cost;
+    return std::max<std::size_t>(bytes_written + room_for(read_cost), result == progress::more);
 }
 
 // Without a window too: a key that was turned off has no stream.

@@ -44,13 +44,14 @@ struct range {
     std::string const* output = nullptr;
     std::size_t output_bytes_max = SIZE_MAX;
     std::int64_t cost_max = INT64_MAX;
+    std::int64_t skip_cost_max = INT64_MAX;  // of passing over those `skip` elements
 };
 struct list_result {
     std::uint64_t total = 0;  // exact; O(1) unless the list says otherwise
     bool is_counted = true;   // false: `total` would cost too much, and is 0
     bool has_more = false;
     bool is_cut = false;           // it has more, but ended before `limit`
-    bool is_out_of_reach = false;  // `cost_max` was used up by `skip`
+    bool is_out_of_reach = false;  // `skip` would cost more than it may
     model::id last = 0;            // the last id that this part has or has passed over; 0: none
 };
 struct post_filter {
@@ -150,6 +151,7 @@ class snapshot {
     // What has changed (api.md §16). A record beyond the last one read may be unreadable: see
     // `damaged`.
     change_bounds changes() const;
+    std::optional<change_view> change(model::id sequence) const;
     // Visits the changes beyond a sequence in order, until the visitor returns false.
     using change_visitor = base::function_ref<bool(change_view const&)>;
     void changes_after(model::id position, change_visitor visitor) const;

@@ -48,13 +48,17 @@ struct delivery_range {
     model::id bound = 0;                         // only sequences below it; 0: from the newest
     std::optional<model::delivery_state> state;  // only these
     std::uint32_t limit = 20;
+    // Before `limit` it ends where `output`, to which the sink appends, has so many bytes or more,
+    // and where so much was read (read_work).
+    std::string const* output = nullptr;
+    std::size_t output_bytes_max = SIZE_MAX;
+    std::int64_t cost_max = INT64_MAX;
 };
 struct delivery_page {
-    bool has_more = false;
+    bool has_more = false;  // or there may be more
     // Where the next page begins (`before`), if there are more. A page may be short, or empty,
     // where too much had to be looked at.
     model::id next_before = 0;
 };
-inline constexpr std::size_t deliveries_looked_at_max = 10'000;
 
 }  // namespace latchkey::store

@@ -33,8 +33,12 @@ event_stream::progress change_stream::read(request_services& services, base::ins
     auto const shows = [&](model::change_type type, std::string_view project) {
         return types_.has(type) && sees_change_of(caller(), project);
     };
+    auto const& work = services.snapshot.work();
+    auto const cost_end = work.cost() + step_cost_max;
     for (unsigned count = 0; position_ < bounds.last; ++count) {
-        if (output.size() >= bytes_max || count == changes_per_step_max) return progress::more;
+        bool const is_dear = count != 0 && work.cost() >= cost_end;
+        if (output.size() >= bytes_max || count == changes_per_step_max || is_dear)
+            return progress::more;
         if (position_ + 1 < bounds.oldest) return progress::ended;
         auto const text = changes.find(services.snapshot, position_ + 1, shows);
         if (!text) return progress::ended;

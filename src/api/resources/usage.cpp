@@ -20,8 +20,6 @@ using base::field_code;
 using base::wall_ms;
 using model::granularity;
 
-// Of reading in one turn, in ns (store/engine/read_work.hpp).
-constexpr std::int64_t step_cost_max = 500 * base::microsecond;
 constexpr unsigned reports_max = 32;  // of a worker, in progress; each has some MiB
 
 // The points from the one that contains `begin` to the last that begins before `end`.

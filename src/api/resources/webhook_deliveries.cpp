@@ -40,22 +40,21 @@ api_result<store::delivery_range> take_range(query& query) {
 }  // namespace
 
 std::string message_id_of(store::snapshot const& snapshot, model::id sequence) {
-    std::string id;
-    snapshot.changes_after(sequence - 1, [&](store::change_view const& change) {
-        if (change.sequence == sequence) id = webhook::message_id(sequence, change.occurred_at);
-        return false;
-    });
-    return id;
+    auto const change = snapshot.change(sequence);
+    return change ? webhook::message_id(sequence, change->occurred_at) : std::string();
 }
 
 std::optional<api_error> list_deliveries(request_context const& context,
                                          store::snapshot const& snapshot,
                                          http::response& response) {
-    auto const range = take_range(context.query);
+    auto range = take_range(context.query);
     if (!range) return range.error();
     auto const entry = snapshot.webhook(context.id);
     if (!entry || !sees_webhook(context, entry->webhook)) return no_such("webhook");
     auto& body = response.body;
+    range->output = &body;
+    range->output_bytes_max = context.page_bytes_max();
+    range->cost_max = base::limits::page_cost_max;
     body.append("{\"data\":[");
     bool first = true;
     auto const page = snapshot.deliveries(context.id, *range, [&](model::delivery const& delivery) {
@@ -66,6 +65,8 @@ std::optional<api_error> list_deliveries(request_context const& context,
     append_id_or_null(body, page.has_more ? page.next_before : 0);
     body.append(",\"has_more\":").append(page.has_more ? "true}}" : "false}}");
     show_resource(response);
+    response.is_partial = context.page_bytes_max() < base::limits::page_bytes_max &&
+                          body.size() >= context.page_bytes_max();
     return std::nullopt;
 }
 

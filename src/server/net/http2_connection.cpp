@@ -175,6 +175,7 @@ void http2_connection::write_pending() {
     auto const size_before = output.size();
     if (unsent < most) session_.write_pending(output, most - unsent, state());
     context_.budget.add_answer(output.size() - size_before);
+    context_.budget.read_clock();
     transport_.account_output();
     account_held();
 }

@@ -13,6 +13,11 @@ change_bounds snapshot::changes() const {
     return bounds;
 }
 
+std::optional<change_view> snapshot::change(model::id sequence) const {
+    auto const bytes = state_->get(table::changes, id_key(sequence));
+    return bytes ? state_->readable(decode_change(sequence, *bytes)) : std::nullopt;
+}
+
 void snapshot::changes_after(model::id position, change_visitor visitor) const {
     id_walk walk(*state_, table::changes, {});
     for (bool more = walk.at_or_above(position + 1); more; more = walk.next()) {

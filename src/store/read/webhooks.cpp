@@ -24,20 +24,25 @@ class delivery_walk {
     delivery_walk(snapshot_state& state, model::id webhook)
         : state_(state), cursor_(state.cursor(table::deliveries)), webhook_(webhook) {}
 
-    // Moves to the newest delivery below a sequence. False: there is none, or `steps` are used up.
-    bool below(model::id sequence, std::size_t& steps) {
-        for (model::id webhook = 0; steps != 0; --steps) {
+    // Moves to the newest delivery below a sequence. False: there is none, or the work has come to
+    // `cost_end`; then `is_cut` says so, and it came further down than `bound`.
+    bool below(model::id bound, std::int64_t cost_end) {
+        auto sequence = bound;
+        for (model::id webhook = 0;;) {
             if (!seek_before(sequence, webhook)) return false;
             sequence = sequence_;
             if (owner_ == webhook_) return true;
             // Only before a webhook of a higher id may that sequence have one of this webhook.
-            webhook = owner_ > webhook_ ? webhook_ + 1 : 0;
+            bool const may_be_here = owner_ > webhook_;
+            webhook = may_be_here ? webhook_ + 1 : 0;
+            if (may_be_here) ++sequence_;
+            is_cut_ = sequence_ < bound && state_.work.cost() >= cost_end;
+            if (is_cut_) return false;
         }
-        if (owner_ > webhook_) ++sequence_;
-        return false;
     }
-    // Of the delivery; without steps: no delivery of this webhook that is looked for is above.
+    // Of the delivery; where the walk was cut: no delivery of this webhook at or above it is left.
     model::id sequence() const { return sequence_; }
+    bool is_cut() const { return is_cut_; }
     std::optional<std::string_view> content() {
         return state_.content(table::deliveries, view_of(key_), view_of(value_));
     }
@@ -69,6 +74,7 @@ class delivery_walk {
     MDB_val key_{}, value_{};
     model::id sequence_ = 0;
     model::id owner_ = 0;
+    bool is_cut_ = false;
 };
 
 }  // namespace
@@ -141,9 +147,17 @@ delivery_page snapshot::deliveries(model::id webhook, delivery_range const& part
     auto& state = *state_;
     constexpr model::id above_all = INT64_MAX;
     auto const bound = part.bound != 0 ? part.bound : above_all;
-    std::size_t steps = deliveries_looked_at_max;
+    auto const cost_end =
+        part.cost_max == INT64_MAX ? INT64_MAX : state.work.cost() + part.cost_max;
     std::uint32_t count = 0;
     delivery_page page{.next_before = bound};
+    // Whether the page ends behind this delivery, of which there may be the last.
+    auto const is_full = [&](model::id sequence) {
+        page.has_more = state.work.cost() >= cost_end ||
+                        (part.output != nullptr && part.output->size() >= part.output_bytes_max);
+        if (page.has_more) page.next_before = sequence;
+        return page.has_more;
+    };
     // Of a delivery that is in the list, unless it can be told to be the first of the next page.
     auto const emit = [&](model::delivery const& each) {
         if (part.state && each.state != *part.state) return true;
@@ -157,19 +171,18 @@ delivery_page snapshot::deliveries(model::id webhook, delivery_range const& part
         id_walk walk(state, table::index, pending_of(webhook));
         for (bool valid = walk.below(bound); valid; valid = walk.previous()) {
             auto const each = state.readable(delivery(walk.id(), webhook));
-            if (each && !emit(*each)) break;
+            if ((each && !emit(*each)) || is_full(walk.id())) break;
         }
         return page;
     }
     delivery_walk walk(state, webhook);
-    for (auto sequence = bound; walk.below(sequence, steps); sequence = walk.sequence()) {
+    for (auto sequence = bound; walk.below(sequence, cost_end); sequence = walk.sequence()) {
         auto const bytes = walk.content();
         auto const each =
             state.readable(bytes ? model::decode_delivery(walk.sequence(), *bytes) : std::nullopt);
-        if (each && !emit(*each)) return page;
-        --steps;
+        if ((each && !emit(*each)) || is_full(walk.sequence())) return page;
     }
-    if (steps == 0) page = {.has_more = true, .next_before = walk.sequence()};
+    if (walk.is_cut()) page = {.has_more = true, .next_before = walk.sequence()};
     return page;
 }
 
