@@ -53,6 +53,7 @@ void id_walk::check_page() {
     auto const* const key = static_cast<char const*>(key_.mv_data);
     auto const number = snapshot_.store.pages.page_number(key);
     if (number == std::exchange(page_, number)) return;
+    ++snapshot_.work.pages;
     if (!snapshot_.has_sound_path(table_, view_of(key_), number))
         snapshot_.note_damage(table_, view_of(key_));
 }

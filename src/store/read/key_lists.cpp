@@ -29,6 +29,11 @@ bool is_included(key_filter const& filter, model::key const& key, LastUse last_u
     return !filter.unused_since || last_use(key.id) < *filter.unused_since;
 }
 
+// Each is allocated on its own.
+std::size_t parts_of(model::key const& key) {
+    return key.metadata.size() + key.ip_allowlist.size() + key.rate_limits.size();
+}
+
 std::uint64_t read_count(snapshot_state& state, std::string_view key) {
     auto const bytes = state.get(table::index, key);
     auto const count = bytes ? read_id(*bytes).value_or(0) : 0;
@@ -73,6 +78,7 @@ list_result snapshot::keys(key_filter const& filter, range const& part, key_sink
         else
             record = plan.has_records ? state.readable(model::decode_key(walk.id(), *content))
                                       : key(walk.id());
+        if (record) state.work.parts += parts_of(*record);
     };
     auto const includes = [&] {
         if (plan.unfiltered) return true;
@@ -87,14 +93,16 @@ list_result snapshot::keys(key_filter const& filter, range const& part, key_sink
     };
     auto const bounded = part.cost_max != INT64_MAX;
     auto total = plan.unfiltered ? std::optional(plan.total) : std::nullopt;
+    auto rest = part;
     if (!total && !(bounded && plan.total > counted_keys_max)) {
         auto const end = bounded ? work().cost() + part.cost_max : INT64_MAX;
         bool valid = walk.first();
         for (total = 0; valid && work().cost() < end; valid = walk.next())
             *total += includes() ? 1 : 0;
         if (valid) total.reset();
+        rest.cost_max = part.cost_max / 2;  // what is counted and listed is not read for long twice
     }
-    auto result = list_part(walk, part, total.value_or(UINT64_MAX), includes, emit).emit();
+    auto result = list_part(walk, rest, total.value_or(UINT64_MAX), includes, emit).emit();
     result.is_counted = total.has_value();
     result.total = total.value_or(0);
     return result;

@@ -18,7 +18,7 @@ struct even_walk {
     read_work const& work() const { return sum; }
 
     bool set(model::id id) {
-        sum.steps += 2;
+        sum.bytes += 400;
         number = id;
         return id >= 1 && id <= 2000;
     }
@@ -83,6 +83,21 @@ TEST(list_parts, that_begin_too_far_away_are_out_of_reach) {
     EXPECT_EQ(output, "");
     EXPECT_FALSE(part_of({.skip = 1, .cost_max = 400'000}, output, 900).is_out_of_reach);
     EXPECT_EQ(output, "1800 ");
+}
+
+TEST(list_parts, that_begin_behind_many_of_the_list_are_out_of_reach_too) {
+    std::string output;
+    for (std::uint64_t const skip : {400u, 600u}) {
+        EXPECT_TRUE(part_of({.skip = skip, .skip_cost_max = 20'000}, output).is_out_of_reach);
+        EXPECT_FALSE(
+            part_of({.skip = skip, .limit = 1, .skip_cost_max = 90'000}, output).is_out_of_reach);
+    }
+    EXPECT_EQ(output, "802 1202 ");
+    output.clear();
+    auto const part = part_of(
+        {.skip = 400, .output = &output, .output_bytes_max = 30, .skip_cost_max = 90'000}, output);
+    EXPECT_EQ(output, "802 804 ");
+    EXPECT_TRUE(part.is_cut);
 }
 
 }  // namespace
