@@ -18,15 +18,11 @@ namespace latchkey::api {
 
 namespace json = boost::json;
 
-namespace {
-
 std::int64_t processor_time() {
     timespec time;
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return time.tv_sec * base::second + time.tv_nsec;
 }
-
-}  // namespace
 
 std::string request_text(std::string_view line, lines const& fields, std::string_view body) {
     std::string text = std::string(line) + " HTTP/1.1\r\nHost: echo.invalid\r\n";
@@ -98,7 +94,7 @@ reply api_fixture::send(std::string bytes) {
         refuse_unparsed(services_, peer, head.problem, head.detail, response, id);
     } else {
         EXPECT_EQ(head.state, http::step::progress::complete);
-        turn_cost = turn_ns = 0;
+        turn_cost = turn_ns = commit_ns = 0;
         auto cost_before = snapshot_.work().cost(), ns_before = processor_time();
         auto const end_turn = [&] {
             auto const cost = snapshot_.work().cost(), ns = processor_time();
@@ -117,7 +113,9 @@ reply api_fixture::send(std::string bytes) {
                 end_turn();
                 continue;
             }
+            auto const commit_begin = processor_time();
             auto const outcome = commit(exchange.take_command());
+            commit_ns = processor_time() - commit_begin;
             if (exchange.waits() && outcome.problem == base::problem::none) {
                 next = exchange.resume(services_, request_, now, response);
                 continue;

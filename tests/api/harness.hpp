@@ -50,6 +50,8 @@ struct reply {
 
 using lines = std::vector<std::string>;
 
+std::int64_t processor_time();  // of this thread, in ns
+
 // The bytes of a request: `line` without its version, Host, the lines of `fields`, and, with a
 // body, its length and, unless the fields have a type, the type JSON.
 std::string request_text(std::string_view line, lines const& fields = {},
@@ -115,6 +117,7 @@ class api_fixture {
     unsigned turns = 1;      // that the last request took
     // Of the dearest of them: what it read, in ns (store::read_work), and its processor time.
     std::int64_t turn_cost = 0, turn_ns = 0;
+    std::int64_t commit_ns = 0;  // processor time of its commit
     bool same_turn = false;  // the next request uses the same snapshot
     // The outcome of the next write, which then does not reach the store.
     std::optional<store::outcome> next_outcome;
