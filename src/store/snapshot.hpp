@@ -44,7 +44,8 @@ struct range {
     std::string const* output = nullptr;
     std::size_t output_bytes_max = SIZE_MAX;
     std::int64_t cost_max = INT64_MAX;
-    std::int64_t skip_cost_max = INT64_MAX;  // of passing over those `skip` elements
+    // Of passing over those `skip` elements; from a quarter of it on, so many bytes are a quarter.
+    std::int64_t skip_cost_max = INT64_MAX;
 };
 struct list_result {
     std::uint64_t total = 0;  // exact; O(1) unless the list says otherwise
