@@ -118,7 +118,7 @@ class api_fixture {
     // Of the dearest of them: what it read, in ns (store::read_work), and its processor time.
     std::int64_t turn_cost = 0, turn_ns = 0;
     std::int64_t commit_ns = 0;  // processor time of its commit
-    bool same_turn = false;  // the next request uses the same snapshot
+    bool same_turn = false;      // the next request uses the same snapshot
     // The outcome of the next write, which then does not reach the store.
     std::optional<store::outcome> next_outcome;
     in_progress running;
