@@ -99,7 +99,9 @@ class BrowserPage {
     this.origin = new URL(url).origin;
     if (!this.recorded) await this.#record();
     this.requests.length = 0;
-    return this.tab.goto(url, { waitUntil: 'networkidle0', timeout: 30_000 });
+    const answer = await this.tab.goto(url, { waitUntil: 'load', timeout: 30_000 });
+    await this.tab.waitForNetworkIdle({ idleTime: 100, timeout: 30_000 }); // what its scripts ask for they ask for at once
+    return answer;
   }
 
   // The value of a JavaScript expression, awaited.

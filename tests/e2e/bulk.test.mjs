@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { assertStatus, binary, command, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, binary, command, newUser, sleep, startServer, temporaryFolder, until } from './harness.mjs';
 
 const lines = (...records) => records.map((r) => `${typeof r === 'string' ? r : JSON.stringify(r)}\n`).join('');
 
@@ -199,7 +199,7 @@ describe('an import that is ended', () => {
     const place = prepare();
     let kills = 0;
     for (let ms = 30; ; ms = Math.ceil(ms * 1.4)) {
-      const { by: signal } = await endedAt(place.words, sleep(ms), 'SIGKILL');
+      const { by: signal } = await endedAt(place.words, sleep(ms), 'SIGKILL'); // each kill comes later
       if (signal === null) break;
       kills += 1;
     }
@@ -214,9 +214,7 @@ describe('an import that is ended', () => {
     const place = prepare();
     const server = await startServer({ data: place.data }); // beside which it takes small steps
     const api = server.client(await server.makeKey());
-    const firstStep = async () => {
-      while ((await api.get('/users?limit=1')).json.pagination.total === 0) await sleep(1);
-    };
+    const firstStep = () => until(async () => (await api.get('/users?limit=1')).json.pagination.total > 0, 'a step is made');
     const end = await endedAt(place.words, firstStep(), 'SIGINT');
     assert.deepEqual([end.code, end.by], [1, null], end.stderr);
     assert.match(end.stderr, /run the same command again to continue from here/);

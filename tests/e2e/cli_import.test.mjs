@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { binary, command, commandOf, filesIn, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { binary, command, commandOf, filesIn, startServer, temporaryFolder, until } from './harness.mjs';
 
 const folder = temporaryFolder();
 let number = 0;
@@ -131,7 +131,7 @@ describe('the report of an import', () => {
     const report = path.join(folder, 'long report'), precious = write('precious', 'kept\n');
     const child = spawn(binary, ['import', file, '--report', report, ...data], { stdio: ['ignore', 'ignore', 'ignore'] });
     const ended = once(child, 'exit');
-    while (!fs.existsSync(report) || fs.statSync(report).size === 0) await sleep(5);
+    await until(() => fs.statSync(report, { throwIfNoEntry: false })?.size > 0, 'the report is begun');
     child.kill('SIGTERM');
     assert.deepEqual(await ended, [1, null]);
     const wrong = await command('import', file, '--report', precious, ...data);

@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { binary, command, commandOf, newUser, run, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { binary, command, commandOf, newUser, run, sleep, startServer, temporaryFolder, until } from './harness.mjs';
 
 const folder = temporaryFolder();
 const keyFile = path.join(folder, 'key');
@@ -149,7 +149,7 @@ describe('other commands', () => {
     let text = '';
     child.stdout.setEncoding('utf8').on('data', (part) => { text += part; });
     const exit = once(child, 'exit');
-    await sleep(300);
+    await sleep(300); // it asks once a second, and has mostly asked once when they are made; it finds them in either case
     const [one, two] = [await api.create('/users', newUser()), await api.create('/users', newUser())];
     assert.deepEqual(await exit, [0, null]);
     assert.deepEqual([...text.matchAll(/user\.created +user (\d+) {2}by key/g)].map(([, id]) => Number(id)), [one.id, two.id]);
@@ -181,7 +181,7 @@ describe('other commands', () => {
     const words = ['keys', 'list', '--json', ...here];
     const { id } = JSON.parse((await done(...words)).stdout).data.find(({ name }) => name === 'busy');
     const counted = async () => (await json('keys', 'usage', String(id), ...here)).data.reduce((sum, { requests }) => sum + requests, 0);
-    for (let i = 0; i < 100 && await counted() < 20; i++) await sleep(100);
+    await until(async () => await counted() >= 20, 'all are counted');
     const from = new Date(Date.now() - 7200_000).toISOString();
     const to = new Date(Date.now() + 3600_000).toISOString();
     const table = await done('keys', 'usage', String(id), '--from', from, '--to', to, ...there);
@@ -308,7 +308,7 @@ describe('the service elsewhere', () => {
     }
     child.kill('SIGKILL');
     await once(child, 'exit');
-    for (let i = 0; i < 100 && fs.existsSync(`/proc/${helper}`); i++) await sleep(50);
+    await until(() => !fs.existsSync(`/proc/${helper}`), 'its helper ends with it');
     silent.closeAllConnections();
     silent.close();
   });

@@ -8,7 +8,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { assertStatus, binary, newUser, run, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, binary, newUser, run, sleep, startServer, temporaryFolder, until } from './harness.mjs';
 import { theirClock } from './wire.mjs';
 
 const library = path.join(path.dirname(binary), '../tests/e2e/faults.so');
@@ -136,9 +136,8 @@ describe('a clock that leaps ahead', { skip }, () => {
     assertStatus(await ask(server, temporary), 200);
     near((await api.create('/users', newUser())).created_at, Date.now());
     assert.equal((await api.read('/events')).data.length, 2);
-    await sleep(6000); // the usage of keys is written
-    const usage = await api.read(`/keys/${admin.id}/usage?granularity=hour`);
-    assert.ok(usage.data.some(({ requests }) => requests > 0), 'usage is there');
+    const used = async () => (await api.read(`/keys/${admin.id}/usage?granularity=hour`)).data.some(({ requests }) => requests > 0);
+    await until(used, 'usage is there');
     const otherKey = await machine.key('beside', '--expires-in', '1h');
     near(otherKey.created_at, Date.now());
     assertStatus(await ask(server, otherKey), 200);
@@ -160,7 +159,7 @@ describe('a clock that leaps ahead', { skip }, () => {
     let api = server.client(admin, { scheme: 'http' });
     assertStatus(await api.post('/events/shop', { first: true }), 202);
     assertStatus(await api.post('/users', newUser(), { headers: { 'Idempotency-Key': 'once' } }), 201);
-    await sleep(6000);
+    await sleep(6000); // what time brings about is looked for every few seconds, and there is nothing that shows it
     await server.stop();
 
     machine.set(400 * day);

@@ -139,7 +139,7 @@ test('a write whose wait for the standby was cancelled is answered once a standb
       await ask(`SELECT pg_cancel_backend(pid) ${waiting}`);
       return await read(two) === 1;
     }, 'the other node has it', 4000);
-    await sleep(700);
+    await sleep(700); // nothing comes meanwhile
     assert.equal(answer, null, 'it was not answered');
   } finally {
     await set('RESET synchronous_standby_names');
@@ -153,7 +153,7 @@ test('mixed writes on all three at the same time leave the same store everywhere
   const load = new Load(cluster, { writersPerNode: 4 });
   await load.prepare();
   load.begin();
-  await sleep(3000);
+  await load.goesOn(2000);
   await load.end();
   const exported = await cluster.assertEqual();
   load.check(postsOf(exported));
@@ -202,7 +202,7 @@ describe('a key', () => {
         const { id, key } = await makeKey(node);
         state.answered = false;
         const hammers = [...others(node), ...others(node), node].map((each) => hammer(each, key, state, code));
-        await sleep(20);
+        await until(() => state.requests >= hammers.length, 'all of them ask');
         const begin = performance.now();
         const answer = await turnOff(node.client(), id);
         state.answered = true;
@@ -228,7 +228,7 @@ describe('a key', () => {
     signal(helper, 'SIGSTOP');
     try {
       change = one.ask('DELETE', '/sessions', { key }).then((each) => { answer = each; });
-      await sleep(1000);
+      await sleep(1000); // nothing comes meanwhile
       assert.equal(answer, null, 'it was not answered');
       assertStatus(await read(two), 200);
     } finally {
@@ -252,7 +252,7 @@ describe('a key', () => {
       try {
         const end = new Date(Date.now() + soon).toISOString();
         const change = node.client().patch(`/keys/${id}`, { expires_at: end }).then((each) => { answer = each; });
-        await sleep(2 * soon);
+        await sleep(2 * soon); // the clock passes the end of the key
         assert.equal(answer, null, 'it was not answered');
         assertStatus(await node.ask('GET', '/users?limit=1', { key }), 403, 'key_expired');
         for (const each of others(node)) assertStatus(await each.ask('GET', '/users?limit=1', { key }), 200);

@@ -59,7 +59,7 @@ async function assertGone(node) {
   do {
     assertStatus(await node.ask('GET', '/users?limit=1'), 503, 'behind');
     assertStatus(await node.ask('POST', '/users', { body: newUser() }), 503, 'behind');
-    await sleep(200);
+    await sleep(200); // it keeps to that for half a lease
   } while (performance.now() - begin < lease / 2);
   assert.equal(node.server.stderr.split('no longer has the rows').length, 2, 'it says so once');
 }
@@ -112,7 +112,7 @@ test('the rows after those of a node whose helper stands still are kept for its 
     const since = performance.now() - start;
     assert.ok(since > lease || first <= position, `the first row was ${first} after ${since} ms, the node at ${position}`);
     t.diagnostic(`folded after ${took} ms`);
-    await sleep(lease + 1000 - since);
+    await sleep(lease + 1000 - since); // the clock passes the end of its lease
     later = await addUser(two);
     await removeRowsAfter(position);
   } finally {

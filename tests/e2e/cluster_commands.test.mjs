@@ -276,7 +276,7 @@ describe('cluster status', () => {
     const last = cluster.nodes.find(({ name }) => name === node);
     for (const each of cluster.nodes) if (each !== last) await each.stop();
     await last.stop(); // gives its lease back
-    await sleep(5);
+    await sleep(5); // the clock passes the millisecond in which the lease ended
     const status = await last.status();
     assert.deepEqual([status.delivery.node, status.delivery.active], [last.name, false]);
     assert.ok(Date.parse(status.delivery.expires_at) <= Date.now(), status.delivery.expires_at);

@@ -6,30 +6,20 @@
 // need a file system of their own. E2E_FAULT='kill the primary' draws that one alone.
 
 import assert from 'node:assert/strict';
-import crypto from 'node:crypto';
 import { after, describe, test } from 'node:test';
 import { Cluster, postsOf, until } from './cluster_harness.mjs';
 import { Load, readAll } from './cluster_load.mjs';
 import { Patroni } from './cluster_patroni.mjs';
 import { signal } from './cluster_postgres.mjs';
-import { newUser, sleep } from './harness.mjs';
+import { below, drawn, newUser, seed, sleep } from './harness.mjs';
 
 const rounds = Number(process.env.E2E_ROUNDS ?? 3);
 const long = rounds > 3;
-const seed = Number(process.env.E2E_SEED ?? crypto.randomInt(2 ** 31));
 const names = ['one', 'two', 'three'];
 
 const patroni = await Patroni.begin({ clients: names, mounts: long });
 const cluster = await Cluster.begin(patroni, { leaseSeconds: 30, names, disks: true });
 after(() => patroni.end());
-
-// A number from 0 to below `limit`, the same for the same seed (a linear congruential generator).
-let state = BigInt(seed);
-function draw(limit) {
-  state = (state * 6364136223846793005n + 1442695040888963407n) % (1n << 64n);
-  return Number(state >> 33n) % limit;
-}
-const pick = (list) => list[draw(list.length)];
 
 const writes = async (node) => (await node.ask('POST', '/users', { body: newUser(), timeout: 60_000 })).status === 201;
 const writesGoOn = () => until(async () => (await Promise.all(cluster.nodes.filter((each) => each.server && !each.paused).map(writes))).some(Boolean),
@@ -61,7 +51,7 @@ const faults = {
   // It goes on before it was replaced, just then, or later.
   'stop the primary': { async begin({ primary }) {
     primary.pause();
-    await sleep(draw(9000));
+    await sleep(below(9000)); // it goes on at a moment that is drawn
     return () => primary.resume();
   } },
   'kill PostgreSQL of the primary': { lasting: true, async begin({ primary }) {
@@ -80,7 +70,7 @@ const faults = {
   'part the primary from all but the nodes': { lasting: true, async begin({ primary, standby }) {
     standby.pause();
     primary.pause({ supervisor: true });
-    await sleep(7000);
+    await sleep(7000); // a statement may take five seconds
     await primary.kill();
     standby.resume();
     return () => primary.start();
@@ -123,9 +113,9 @@ function drawFaults() {
   const able = Object.keys(faults).filter((each) => (long || !faults[each].lasting) && (patroni.canFillDisks || !faults[each].needsMounts));
   let rest = [];
   return Array.from({ length: rounds }, (_, i) => {
-    if (i % 3 === 2) return long ? pick(['kill the primary', 'stop the primary']) : 'kill the primary';
+    if (i % 3 === 2) return long ? drawn(['kill the primary', 'stop the primary']) : 'kill the primary';
     if (rest.length === 0) rest = able.filter((each) => !/^(kill|stop) the primary$/.test(each));
-    return rest.splice(draw(rest.length), 1)[0];
+    return rest.splice(below(rest.length), 1)[0];
   });
 }
 
@@ -135,7 +125,7 @@ const loads = [];
 async function strike(name) {
   const primary = await patroni.primary();
   const standby = patroni.members.find((each) => each !== primary);
-  const node = pick(cluster.nodes);
+  const node = drawn(cluster.nodes);
   const fault = faults[name];
   const load = new Load(cluster, { patience: 60_000, writersPerNode: 2 });
   await load.prepare();
@@ -143,19 +133,19 @@ async function strike(name) {
   const readings = cluster.nodes.filter((each) => !fault.unread || each !== node).map((each) => readAll(each, cluster.key));
   let whole;
   try {
-    await sleep(500);
+    await load.goesOn();
     const start = performance.now();
     const mend = await fault.begin({ node, primary, standby });
     try {
       if (fault.lasting) await writesGoOn();
-      else await sleep(500 + draw(long ? 5000 : 1500));
+      else await sleep(500 + below(long ? 5000 : 1500)); // it lasts for a time that is drawn
     } finally {
       await mend();
     }
     // Every node writes again, also the one that was away.
     await Promise.all(cluster.nodes.map((each) => until(() => writes(each), `${each.name} writes`, 30_000)));
     whole = Math.round(performance.now() - start);
-    await sleep(300);
+    await load.goesOn();
   } finally {
     await load.end();
     for (const each of readings) await each.stop();

@@ -21,11 +21,11 @@ describe('three nodes with leases of 3 s', () => {
   after(() => cluster.stop());
 
   test('lose no acknowledged write when a node is killed, which comes back by itself', async (t) => {
-    const load = await underLoad(cluster, async () => {
+    const load = await underLoad(cluster, async (load) => {
       await two.kill();
-      await sleep(500);
+      await load.goesOn();
       await two.start();
-      await sleep(200);
+      await load.goesOn();
       await one.kill();
       await one.start();
     });
@@ -64,7 +64,7 @@ describe('three nodes with leases of 3 s', () => {
       const end = Date.now() + 2000;
       while (Date.now() < end) {
         await postgres.ask(cluster.database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'latchkey'");
-        await sleep(100);
+        await sleep(100); // between two cuts some writes are made
       }
     });
     t.diagnostic(load.summary());
@@ -89,7 +89,7 @@ describe('three nodes with leases of 3 s', () => {
 
   test('stay ready when nothing but a command has written to the store of one of them', async () => {
     for (const each of cluster.nodes) await each.done('keys', 'create', '--name', 'cli', '--unlimited');
-    await sleep(4000);
+    await sleep(4000); // longer than a lease: none of them may lag for so long
     // The uses of keys in the test before are a row, seconds later.
     await until(async () => (await one.status()).nodes.every(({ lag }) => lag === 0), 'none lags', 3000);
     for (const each of cluster.nodes) {
@@ -158,8 +158,8 @@ describe('three nodes with leases of 3 s', () => {
     const refused = await until(async () => (await one.ask('GET', '/users?limit=1')).status === 503, 'it refuses', 4000);
     t.diagnostic(`not ready after ${unready} ms, refused after ${unready + refused} ms`);
     assert.ok(since() > 2000 && since() < 3500, `refused after ${since()} ms`);
-    await sleep(500);
     for (const each of cluster.nodes) {
+      await until(async () => (await each.ask('GET', '/users?limit=1')).status === 503, `${each.name} refuses`, 3000);
       const answer = await each.ask('GET', '/users?limit=1');
       assertStatus(answer, 503, 'behind');
       assert.match(answer.headers.get('retry-after'), /^[1-9][0-9]*$/);
@@ -184,9 +184,9 @@ describe('three nodes with leases of 3 s', () => {
     const load = new Load(cluster);
     await load.prepare();
     load.begin();
-    await sleep(500);
+    await load.goesOn();
     await postgres.kill();
-    await sleep(300);
+    await sleep(300); // writes wait for it when they are stopped
     const stops = cluster.nodes.map(async (node) => {
       const { server } = node;
       node.server = null; // no more is sent to it

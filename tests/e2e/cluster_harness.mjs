@@ -17,7 +17,7 @@ import path from 'node:path';
 import { once } from 'node:events';
 import { childrenOf, nameOf, signal } from './cluster_postgres.mjs';
 import { Disk } from './disk_faults.mjs';
-import { assertStatus, binary, commandOf, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, binary, commandOf, startServer, temporaryFolder, until as waitUntil } from './harness.mjs';
 
 export const consistent = (token) => ({ headers: { 'Consistency-Token': token } });
 
@@ -32,13 +32,10 @@ export function postsOf(exported) {
   return exported.split('---\n')[1].split('\n').filter(Boolean).map((line) => JSON.parse(line));
 }
 
-// Waits until `look` returns something, asks again every few milliseconds, and returns how long that took.
+// Waits as `until` of harness.mjs does, and returns how many milliseconds that took.
 export async function until(look, label, limit = 15_000) {
   const start = performance.now();
-  while (!(await look())) {
-    assert.ok(performance.now() - start < limit, `${label} within ${limit} ms`);
-    await sleep(5);
-  }
+  await waitUntil(look, label, limit);
   return Math.round(performance.now() - start);
 }
 

@@ -26,13 +26,13 @@ describe('three nodes with leases of 15 s', () => {
     const { id, key } = await cluster.makeKey();
     const client = three.client(key);
     assertStatus(await client.get('/users?limit=1'), 200);
-    await sleep(100);
+    await sleep(100); // nothing of it is under way any more
     pause();
     const begin = performance.now();
     const target = `/keys/${id}/deactivate`;
     const once = { headers: { 'Idempotency-Key': `off-${id}` } };
     const first = one.ask('POST', target, once);
-    await sleep(300);
+    await sleep(300); // the first of them is in progress
     // The same again, on both other nodes: what they answer must hold everywhere too.
     const repeats = [one, two].map(async (each) => {
       const answer = await each.ask('POST', target);
@@ -51,7 +51,7 @@ describe('three nodes with leases of 15 s', () => {
     const reading = readAll(three, key);
     resume();
     await until(async () => (await three.ask('GET', '/users?limit=1', { key })).status === 403, 'it is refused', left + 1000);
-    await sleep(Math.max(0, Math.min(end - Date.now(), 100)));
+    await sleep(Math.max(0, Math.min(end - Date.now(), 100))); // some reads are refused
     const accepted = (await reading.stop()).filter((each) => each.status === 200);
     const lastAccepted = accepted.at(-1)?.begin ?? 0;
     assert.ok(lastAccepted < end, 'accepted only before effective_by');
@@ -90,7 +90,7 @@ describe('three nodes with leases of 15 s', () => {
       assertStatus(answer, 202);
       const left = Date.parse(answer.json.effective_by) - Date.now();
       assert.ok(left > 0 && left < 17_000, `${left} ms are left`);
-      await sleep(left);
+      await sleep(left); // the clock passes effective_by
       const { status } = await read();
       assert.ok(status === 401 || status === 503, `${status} after effective_by`);
     } finally {
@@ -102,12 +102,12 @@ describe('three nodes with leases of 15 s', () => {
   for (const [deed, disturb] of [
     ['is killed and started again', async () => {
       await postgres.kill();
-      await sleep(1500);
+      await sleep(1500); // writes wait for it meanwhile
       await postgres.start();
     }],
     ['freezes for longer than an append may take', async () => {
       postgres.pause();
-      await sleep(6000);
+      await sleep(6000); // an append may take five seconds
       postgres.resume();
     }],
   ]) {

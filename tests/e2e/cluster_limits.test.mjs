@@ -115,10 +115,10 @@ test('without PostgreSQL: what was leased ahead, the share of the node, then 503
   assertStatus(await one.ask('GET', '/users?limit=1', { key: small }), 200);
   const demand = new Demand([[one, 150]], key);
   const running = demand.run(leaseSeconds + 2.5);
-  await sleep(500);
+  await sleep(500); // tokens are leased ahead for what is asked
   const away = performance.now();
   await postgres.kill();
-  await sleep(1500);
+  await sleep(1500); // what it has of the other key is used up
   const share = await one.ask('GET', '/users?limit=1', { key: small });
   assertStatus(share, 503, 'behind');
   assert.equal(share.headers.get('retry-after'), '1');
@@ -147,7 +147,7 @@ test('a node that stops answers the requests that wait for tokens', async () => 
   const leaver = three.client(left);
   const lost = leaver.get('/users?limit=1').catch(() => 'lost');
   const waiting = ask(three, small);
-  await sleep(100);
+  await sleep(100); // both requests wait for tokens
   leaver.close();
   const stop = three.stop();
   assertStatus(await waiting, 503, 'behind');

@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
 import { postsOf, tokenOf, until } from './cluster_harness.mjs';
-import { newUser, sleep } from './harness.mjs';
+import { generator, newUser, sleep } from './harness.mjs';
 
 const broken = /the connection ended|ECONNREFUSED|ECONNRESET|EPIPE/;
 
@@ -22,6 +22,7 @@ export class Load {
     this.posts = { acknowledged: new Map(), refused: new Set(), unknown: new Set(), deleted: new Set() };
     this.counts = { acknowledged: 0, refused: 0, unknown: 0, replayed: 0 };
     this.last = 0;
+    this.random = generator();
     this.stopping = false;
     this.writers = [];
     this.longest = 0; // between two acknowledged writes, in milliseconds
@@ -43,6 +44,12 @@ export class Load {
         this.writers.push(this.write(number, i % 2 === 1).catch((error) => { this.failure ??= error; this.stopping = true; }));
       }
     });
+  }
+
+  // Until so many more writes were acknowledged.
+  async goesOn(count = 100) {
+    const before = this.counts.acknowledged;
+    await until(() => this.failure || this.counts.acknowledged >= before + count, `${count} writes`, this.patience + 60 * count);
   }
 
   async end() {
@@ -67,7 +74,7 @@ export class Load {
         }
         assert.ok(performance.now() < end, `a write was acknowledged by nobody for ${this.patience} ms`);
       }
-      await sleep(Math.random() * 2 * this.pause);
+      await sleep(this.random() * 2 * this.pause);
     }
     for (const { client } of writer.clients.values()) client.close();
   }
@@ -75,7 +82,7 @@ export class Load {
   next(writer, patient) {
     const tag = `${this.mark}-${this.last += 1}`;
     const headers = { 'Consistency-Token': writer.token };
-    const dice = this.mixed ? Math.random() : 1;
+    const dice = this.mixed ? this.random() : 1;
     if (dice < 0.15) return { method: 'POST', target: '/users', body: { name: tag, email: `${tag}@example.org` }, headers, done: (user) => writer.records.push(user.id) };
     if (dice < 0.25 && writer.records.length > 0) return { method: 'PATCH', target: `/users/${writer.records.at(-1)}`, body: { name: `again ${tag}` }, headers };
     if (dice < 0.3) return { method: 'POST', target: '/keys', body: { name: tag, scopes: ['users:read'] }, headers };
@@ -86,7 +93,7 @@ export class Load {
       return { method: 'DELETE', target: `/posts/${id}`, headers, title, deletes: true };
     }
     return {
-      method: 'POST', target: '/posts', body: { user_id: this.author, title: tag, body: 'text '.repeat(Math.random() * 100) },
+      method: 'POST', target: '/posts', body: { user_id: this.author, title: tag, body: 'text '.repeat(Math.floor(this.random() * 100)) },
       headers: patient ? { ...headers, 'Idempotency-Key': tag } : headers, title: tag, done: (post) => { writer.post = post; },
     };
   }
@@ -159,15 +166,15 @@ export class Load {
   }
 }
 
-// `disturb` does what it does to a cluster under load, after a second; then the load goes on for as long again.
+// `disturb` does what it does to a cluster under load, which goes on before and after.
 export async function underLoad(cluster, disturb) {
   const load = new Load(cluster);
   await load.prepare();
   load.begin();
   try {
-    await sleep(1000);
+    await load.goesOn();
     await disturb(load);
-    await sleep(1000);
+    await load.goesOn();
   } finally {
     await load.end();
   }

@@ -103,7 +103,7 @@ test('where the helper of one node stands still, the streams of that node end an
     await Promise.all(silent.map((each) => each.until(() => each.hasEnded, lease + 500)));
     for (const each of silent) assert.equal(each.failure, null, 'it ends in order');
     assertStatus(await one.ask('GET', '/users?limit=1'), 503, 'behind');
-    await sleep(500);
+    await sleep(500); // none of the others ends meanwhile
     assert.deepEqual(going.map((each) => each.hasEnded), [false, false]);
     await tell(going, two);
   } finally {

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { Cluster, installVersion, postsOf } from './cluster_harness.mjs';
 import { Load } from './cluster_load.mjs';
 import { Postgres } from './cluster_postgres.mjs';
-import { assertStatus, binary, newUser, sleep } from './harness.mjs';
+import { assertStatus, binary, newUser } from './harness.mjs';
 
 const postgres = await Postgres.begin();
 after(() => postgres.stop());
@@ -35,7 +35,7 @@ describe('three nodes that are upgraded one by one', () => {
     await two.replace(binary);
     await two.replace(next);
     await three.replace(next);
-    await sleep(300);
+    await load.goesOn();
     await load.end();
     load.check(postsOf(await cluster.assertEqual()));
     t.diagnostic(load.summary());
@@ -49,7 +49,7 @@ describe('three nodes that are upgraded one by one', () => {
     load.begin();
     await two.done('cluster', 'upgrade');
     await two.done('cluster', 'upgrade');
-    await sleep(300);
+    await load.goesOn();
     await load.end();
     load.check(postsOf(await cluster.assertEqual()));
     const [last] = (await schemasOf(cluster)).reverse();

@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { childrenOf } from './cluster_postgres.mjs';
-import { assertStatus, binary, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, binary, newUser, sleep, startServer, temporaryFolder, until } from './harness.mjs';
 
 // A sanitizer's build runs without the filter.
 const sanitized = ['__asan_init', '__tsan_init'].some((name) => fs.readFileSync(binary).includes(name));
@@ -59,11 +59,7 @@ describe('the process', () => {
 
   test('and so is the helper that sends to webhooks', { skip: sanitized }, () => withServer({}, async (server) => {
     const [supervisor] = childrenOf(server.pid);
-    let helper;
-    for (let i = 0; i < 400 && helper === undefined; i += 1) {
-      helper = childrenOf(supervisor).find((each) => status(each).Seccomp === '2');
-      await sleep(10);
-    }
+    const helper = await until(() => childrenOf(supervisor).find((each) => status(each).Seccomp === '2'), 'it has a filter');
     for (const thread of threads(helper)) assertConfined(helper, thread);
     assert.equal(fs.statSync(`/proc/${helper}/environ`).uid, 0);
   }));
@@ -81,12 +77,10 @@ describe('the process', () => {
       for (let i = 0; i < 20; i += 1) assertStatus(await client.post('/users', newUser()), 201);
       fs.renameSync(server.log, `${server.log}.1`);
       server.child.kill('SIGHUP');
-      for (let i = 0; i < 400 && !/reloaded the configuration/.test(server.stderr); i += 1) await sleep(10);
-      assert.match(server.stderr, /reloaded the configuration/);
+      await until(() => /reloaded the configuration/.test(server.stderr), 'it is reloaded');
       assertStatus(await client.get('/users'), 200);
       client.close();
-      await sleep(500);
-      assert.ok(fs.existsSync(server.log), 'the log was opened anew');
+      await until(() => fs.existsSync(server.log), 'the log was opened anew');
     },
   ));
 
@@ -129,8 +123,7 @@ describe('the process', () => {
       fs.renameSync(path.join(root, 'logs', 'access.log'), path.join(root, 'logs', 'access.log.1'));
       assert.doesNotMatch(await reload(server), /nothing was reloaded/);
       assertStatus(await server.ask('GET', '/healthz', { scheme: 'http' }), 200);
-      await sleep(500);
-      assert.ok(fs.statSync(path.join(root, 'logs', 'access.log')).size > 0, 'the log was opened anew');
+      await until(() => fs.statSync(path.join(root, 'logs', 'access.log'), { throwIfNoEntry: false })?.size > 0, 'the log was opened anew');
     });
     fs.rmSync(root, { recursive: true });
   });

@@ -50,9 +50,9 @@ async function play({ steps, ending, look }, cut) {
       for (const end of [...(i === 0 ? cut : []), bytes.length]) {
         wire.send(bytes.subarray(begin, end));
         begin = end;
-        if (end < bytes.length) await (cut.length > 1 ? new Promise(setImmediate) : sleep(2));
+        if (end < bytes.length) await (cut.length > 1 ? new Promise(setImmediate) : sleep(2)); // the parts come apart
       }
-      if (expected.length === 0) await sleep(20);
+      if (expected.length === 0) await sleep(20); // nothing comes
       for (const each of expected) await take(wire, each, answers);
     }
     look(answers);

@@ -57,7 +57,7 @@ class ConsolePage {
 
   async click(role, name) {
     await (await this.find(role, name)).evaluate((element) => element.click());
-    await sleep(50);
+    await sleep(50); // what it does begins in tasks that follow
   }
 
   // What was in the field is replaced.

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startBrowser } from './browser.mjs';
 import { openConsole } from './console_page.mjs';
-import { assertStatus, sleep, startServer } from './harness.mjs';
+import { assertStatus, startServer, until } from './harness.mjs';
 import { makeTrust, startReceiver } from './webhook_receiver.mjs';
 
 const trust = makeTrust();
@@ -43,6 +43,8 @@ const paths = {
   missing: '/nowhere',
 };
 
+const figures = '[aria-label^="Requests a second: "]:not([aria-label$="no figure yet"])';
+
 const makeKey = (name, members) =>
   api.create('/keys', { name, environment: 'production', scopes: ['users:read'], expires_in: 90 * 86_400, ...members });
 
@@ -75,7 +77,7 @@ before(async () => {
   ])
     assertStatus(await api.post(`/events/${source}`, payload), 202);
   await receiver.heard(5);
-  await sleep(5500); // uses are told every 5 s
+  await until(async () => (await api.read('/usage')).total.requests >= 45, 'uses are told');
 });
 
 describe('the pages', () => {
@@ -87,7 +89,7 @@ describe('the pages', () => {
         await page.logIn(first);
         for (const [name, path] of Object.entries(paths)) {
           await page.show(path);
-          if (name === 'overview') await sleep(5500); // the figures of `now` are differences
+          if (name === 'overview') await page.tab.waitForSelector(figures); // of differences, five seconds later
           await page.page.assertClean(`${name} at ${width} px, ${theme}`);
           await page.screenshot(`console-${name}-${width}-${theme}`);
         }

@@ -35,8 +35,7 @@ function start(...words) {
 async function run(...words) {
   const instance = start(...words);
   instance.read();
-  const [code] = await instance.exited;
-  await sleep(10);
+  const [code] = await once(instance.child, 'close'); // it has ended, and all that it wrote is there
   return { ...instance, code };
 }
 
@@ -44,12 +43,13 @@ async function run(...words) {
 async function blockedExport(data) {
   const blocked = start('export', '-', '--data', data, '--quiet');
   const file = fs.realpathSync(path.join(data, 'store.mdb-lock'));
-  for (;;) {
+  for (const limit = Date.now() + 30_000; ;) {
     assert.equal(blocked.child.exitCode, null, blocked.stderr);
     const first = firstOf(blocked.child.pid);
     const storeOpen = first > 0 && fs.readdirSync(`/proc/${first}/fd`).some((fd) => fs.readlinkSync(`/proc/${first}/fd/${fd}`) === file);
     const waits = first > 0 && /pipe|sock|unix/.test(fs.readFileSync(`/proc/${first}/wchan`, 'utf8'));
     if (storeOpen && waits) return blocked;
+    assert.ok(Date.now() < limit, 'the export waits for its reader');
     await sleep(20);
   }
 }
@@ -96,7 +96,7 @@ describe('two containers over one store', { skip }, () => {
     const blocked = await blockedExport(data);
     const list = run('keys', 'list', '--data', data);
     const starting = startServer({ data, under: container });
-    await sleep(2000);
+    await sleep(2000); // both have begun, and wait
     assert.equal(blocked.child.exitCode, null);
     blocked.read();
     assert.deepEqual(await blocked.exited, [0, null]);

@@ -11,7 +11,7 @@
 import assert from 'node:assert/strict';
 import os from 'node:os';
 import { test } from 'node:test';
-import { assertPost, assertUser, command, message, sleep, startServer } from './harness.mjs';
+import { assertPost, assertUser, below, command, message, random, sleep, startServer } from './harness.mjs';
 
 const rounds = Number(process.env.E2E_ROUNDS ?? 50);
 const writerCount = 16;
@@ -26,7 +26,6 @@ const keyTexts = new Map(); // of keys whose making was acknowledged: id to text
 const acknowledged = { count: 0, kinds: {} };
 let tags = 0;
 
-const random = (bound) => Math.floor(Math.random() * bound);
 const sorted = (map) => [...map.values()].sort((a, b) => a.id - b.id);
 
 // The members that a model can know.
@@ -48,19 +47,19 @@ class Writer {
   next() {
     const mine = this.users.at(-1);
     const own = mine === undefined ? [] : [...model.posts.values()].filter((p) => p.user_id === mine);
-    const dice = Math.random();
+    const dice = random();
     const tag = `w${this.number}-${++tags}`;
     if (mine === undefined || dice < 0.15) return this.newUser(tag);
     if (dice < 0.25) return this.aboutKey(tag);
     if (dice < 0.32) return newEvent(tag);
     if (own.length < 2 || dice < 0.55) {
-      const body = { user_id: mine, title: tag, body: 'b'.repeat(random(4000)), status: dice < 0.45 ? 'draft' : 'published' };
+      const body = { user_id: mine, title: tag, body: 'b'.repeat(below(4000)), status: dice < 0.45 ? 'draft' : 'published' };
       return { kind: 'create', collection: 'posts', method: 'POST', target: '/posts', body, status: 201 };
     }
-    const post = own[random(own.length)];
+    const post = own[below(own.length)];
     const status = post.status === 'draft' ? 'published' : 'draft';
-    if (dice < 0.64) return change('posts', post.id, 'PATCH', { body: `changed ${tag} ${'c'.repeat(random(2000))}`, status });
-    if (dice < 0.72) return change('posts', post.id, 'PUT', { user_id: mine, title: post.title, body: `put ${tag} ${'p'.repeat(random(2000))}`, status });
+    if (dice < 0.64) return change('posts', post.id, 'PATCH', { body: `changed ${tag} ${'c'.repeat(below(2000))}`, status });
+    if (dice < 0.72) return change('posts', post.id, 'PUT', { user_id: mine, title: post.title, body: `put ${tag} ${'p'.repeat(below(2000))}`, status });
     if (dice < 0.77) return change('users', mine, 'PATCH', { name: `Renamed ${tag}` });
     if (dice < 0.82) return change('users', mine, 'PUT', { name: `Put ${tag}`, email: model.users.get(mine).email });
     if (dice < 0.94) return { kind: 'delete', collection: 'posts', method: 'DELETE', target: `/posts/${post.id}`, status: 204, id: post.id };
@@ -68,14 +67,14 @@ class Writer {
   }
 
   newUser(tag) {
-    const body = { name: `User ${tag} ${'n'.repeat(random(100))}`, email: `${tag}@example.org` };
-    const headers = random(2) ? { 'Idempotency-Key': tag } : {};
+    const body = { name: `User ${tag} ${'n'.repeat(below(100))}`, email: `${tag}@example.org` };
+    const headers = below(2) ? { 'Idempotency-Key': tag } : {};
     return { kind: 'create', collection: 'users', method: 'POST', target: '/users', headers, body, status: 201 };
   }
 
   aboutKey(tag) {
     const id = this.keys.at(-1);
-    const step = id === undefined ? 0 : random(4);
+    const step = id === undefined ? 0 : below(4);
     if (step === 0) return { kind: 'create', collection: 'keys', method: 'POST', target: '/keys', body: { name: tag, scopes: ['users:read'] }, status: 201 };
     if (step === 1) return change('keys', id, 'PATCH', { metadata: { tag } });
     const [action, state] = step === 2 ? ['deactivate', 'deactivated'] : ['reactivate', 'active'];
@@ -187,7 +186,7 @@ class Writer {
 }
 
 function newEvent(tag) {
-  const body = { tag, text: 'e'.repeat(random(3000)) };
+  const body = { tag, text: 'e'.repeat(below(3000)) };
   return { kind: 'create', collection: 'events', method: 'POST', target: '/events/shop', headers: { 'webhook-id': tag }, mark: tag, body, status: 202 };
 }
 
@@ -252,7 +251,7 @@ async function check(server, admin, writers, most) {
     assert.deepEqual((await api.read(`/users/${owner.id}/posts?limit=100`)).data, sorted(model.posts).filter((p) => p.user_id === owner.id).slice(0, 100));
   }
   // A deactivated key stays deactivated, and a reactivated one stays active.
-  const { id } = writers[random(writers.length)].keys.map((each) => model.keys.get(each)).findLast((each) => keyTexts.has(each.id)) ?? {};
+  const { id } = writers[below(writers.length)].keys.map((each) => model.keys.get(each)).findLast((each) => keyTexts.has(each.id)) ?? {};
   if (id) assert.equal((await api.get('/users?limit=1', { key: keyTexts.get(id) })).status, model.keys.get(id).state === 'active' ? 200 : 403);
   for (const [i, writer] of writers.entries()) await writer.repeat(api, outcomes[i]);
   api.close();
@@ -294,7 +293,7 @@ test(`kill -9 under ${writerCount} writers, ${rounds} times: nothing acknowledge
     try {
       const running = Promise.all(writers.map((w) => w.run(server, admin.key)));
       const enough = acknowledged.count + writerCount;
-      await Promise.race([sleep(60 + random(80)), running]);
+      await Promise.race([sleep(60 + below(80)), running]); // the kill comes at a moment that is drawn
       // Slow machines may take longer for a round.
       for (let i = 0; i < 2000 && acknowledged.count < enough; i += 1) await Promise.race([sleep(5), running]);
       await server.kill();

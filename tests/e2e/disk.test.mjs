@@ -10,7 +10,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { Disk, noFaults } from './disk_faults.mjs';
-import { assertStatus, binary, command, makeKey, message, newUser, run, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, binary, command, makeKey, message, newUser, run, sleep, startServer, temporaryFolder, until } from './harness.mjs';
 
 const mib = 1 << 20;
 
@@ -194,7 +194,7 @@ describe('a disk that fails', { skip: noFaults }, () => {
       const { key } = await server.makeKey();
       const userIds = [];
       const clients = Promise.all(Array.from({ length: 8 }, (_, i) => makeUsers(server, key, userIds, i)));
-      while (userIds.length < 40) await sleep(5);
+      await until(() => userIds.length >= 40, 'users are made');
       disk.set(fault);
       const end = await Promise.race([server.exited, sleep(5000)]);
       assert.deepEqual(end, { code: 1, signal: null }, 'it ends by itself');

@@ -9,7 +9,7 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
-import { assertFields, assertNow, assertStatus, binary, command, filesIn, message, sleep, startFetch, startServer, temporaryFolder } from './harness.mjs';
+import { assertFields, assertNow, assertStatus, below, binary, command, filesIn, message, sleep, startFetch, startServer, temporaryFolder } from './harness.mjs';
 
 let Webhook;
 try {
@@ -164,7 +164,7 @@ describe('Standard Webhooks', async () => {
     for (const each of [old, next]) assert.equal((await assertStored(await send('rota', '{}', standard(each, '{}')))).verified, true);
     const secretRecord = await admin.read('/events/rota/secret');
     assert.deepEqual(Object.keys(secretRecord).sort(), ['created_at', 'format', 'rotation_ends_at', 'source']);
-    await sleep(Date.parse(secretRecord.rotation_ends_at) - Date.now() + 50);
+    await sleep(Date.parse(secretRecord.rotation_ends_at) - Date.now() + 50); // the clock passes its end
     await assertRefused(send('rota', '{}', standard(old, '{}')), /does not fit/);
     await assertStored(await send('rota', '{}', standard(next, '{}')));
     assert.equal((await admin.read('/events/rota/secret')).rotation_ends_at, null);
@@ -340,7 +340,7 @@ describe('secrets', () => {
     const secret = await setSecret('hidden', {});
     await setSecret('hidden', { format: 'github', secret: 'supplied-secret-31415' });
     await assertRefused(send('hidden', '{}', { 'X-Hub-Signature-256': 'sha256=00' }));
-    await sleep(400);
+    await sleep(400); // a worker hands its lines over after 250 ms
     for (const name of filesIn(server.data)) {
       const bytes = fs.readFileSync(name);
       for (const text of [secret, secret.slice(6), 'supplied-secret-31415', 'from-a-file-9d1f']) assert.ok(!bytes.includes(text), name);
@@ -391,7 +391,7 @@ test('kill -9 between receipt and answer: a delivery that is tried again is stor
   for (let round = 0; round < rounds; round += 1) {
     api.close();
     const running = Promise.all(Array.from({ length: 8 }, (_, i) => deliver(i)));
-    await sleep(30 + Math.random() * 60);
+    await sleep(30 + below(60)); // the kill comes at a moment that is drawn
     await one.kill();
     const pending = await running;
     one = await one.again();

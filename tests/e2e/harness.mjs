@@ -9,6 +9,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile, fork, spawn } from 'node:child_process';
+import crypto from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -29,6 +30,35 @@ if (!fs.statSync(binary, { throwIfNoEntry: false })?.isFile()) {
 export const overHttp2 = process.env.E2E_PROTOCOL === 'h2';
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// Waits until `holds()` returns something that is true, and returns that. `what` names the condition, or is a function that does.
+export async function until(holds, what, within = 20_000) {
+  for (const limit = Date.now() + within; ; await sleep(5)) {
+    const value = await holds();
+    if (value) return value;
+    if (Date.now() > limit) assert.fail(`${typeof what === 'function' ? what() : what} within ${within} ms`);
+  }
+}
+
+// What a test draws is the same for the same E2E_SEED, which is printed where something is drawn.
+export const seed = Number(process.env.E2E_SEED ?? crypto.randomInt(2 ** 31));
+let seedIsTold = false;
+
+// Gives numbers from 0 to below 1 (mulberry32), always the same: what draws at times of its own takes its own generator.
+export function generator() {
+  let state = seed >>> 0;
+  return () => {
+    if (!seedIsTold) console.log(`            E2E_SEED=${seed} draws the same again`);
+    seedIsTold = true;
+    state = (state + 0x6d2b79f5) >>> 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+export const random = generator();
+export const below = (bound) => Math.floor(random() * bound);
+export const drawn = (list) => list[below(list.length)];
 export const keyForm = /^[0-9A-Za-z]{48}$/;
 export const timeForm = /^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z$/;
 

@@ -114,7 +114,7 @@ for (const scheme of ['https', 'http']) {
             const offset = head.indexOf('\r\n\r\n') + 4;
             const bytes = chunks ? Buffer.concat([head.subarray(0, offset), chunked(head.subarray(offset))]) : head;
             await wire.send(bytes.subarray(0, offset + cut));
-            await sleep(10);
+            await sleep(10); // the parts come apart
             await wire.send(bytes.subarray(offset + cut));
             const answer = await wire.response({ method });
             assertStatus(answer, 200);
@@ -168,7 +168,7 @@ for (const scheme of ['https', 'http']) {
       await wire.send(message('POST', '/api/v1/users', { key, headers: { 'Transfer-Encoding': 'chunked', 'Content-Type': 'application/json' } }));
       for (let index = 0; index < body.length; index += 7) {
         await wire.send(body.subarray(index, index + 7));
-        if (index % 3 === 0) await sleep(1);
+        if (index % 3 === 0) await sleep(1); // some parts come apart
       }
       const creation = await wire.response({ method: 'POST' });
       assertStatus(creation, 201);
@@ -254,7 +254,7 @@ for (const scheme of ['https', 'http']) {
       await wire.send(message('POST', '/api/v1/users', { key, headers: { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' } }));
       const chunk = Buffer.concat([Buffer.from(`${(mebibyte / 16).toString(16)}\r\n`), Buffer.alloc(mebibyte / 16, 0x20), Buffer.from('\r\n')]);
       for (let i = 0; i < 16; i += 1) await wire.send(chunk);
-      await sleep(50);
+      await sleep(50); // nothing comes
       assert.equal(wire.size, 0, '1 MiB is not too much');
       await wire.send('1\r\n \r\n');
       assertStatus(await wire.response({ method: 'POST' }), 413, 'body_too_large');
@@ -279,9 +279,9 @@ for (const scheme of ['https', 'http']) {
       await wire.send(Buffer.concat([get(`/api/v1/posts?author=${owner.id}&limit=100`), get(adaPath)]));
       for (let i = 0; i < 10; i += 1) {
         wire.socket.pause();
-        await sleep(20);
+        await sleep(20); // it does not read
         wire.socket.resume();
-        await sleep(2);
+        await sleep(2); // it reads a part
       }
       const answer = await wire.response();
       assertStatus(answer, 200);
@@ -362,7 +362,7 @@ describe('requests', () => {
     const wire = await server.connect();
     const body = JSON.stringify(newUser());
     await wire.send(`POST /api/v1/users HTTP/1.0\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
-    await sleep(100);
+    await sleep(100); // nothing comes
     assert.equal(wire.size, 0, 'no 100 for HTTP/1.0 (RFC 9110, 10.1.1)');
     await wire.send(body);
     assertStatus(await wire.response({ method: 'POST' }), 201);
@@ -644,7 +644,7 @@ describe('what is slow is cut off', { concurrency: true }, () => {
   });
 
   test('others are served meanwhile', async () => {
-    await sleep(5000);
+    await sleep(5000); // the others are half way to their limits
     assertStatus(await server.ask('GET', adaPath, { key }), 200);
   });
 });
@@ -752,9 +752,9 @@ describe('malformed requests', () => {
     const wire = await server.connect({ scheme: 'http' });
     const bytes = message('POST', '/api/v1/users', { key, body: user });
     await wire.send(bytes.subarray(0, bytes.length - 3));
-    await sleep(50);
+    await sleep(50); // the part arrives
     wire.close();
-    await sleep(100);
+    await sleep(100); // nothing comes of it
     assert.equal((await api.read(`/users?email=${user.email}`)).pagination.total, 0);
   });
 });

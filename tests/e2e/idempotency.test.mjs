@@ -11,7 +11,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { assertUser, chunked, filesIn, message, newUser, sleep, startServer } from './harness.mjs';
+import { assertUser, below, chunked, filesIn, message, newUser, sleep, startServer } from './harness.mjs';
 
 const rounds = Number(process.env.E2E_ROUNDS ?? 25);
 const clientCount = 8;
@@ -44,7 +44,7 @@ test(`retried across ${rounds} kills until answered: one post each, and the same
   // One write after the other, each with its own Idempotency-Key and repeated until it is answered.
   async function client(number) {
     for (let i = 0; !stopping; i += 1) {
-      const write = { id: freshKey(), body: { user_id: author.id, title: `post ${number}-${i}`, body: 'b'.repeat(Math.floor(Math.random() * 3000)) } };
+      const write = { id: freshKey(), body: { user_id: author.id, title: `post ${number}-${i}`, body: 'b'.repeat(below(3000)) } };
       for (;;) {
         while (!running && !stopping) await sleep(2);
         if (stopping) return;
@@ -76,13 +76,13 @@ test(`retried across ${rounds} kills until answered: one post each, and the same
   const all = Promise.all(clients);
   // The moment of a kill is random: the test continues until one hit between a commit and its response.
   for (let round = 0; round < rounds || (counts.replayed === 0 && round < 10 * rounds); round += 1) {
-    await Promise.race([sleep(30 + Math.random() * 120), all]);
+    await Promise.race([sleep(30 + below(120)), all]); // the kill comes at a moment that is drawn
     running = false;
     await server.kill();
     server = await server.again();
     running = true;
   }
-  await sleep(100);
+  await sleep(100); // what was under way is sent again
   stopping = true;
   await all;
 

@@ -222,7 +222,7 @@ describe('a token in time', () => {
     const { subject } = await makeRecord();
     const token = await sign(rsa, { sub: subject, exp: now() - 1 }); // within the leeway of 5 s
     assertStatus(await read(token), 200);
-    await sleep(5000);
+    await sleep(5000); // the clock passes the leeway
     const answer = await read(token);
     assertStatus(answer, 401, 'token_expired');
     assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="api", error="invalid_token", error_description="The token has expired."');
@@ -359,7 +359,7 @@ test('no token is in the memory of the idle service', async () => {
       }
       wire.close();
     }
-    await sleep(1500);
+    await sleep(1500); // connections end, and what they held is freed
     const { hits, searched } = searchMemory(one.pid, tokens.map((token) => token.split('.')[2]));
     assert.ok(searched > 1 << 20, `${searched} bytes were searched`);
     assert.deepEqual(hits, []);

@@ -39,7 +39,7 @@ describe('over HTTP', () => {
     const old = await api.create('/keys', { name: 'r', scopes: ['users:read'] });
     const next = await api.create(`/keys/${old.id}/rotate`, { overlap_seconds: 1 });
     assert.deepEqual([await status(old.key), await status(next.key)], [200, 200]);
-    await sleep(1100);
+    await sleep(1100); // the clock passes its end
     assert.deepEqual([await status(old.key), await status(next.key)], [403, 200]);
     const oldRecord = await api.read(`/keys/${old.id}`);
     assert.deepEqual([oldRecord.state, oldRecord.deactivation_reason, oldRecord.replaced_by], ['deactivated', 'rotated', next.id]);
@@ -312,7 +312,7 @@ describe('across a restart', () => {
     await again();
     assert.deepEqual([await status(old.key), await status(next.key)], [200, 200]);
     assert.ok(Date.now() < end, 'the overlap was long enough for this test');
-    await sleep(end - Date.now() + 20);
+    await sleep(end - Date.now() + 20); // the clock passes its end
     assertStatus(await server.ask('GET', users, { key: old.key }), 403, 'key_deactivated');
     assert.equal(await status(next.key), 200);
     await again();
@@ -332,7 +332,7 @@ describe('across a restart', () => {
       assertStatus(await server.ask('GET', users, { key: scheduled.key }), 403, 'key_not_yet_active');
       assert.equal(await status(expiring.key), 200);
     }
-    await sleep(Math.max(0, remainingMs) + 50);
+    await sleep(Math.max(0, remainingMs) + 50); // the clock passes both times
     assert.equal(await status(scheduled.key), 200);
     assertStatus(await server.ask('GET', users, { key: expiring.key }), 403, 'key_expired');
     assertStatus(await api.patch(`/keys/${expiring.id}`, { expires_at: new Date(Date.now() + 60_000).toISOString() }), 200);

@@ -8,11 +8,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { newUser, overHttp2, startServer } from './harness.mjs';
+import { drawn, newUser, overHttp2, random, seed, startServer } from './harness.mjs';
 
 const isLong = process.env.E2E_LADDER === 'long';
 const sampleSize = isLong ? 250_000 : Number(process.env.E2E_LADDER ?? 2_500);
-const seed = Number(process.env.E2E_SEED ?? Date.now() % 1_000_000_007);
 const laneCount = 8;
 
 const range = (first, last) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
@@ -38,17 +37,7 @@ let server;
 let admin; // a key with all scopes
 let operations;
 let sites;
-let state = seed >>> 0;
 const counts = new Map(); // by status
-
-// mulberry32
-function random() {
-  state = (state + 0x6d2b79f5) >>> 0;
-  let bits = Math.imul(state ^ (state >>> 15), state | 1);
-  bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
-  return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
-}
-const drawn = (list) => list[Math.floor(random() * list.length)];
 
 before(async () => {
   server = await startServer({ listen: ['http://127.0.0.1:0'], config: '[auth]\nfailures_per_minute = 0\n[webhooks]\nallow_private = ["127.0.0.0/8"]\n' });
@@ -286,7 +275,6 @@ test('every query parameter of every length is answered', { timeout: 3_600_000 }
 });
 
 test(`parameters, fields and members are answered, alone and in pairs`, { timeout: 3_600_000 }, async (t) => {
-  console.log(`E2E_SEED=${seed} draws these requests again`);
   counts.clear();
   function* cases() {
     for (let i = 0; i < sampleSize; ++i) {

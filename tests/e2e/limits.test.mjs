@@ -126,7 +126,7 @@ test('Retry-After is never too early', async () => {
     let answer;
     do answer = await client.get('/users'); while (answer.status === 200);
     assertStatus(answer, 429, 'rate_limited');
-    await sleep(Number(answer.headers.get('retry-after')) * 1000);
+    await sleep(Number(answer.headers.get('retry-after')) * 1000); // as the answer says
     assertStatus(await client.get('/users'), 200);
   }
   client.close();

@@ -9,7 +9,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { assertStatus, command, message, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, command, message, newUser, sleep, startServer, temporaryFolder, until } from './harness.mjs';
 import { utf8 } from './wire.mjs';
 
 const promtool = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../build/packages/usr/bin/promtool');
@@ -92,11 +92,7 @@ describe('the management listener', () => {
     const server = await managed({ args: ['--stop-drain-delay-seconds', '2'] });
     server.child.kill('SIGTERM');
     let answer;
-    for (let i = 0; i < 100 && answer?.status !== 503; i += 1) {
-      await sleep(5);
-      answer = await look(server, '/readyz');
-    }
-    assertStatus(answer, 503);
+    await until(async () => (answer = await look(server, '/readyz')).status === 503, 'it drains', 2000);
     assert.equal(answer.json.status, 'not ready');
     assert.equal(answer.json.checks.accepting, 'draining');
     assert.equal(answer.json.checks.workers, 'ok');
@@ -120,7 +116,7 @@ describe('the management listener', () => {
     deaf.on('error', () => {});
     deaf.pause();
     for (let i = 0; i < 200; i += 1) deaf.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
-    await sleep(100);
+    await sleep(100); // what they sent has arrived
     assertStatus(await look(server, '/livez'), 200);
     const startTime = Date.now();
     await server.stop();
@@ -230,7 +226,7 @@ describe('/metrics', () => {
     first.socket.on('session', (ticket) => { session = ticket; });
     await first.send(message('GET', '/healthz', {}));
     assertStatus(await first.response(), 200);
-    for (let i = 0; i < 100 && session === null; i += 1) await sleep(5);
+    await until(() => session, 'a session to resume');
     first.close();
     const second = await server.connect({ options: { session } });
     await second.send(message('GET', '/healthz', {}));
@@ -251,12 +247,8 @@ describe('/metrics', () => {
     await sleep(500); // a worker hands its lines over after 250 ms
     const baseline = await dropped();
     for (let i = 0; i < 5; i += 1) assertStatus(await server.ask('GET', '/healthz'), 200);
-    let droppedCount = baseline;
-    for (let i = 0; i < 200 && droppedCount < baseline + 5; i += 1) {
-      await sleep(20);
-      droppedCount = await dropped();
-    }
-    assert.equal(droppedCount, baseline + 5);
+    await until(async () => await dropped() >= baseline + 5, 'all are counted');
+    assert.equal(await dropped(), baseline + 5);
     await server.stop();
   });
 });

@@ -2,18 +2,16 @@
 // so that it measures the server and not its parent's event loop. It reads and writes the socket's bytes itself: the work of
 // a client library would be measured too.
 //
-//   const child = fork('neighbour_process.mjs');  child.send({ host, port, ca, key })   // ca: null without TLS
+//   const child = fork('neighbour_process.mjs');  child.send({ host, port, ca, key, least })   // ca: null without TLS
 //   'ready' comes after the first answer
-//   child.send('stop') → it answers { requests, failed: [text…], p50, p99, worst } in milliseconds, and ends
+//   child.send('stop') → after at least `least` requests it ends its connection and answers { requests, failed: [text…], p50,
+//   p99, worst } in milliseconds; then it may begin again
 
 import net from 'node:net';
 import tls from 'node:tls';
 
-const startTime = Date.now();
-const took = [];
-const failed = [];
-let requestCount = 0;
 let stopping = false;
+let writeCount = 0;
 
 process.on('message', (message) => {
   if (message === 'stop') stopping = true;
@@ -22,9 +20,14 @@ process.on('message', (message) => {
 process.on('disconnect', () => process.exit(1));
 
 async function run(address) {
+  const startTime = Date.now();
+  const took = [];
+  const failed = [];
+  let requestCount = 0;
+  stopping = false;
   const read = `GET /api/v1/users/1 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${address.key}\r\n\r\n`;
   let socket = null;
-  while (!stopping) {
+  while (!stopping || (requestCount < address.least && failed.length === 0)) {
     const requestStart = process.hrtime.bigint();
     requestCount += 1;
     try {
@@ -36,7 +39,6 @@ async function run(address) {
       failed.push(`${Date.now() - startTime} ms: ${error.message}`);
       socket?.destroy();
       socket = null;
-      if (failed.length > 20) break;
     }
     if (requestCount === 1) process.send('ready');
     took.push(Number(process.hrtime.bigint() - requestStart) / 1e6);
@@ -49,11 +51,16 @@ async function run(address) {
   }
   took.sort((a, b) => a - b);
   const share = (part) => Number((took[Math.floor((took.length - 1) * part)] ?? 0).toFixed(2));
-  process.send({ requests: requestCount, failed, p50: share(0.5), p99: share(0.99), worst: share(1) }, () => process.exit(0));
+  if (socket !== null && !socket.closed) {
+    const closed = new Promise((resolve) => { socket.once('close', resolve); });
+    socket.destroy();
+    await closed;
+  }
+  process.send({ requests: requestCount, failed, p50: share(0.5), p99: share(0.99), worst: share(1) });
 }
 
 function write(key) {
-  const body = JSON.stringify({ name: 'Neighbour', email: `n${process.pid}.${requestCount}@example.com` });
+  const body = JSON.stringify({ name: 'Neighbour', email: `n${process.pid}.${writeCount += 1}@example.com` });
   return `POST /api/v1/users HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 

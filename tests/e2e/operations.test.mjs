@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { assertStatus, command, makeKey, message, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, command, makeKey, message, newUser, sleep, startServer, temporaryFolder, until } from './harness.mjs';
 import { connectWire } from './wire.mjs';
 
 const filesOf = (dir) => fs.readdirSync(dir, { withFileTypes: true })
@@ -222,7 +222,7 @@ describe('the access log', () => {
       const bytes = message('POST', '/api/v1/users', { key, body: newUser(), headers: { 'User-Agent': 'slow/1.0', 'X-Request-Id': `later-${scheme}` } });
       const head = bytes.indexOf('\r\n\r\n') + 4;
       await wire.send(bytes.subarray(0, head + 5));
-      await sleep(100);
+      await sleep(100); // the body comes after the header section
       await wire.send(bytes.subarray(head + 5));
       assertStatus(await wire.response({ method: 'POST' }), 201);
       wire.finish();
@@ -327,7 +327,7 @@ describe('stopping and starting again', () => {
       }
       wire?.close();
     });
-    await sleep(300);
+    await until(() => acknowledged.length > 50, 'they write');
     await act();
     stop = true;
     await Promise.all(writers);
@@ -376,7 +376,7 @@ describe('stopping and starting again', () => {
     const stopped = server.stop();
     stopped.catch(() => {}); // it is awaited below
     try {
-      await sleep(200);
+      await sleep(200); // it stops while they do not read
       for (const wire of wires) wire.socket.resume();
       for (const wire of wires) {
         const answer = await wire.response();

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import tls from 'node:tls';
-import { assertStatus, message, newUser, sleep, startServer } from './harness.mjs';
-import { hostiles, metric, resident } from './load_clients.mjs';
+import { assertStatus, message, newUser, sleep, startServer, until } from './harness.mjs';
+import { cpuSeconds, descriptors, hostiles, metric, resident } from './load_clients.mjs';
 
 async function withConfig(config, act, workers = 1) {
   const server = await startServer({ config, workers, management: '127.0.0.1:0' });
@@ -23,7 +23,7 @@ async function waiting(server, key, scheme) {
   await wire.send(message('POST', '/api/v1/users', {
     key, headers: { 'Content-Type': 'application/json', 'Content-Length': body.length, Expect: '100-continue' },
   }));
-  await sleep(100);
+  await wire.until(() => wire.size > 0, 'it asks for the body');
   return { wire, end: async () => {
     await wire.send(body);
     return wire.response({ method: 'POST' });
@@ -68,8 +68,7 @@ test('past overload.queued_mib new requests are 503 until clients have read thei
     assertStatus(await reader.response(), 200);
     for (let i = 0; i < 3; i += 1) overloaded(await reader.response()); // the first answer was still on its way
     reader.close();
-    await sleep(100);
-    assertStatus(await client.get('/users'), 200);
+    await until(async () => (await client.get('/users')).status === 200, 'requests are answered again');
     client.close();
   },
 ));
@@ -91,7 +90,7 @@ async function servedBeside(server, key, count, bytes) {
     const body = JSON.stringify({ ...newUser(), api_key: key });
     const wire = await server.connect({ scheme: 'http' });
     await wire.send(message('POST', '/api/v1/users', { headers: { ...json, 'Content-Length': body.length } }));
-    await sleep(10);
+    await sleep(10); // the body comes after the header section
     await wire.send(body);
     assertStatus(await wire.response({ method: 'POST' }), 201);
     wire.close();
@@ -144,7 +143,7 @@ async function memoryOf(server, act) {
   let most = previous;
   const timer = setInterval(() => { most = Math.max(most, resident(server.pid)); }, 10);
   const all = await act();
-  await sleep(3000);
+  await sleep(3000); // it grows no further
   for (const { socket } of all) socket.destroy();
   const limit = Date.now() + 15_000;
   while (resident(server.pid) > previous + (24 << 20) && Date.now() < limit) await sleep(100);
@@ -210,11 +209,10 @@ test('http.connections_per_address: one more is closed, others and those after a
   await assert.rejects(open());
   assertStatus(await server.ask('GET', '/api/v1/users', { scheme: 'http', from: '127.0.0.61', key }), 200);
   wires.pop().close();
-  await sleep(100);
-  wires.push(await open());
+  wires.push(await until(() => open().catch(() => null), 'the end of one makes room'));
   await assert.rejects(open());
   wires.forEach((each) => each.close());
-  await sleep(100);
+  await until(() => open().then((wire) => (wire.close(), true), () => false), 'their ends make room');
   for (let i = 0; i < 10; i += 1) assertStatus(await server.ask('GET', '/api/v1/users', { scheme: 'http', from: clientAddress, key }), 200);
   await server.stop();
 });
@@ -227,5 +225,35 @@ test('auth.failures_per_minute sets the limit on failed authentications, or swit
     for (let i = 0; i < 40; i += 1) assert.equal((await client.get('/users')).status, last);
     client.close();
     await server.stop();
+  }
+});
+
+test('out of descriptors the process waits, does not spin, and accepts again by itself', async (t) => {
+  const most = 160; // some connections fit, so that one that has just ended does not keep the next one out
+  const few = await startServer({ under: ['prlimit', `--nofile=${most}:${most}`] });
+  try {
+    const mine = (await few.makeKey()).key;
+    const client = few.client(mine);
+    await client.create('/users', newUser());
+    const all = await hostiles(300, few.at('http'));
+    await sleep(300); // all that can be accepted is
+    const baseline = cpuSeconds(few.pid);
+    await sleep(3000); // nothing happens
+    const used = cpuSeconds(few.pid) - baseline;
+    assert.ok(used < 0.3, `${used} s of CPU in 3 s without anything to do`);
+    // The rest is kept for what has to answer all the same: management, a reload, a new log.
+    const open = descriptors(few.pid);
+    assert.ok(open < most - 20, `${open} of ${most} descriptors`);
+    assert.equal((await client.get('/users/1')).status, 200, 'an existing connection is served');
+    assert.equal((await client.post('/users', newUser())).status, 201, 'writes too');
+    for (const each of all) each.socket.destroy();
+    await until(() => descriptors(few.pid) <= open - 10, 'connections are ended');
+    for (let i = 0; i < 20; i += 1) {
+      assert.equal((await few.ask('GET', '/api/v1/users/1', { key: mine })).status, 200, 'served again');
+    }
+    client.close();
+    t.diagnostic(`${used.toFixed(2)} s of CPU in 3 s`);
+  } finally {
+    await few.stop();
   }
 });

@@ -153,7 +153,7 @@ describe('states', () => {
   test('published_at is set on entering published, kept in archived, null in draft, and new the next time', async () => {
     let post = await api.create('/posts', draft());
     const setStatus = async (status) => {
-      await sleep(3);
+      await sleep(3); // the clock passes a millisecond
       const answer = await api.patch(`/posts/${post.id}`, { status });
       assertStatus(answer, 200);
       post = answer.json;
@@ -190,7 +190,7 @@ describe('changing', () => {
 
   test('PUT gives the whole post, changed', async () => {
     const post = await api.create('/posts', draft({ body: 'before' }));
-    await sleep(3);
+    await sleep(3); // the clock passes a millisecond
     const replacement = { user_id: owner.id, title: 'After', body: 'after', status: 'published' };
     const answer = await api.put(`/posts/${post.id}`, replacement);
     assertStatus(answer, 200);
@@ -213,7 +213,7 @@ describe('changing', () => {
   test('PATCH changes what is named and nothing else', async () => {
     let post = await api.create('/posts', draft({ body: 'stays' }));
     for (const change of [{ title: 'New title' }, { body: 'new body' }, { body: '' }, { user_id: owner.id, title: 'Same owner' }]) {
-      await sleep(3);
+      await sleep(3); // the clock passes a millisecond
       const answer = await api.patch(`/posts/${post.id}`, change);
       assertStatus(answer, 200);
       assert.deepEqual(answer.json, { ...post, ...change, updated_at: answer.json.updated_at });
@@ -225,7 +225,7 @@ describe('changing', () => {
 
   test('PATCH with {} changes nothing', async () => {
     const post = await api.create('/posts', draft());
-    await sleep(3);
+    await sleep(3); // the clock passes a millisecond
     const answer = await api.patch(`/posts/${post.id}`, {});
     assertStatus(answer, 200);
     assert.deepEqual(answer.json, post);

@@ -43,7 +43,7 @@ function speak(socket, parts) {
       for (const part of parts) {
         if (socket.destroyed) return;
         socket.write(part);
-        if (parts.length > 1) await sleep(3);
+        if (parts.length > 1) await sleep(3); // the parts come apart
       }
     })();
   });
@@ -167,7 +167,7 @@ describe('over HTTPS', () => {
     const socket = dial('https', clientAddress);
     for (const part of parts) {
       socket.write(part);
-      if (parts.length > 1) await sleep(5);
+      if (parts.length > 1) await sleep(5); // the parts come apart
     }
     return tls.connect({ socket, ca: server.ca, servername: 'localhost' });
   };

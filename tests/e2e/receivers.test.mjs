@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { sleep, startServer, temporaryFolder } from './harness.mjs';
+import { startServer, temporaryFolder, until } from './harness.mjs';
 
 const page = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../docs/webhooks.md');
 const require = createRequire(import.meta.url);
@@ -60,10 +60,6 @@ async function freePort() {
   const { port } = listener.address();
   await new Promise((resolve) => { listener.close(resolve); });
   return port;
-}
-
-async function until(holds, what) {
-  for (const limit = Date.now() + 30_000; !(await holds()); await sleep(20)) assert.ok(Date.now() < limit, what);
 }
 
 const sign = (secret, id, timestamp, body) => `v1,${crypto.createHmac('sha256', Buffer.from(secret.slice(6), 'base64')).update(`${id}.${timestamp}.${body}`).digest('base64')}`;

@@ -82,7 +82,7 @@ async function exchange(wire, [status, bytes], pieces = 1) {
   const step = Math.ceil(buffer.length / pieces);
   for (let offset = 0; offset < buffer.length; offset += step) {
     wire.send(buffer.subarray(offset, offset + step));
-    if (pieces > 1) await sleep(2);
+    if (pieces > 1) await sleep(2); // the pieces come apart
   }
   const method = buffer.toString('latin1', 0, buffer.indexOf(' '));
   const answer = await wire.response({ method });
@@ -161,7 +161,7 @@ for (const scheme of ['https', 'http']) {
       wire.close();
       const left = await server.connect({ scheme });
       left.send(message('POST', users, { body: person(key) }).subarray(0, -5));
-      if (i % 2) await sleep(1);
+      if (i % 2) await sleep(1); // some of it arrives
       left.close();
     });
   });
@@ -174,7 +174,7 @@ test('and behind a PROXY header', async () => {
     const wire = await server.connect({ scheme: 'http', port, from: '127.0.0.9' });
     const [status, bytes] = [200, message('GET', users, { key, headers: { 'X-Forwarded-Proto': 'https' } })];
     wire.send(header.subarray(0, 20));
-    await sleep(1);
+    await sleep(1); // the parts come apart
     await exchange(wire, [status, Buffer.concat([header.subarray(20), bytes])]);
     wire.close();
   });

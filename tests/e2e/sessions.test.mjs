@@ -85,12 +85,12 @@ describe('a session', () => {
     const stream = await overHttp2(server, '/api/v1/changes?after=latest',
       { accept: 'text/event-stream', cookie, 'sec-fetch-site': 'same-origin' });
     assert.equal(stream.status, 200);
-    await sleep(5);
+    await sleep(5); // the end of all holds for those that began in an earlier millisecond
     assertStatus(await server.ask('DELETE', '/api/v1/sessions', { headers: ownPage(cookie, writing) }), 204);
     assertStatus(await read(cookie), 401, 'session_invalid');
     assert.equal(await stream.ended, null);
     stream.session.close();
-    await sleep(5);
+    await sleep(5); // the next one begins in a later millisecond
     assertStatus(await read(await logIn()), 200);
   });
 

@@ -7,22 +7,25 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { newUser, run, startServer, temporaryFolder } from './harness.mjs';
 import { accepted, withNeighbour, connections, crowd, openSockets, measured, resident } from './load_clients.mjs';
 
 // The limits of docs/api.md, or a fifth of them.
 const seconds = measured ? { header: 10, body: 30, idle: 60, handshake: 10, send: 30 } : { header: 2, body: 4, idle: 6, handshake: 2, send: 4 };
 const folder = temporaryFolder();
-const server = await startServer({
-  management: '127.0.0.1:0',
-  config: `[http]\n${Object.entries(seconds).map(([name, value]) => `${name}_seconds = ${value}\n`).join('')}`,
-});
-after(() => server.stop());
-const { key } = await server.makeKey();
-const client = server.client(key);
-await client.create('/users', newUser());
-client.close();
+
+async function startTarget() {
+  const server = await startServer({
+    management: '127.0.0.1:0',
+    config: `[http]\n${Object.entries(seconds).map(([name, value]) => `${name}_seconds = ${value}\n`).join('')}`,
+  });
+  const { key } = await server.makeKey();
+  const client = server.client(key);
+  await client.create('/users', newUser());
+  client.close();
+  return { server, key };
+}
 
 // All connections are opened within a second or, measured, within four.
 const rate = measured ? 1000 : crowd;
@@ -31,7 +34,7 @@ const opening = Math.ceil(crowd / rate);
 // The program does not always notice the end of a connection, so the test asks the server's kernel. A few connections belong
 // to the client beside them, and to the program's own health checks.
 const others = 4;
-async function slow(scheme, name, words, target, limit) {
+async function slow(server, scheme, name, words, target, limit) {
   const report = path.join(folder, `${scheme}-${name}`);
   const { host, port } = server.at(scheme);
   const startTime = Date.now();
@@ -60,22 +63,32 @@ const modes = [
   ['ranges', ['-R', '-a', '10', '-b', '3000'], '/openapi.json', seconds.body],
   ['reading', ['-X', '-w', '512', '-y', '1024', '-n', '5', '-z', '32', '-k', '3'], '/openapi.json', seconds.send],
 ];
-for (const scheme of ['http', 'https']) {
-  for (const [name, words, target, limit] of modes) {
-    test(`slow ${name}, ${scheme}`, async (t) => {
-      const baseline = resident(server.pid);
-      let most = baseline;
-      const timer = setInterval(() => { most = Math.max(most, resident(server.pid)); }, 50);
-      let outcome;
-      const clientReport = await withNeighbour(server, key, async () => { outcome = await slow(scheme, name, words, target, limit); });
-      clearInterval(timer);
-      t.diagnostic(`${crowd} connections, ${outcome.most} at once, all there after ${outcome.opened} s and gone after ${outcome.lasted} s, ${Math.round((most - baseline) / crowd)} bytes each; ${clientReport}`);
-      assert.ok(outcome.opened > 0, 'all of them came');
-      // They are polled ten times a second, by a process with other work.
-      assert.ok(outcome.lasted - outcome.opened <= limit + 1.5, `the last was there ${outcome.opened} s after the first and gone after ${outcome.lasted} s, and may ${limit} s and a second`);
-      assert.ok(outcome.available, 'the service was there all the time');
-      assert.ok(most - baseline < crowd * (768 << 10) + (16 << 20), `${most - baseline} bytes of memory for all of them`);
-      assert.equal(await connections(server, 0), 0, 'connections that are still there');
+// Over both at once, each on a service of its own; latencies are judged one after the other.
+describe('slowhttptest', { concurrency: !measured }, () => {
+  for (const scheme of ['http', 'https']) {
+    describe(scheme, { concurrency: false }, () => {
+      let server, key;
+      before(async () => {
+        ({ server, key } = await startTarget());
+      });
+      after(() => server.stop());
+      for (const [name, words, target, limit] of modes) {
+        test(`slow ${name}, ${scheme}`, async (t) => {
+          const baseline = resident(server.pid);
+          let most = baseline;
+          const timer = setInterval(() => { most = Math.max(most, resident(server.pid)); }, 50);
+          let outcome;
+          const clientReport = await withNeighbour(server, key, async () => { outcome = await slow(server, scheme, name, words, target, limit); });
+          clearInterval(timer);
+          t.diagnostic(`${crowd} connections, ${outcome.most} at once, all there after ${outcome.opened} s and gone after ${outcome.lasted} s, ${Math.round((most - baseline) / crowd)} bytes each; ${clientReport}`);
+          assert.ok(outcome.opened > 0, 'all of them came');
+          // They are polled ten times a second, by a process with other work.
+          assert.ok(outcome.lasted - outcome.opened <= limit + 1.5, `the last was there ${outcome.opened} s after the first and gone after ${outcome.lasted} s, and may ${limit} s and a second`);
+          assert.ok(outcome.available, 'the service was there all the time');
+          assert.ok(most - baseline < crowd * (768 << 10) + (16 << 20), `${most - baseline} bytes of memory for all of them`);
+          assert.equal(await connections(server, 0), 0, 'connections that are still there');
+        });
+      }
     });
   }
-}
+});

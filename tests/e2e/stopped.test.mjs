@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { assertStatus, binary, message, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, below, binary, message, newUser, sleep, startServer, temporaryFolder, until } from './harness.mjs';
 
 const hasLock = (pid, data) => {
   const lockPattern = new RegExp(`FLOCK +ADVISORY +WRITE ${pid} [0-9a-f]+:[0-9a-f]+:${fs.statSync(data).ino} `);
@@ -23,10 +23,10 @@ async function stoppedWriter(data, ...words) {
   for (let tries = 0; tries < 5000; tries += 1) {
     assert.equal(child.exitCode, null, 'it is still at work');
     child.kill('SIGSTOP');
-    while (!isStopped(child.pid)) await sleep(0);
+    await until(() => isStopped(child.pid), 'it stands still');
     if (hasLock(child.pid, data)) return child;
     child.kill('SIGCONT');
-    await sleep(1 + Math.random() * 10);
+    await sleep(1 + below(10)); // the next stop comes at a moment that is drawn
   }
   throw new Error('it was never stopped within a transaction');
 }
@@ -114,7 +114,7 @@ describe('a command that is stopped while it writes', () => {
     const command = await stoppedWriter(server.data, 'seed', '--yes', '--users', '300000', '--posts', '0');
     const waiting = server.client(key);
     const lost = waiting.post('/users', newUser()).then((answer) => answer.status, () => 'ended');
-    await sleep(200);
+    await sleep(200); // the request waits for the command
     const requestTime = Date.now();
     await server.stop({ within: 10_000 });
     const took = Date.now() - requestTime;

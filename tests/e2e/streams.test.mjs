@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import net from 'node:net';
 import { after, test } from 'node:test';
 import { Agent, EventSource } from 'undici';
-import { command, message, sleep, startServer } from './harness.mjs';
+import { command, message, startServer, until } from './harness.mjs';
 import { openStream, overHttp2, overs } from './event_stream.mjs';
 import { metric } from './load_clients.mjs';
 
@@ -16,13 +16,7 @@ const api = server.client(key);
 let users = 0;
 const addUser = async () => (await api.post('/users', { name: 'Ada', email: `ada${++users}@example.org` })).json.id;
 const gauge = () => metric(server, 'latchkey_event_streams');
-const untilGauge = async (value) => {
-  const limit = Date.now() + 20_000;
-  while (await gauge() !== value) {
-    assert.ok(Date.now() < limit, `the gauge does not become ${value}`);
-    await sleep(50);
-  }
-};
+const untilGauge = (value) => until(async () => await gauge() === value, `the gauge becomes ${value}`);
 
 for (const over of overs) {
   test(`a write appears (${over})`, async () => {
@@ -112,22 +106,20 @@ test("undici's EventSource follows, and goes on where it was cut off", async () 
   await new Promise((resolve, reject) => { source.onopen = resolve; source.onerror = reject; });
   source.onerror = null;
   const first = await addUser();
-  const until = async (count) => {
-    for (const limit = Date.now() + 20_000; seen.length < count; await sleep(10)) assert.ok(Date.now() < limit, `${seen.length} of ${count}`);
-  };
-  await until(1);
+  const sees = (count) => until(() => seen.length >= count, () => `${seen.length} of ${count} are seen`);
+  await sees(1);
   await dispatcher.destroy();
   source.close();
   const missed = await addUser();
   const rest = new EventSource(`https://${host}:${port}/api/v1/changes?after=${seen[0][1]}&api_key=${key.key}`,
     { dispatcher: new Agent({ connect: { ca: server.ca, servername: 'localhost' } }) });
   rest.addEventListener('user.created', ({ data, lastEventId }) => seen.push([JSON.parse(data).data.id, lastEventId]));
-  await until(2);
+  await sees(2);
   rest.close();
   assert.deepEqual(seen.map(([id]) => id), [first, missed]);
   // That the key came by query is told within seconds, and not in the middle of another test.
   const isTold = async () => (await api.get('/changes?type=key.exposed')).json.data.length > 0;
-  for (const limit = Date.now() + 20_000; !(await isTold()); await sleep(100)) assert.ok(Date.now() < limit, 'key.exposed is told');
+  await until(isTold, 'key.exposed is told');
 });
 
 test('curl reads it', async () => {
@@ -136,16 +128,10 @@ test('curl reads it', async () => {
     '-H', 'Accept: text/event-stream', `https://localhost:${port}/api/v1/changes?after=latest`], { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (part) => { text += part; });
-  const until = async (pattern) => {
-    const limit = Date.now() + 20_000;
-    while (!pattern.test(text)) {
-      assert.ok(Date.now() < limit, text);
-      await sleep(10);
-    }
-  };
-  await until(/^retry: 2000\n\n/);
+  const prints = (pattern) => until(() => pattern.test(text), () => `it prints ${pattern} (${text})`);
+  await prints(/^retry: 2000\n\n/);
   await addUser();
-  await until(/\n\nid: \d+\nevent: user.created\ndata: \{"sequence":.*\}\n\n$/);
+  await prints(/\n\nid: \d+\nevent: user.created\ndata: \{"sequence":.*\}\n\n$/);
   child.kill();
 });
 
@@ -188,11 +174,7 @@ test('a client that does not read is closed, and others go on', async () => {
   const posts = 300;
   for (let i = 0; i < posts; i++) await writer.post('/posts', { user_id: user, title: 'A title', body: 'x'.repeat(60_000) });
   await reader.until(() => reader.events.length === posts, 60_000);
-  const limit = Date.now() + 30_000;
-  while (await metric(small, 'latchkey_event_streams') !== 1) {
-    assert.ok(Date.now() < limit, 'the stream that is not read is closed');
-    await sleep(50);
-  }
+  await until(async () => await metric(small, 'latchkey_event_streams') === 1, 'the stream that is not read is closed');
   assert.equal(reader.hasEnded, false);
   socket.resume();
   await closed;
@@ -226,12 +208,9 @@ test('is charged, logged and counted once', async () => {
   for (let i = 0; i < 10; i++) await addUser();
   await stream.until(() => stream.events.length === 10);
   stream.close();
-  const limit = Date.now() + 20_000;
-  let lines = [];
-  while (lines.length === 0 && Date.now() < limit) {
-    lines = server.logLines().filter((line) => line.request_id === 'one-stream-only');
-    await sleep(50);
-  }
+  const written = () => server.logLines().filter((line) => line.request_id === 'one-stream-only');
+  await until(() => written().length > 0, 'its line is written');
+  const lines = written();
   assert.equal(lines.length, 1);
   assert.equal(lines[0].status, 200);
   const answer = await server.ask('GET', '/api/v1/users', { key: own.key });

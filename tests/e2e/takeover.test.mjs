@@ -8,7 +8,7 @@ import http2 from 'node:http2';
 import https from 'node:https';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { assertStatus, binary, command, message, newUser, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, binary, command, message, newUser, sleep, startServer, temporaryFolder, until } from './harness.mjs';
 import { connectWire } from './wire.mjs';
 
 const rounds = Number(process.env.E2E_ROUNDS ?? 10);
@@ -188,7 +188,7 @@ describe('serve --take-over', () => {
           const end = await Promise.race([old.exited, sleep(20_000)]);
           assert.deepEqual(end, { code: 0, signal: null }, `the old process ends: ${old.stderr}`);
           assert.doesNotMatch(old.stderr, /ending connections/, 'no connection had to be cut');
-          await sleep(20 * (round % 4));
+          await sleep(20 * (round % 4)); // the next comes at once or later
         }
       } finally {
         clients.forEach((client) => { client.stopped = true; });
@@ -219,7 +219,7 @@ describe('serve --take-over', () => {
     const body = JSON.stringify(newUser());
     const whole = message('POST', '/api/v1/users', { key, body });
     await slow.send(whole.subarray(0, whole.length - 5));
-    await sleep(100);
+    await sleep(100); // what was sent has arrived
     const successor = await takeOver();
     const api = successor.client(key);
     await api.create('/users', newUser());
@@ -238,7 +238,7 @@ describe('serve --take-over', () => {
       await wire.ending();
     }
     assert.deepEqual(await old.exited, { code: 0, signal: null });
-    for (let i = 0; i < 200 && !/has ended/.test(successor.stderr); i += 1) await sleep(10);
+    await until(() => /has ended/.test(successor.stderr), 'the successor says so');
     assert.match(successor.stderr, new RegExp(`process ${old.pid}, which handed over, has ended`));
     api.close();
   }));
@@ -316,8 +316,7 @@ describe('serve --take-over', () => {
     await new Promise((resolve) => { child.stdout.on('data', (text) => { if (String(text).includes('"all ')) resolve(); }); });
     child.kill('SIGKILL');
     const end = /process 1, test ended before it was ready to take over: this process goes on serving/;
-    for (let i = 0; i < 2000 && !end.test(server.stderr); i += 1) await sleep(5);
-    assert.match(server.stderr, end);
+    await until(() => end.test(server.stderr), () => `it says so (${server.stderr})`);
     await stays();
     const [[older]] = await speak(server, 'hello 99 process 1, test');
     assert.match(older, /^refusal it speaks another version of the handover than this service, which is 1/);

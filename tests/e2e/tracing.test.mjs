@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
-import { assertStatus, command, message, newUser, run, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, command, message, newUser, run, startServer, temporaryFolder, until } from './harness.mjs';
 import { connectHttp2 } from './http2_wire.mjs';
 import { metric } from './load_clients.mjs';
 import { makeTrust, startReceiver } from './webhook_receiver.mjs';
@@ -45,10 +45,6 @@ async function startCollector(answer = () => ({}), port = 0) {
 }
 
 const attributes = ({ attributes: list }) => Object.fromEntries(list.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue)]));
-
-async function until(holds, what, patience = 20_000) {
-  for (const limit = Date.now() + patience; !(await holds()); await sleep(20)) assert.ok(Date.now() < limit, `${what} within ${patience} ms`);
-}
 
 // The helper of a service, which is the child of a supervisor; undefined: there is none now.
 function helperOf(pid) {

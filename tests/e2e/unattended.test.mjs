@@ -3,11 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { assertStatus, binary, command, sleep, startServer, temporaryFolder } from './harness.mjs';
+import { assertStatus, binary, command, sleep, startServer, temporaryFolder, until } from './harness.mjs';
 
 const users = '/api/v1/users';
 
@@ -27,14 +28,6 @@ async function metrics(server) {
   const page = await (await fetch(`http://${addressOf(server)}/metrics`)).text();
   const lines = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return Object.fromEntries(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
-}
-
-async function becomes(condition, title) {
-  for (let i = 0; i < 200; i += 1) {
-    if (await condition()) return;
-    await sleep(25);
-  }
-  assert.fail(title);
 }
 
 describe('the environment', () => {
@@ -90,7 +83,7 @@ describe('credentials of the service manager', () => {
     assert.ok(!fs.existsSync(path.join(server.data, 'master.key')), 'the data directory has no secret');
     assert.ok(!fs.existsSync(path.join(server.data, 'tls')));
     server.child.kill('SIGHUP');
-    await becomes(() => /reloaded the certificate/.test(server.stderr), `confined, it reads them again: ${server.stderr}`);
+    await until(() => /reloaded the certificate/.test(server.stderr), `confined, it reads them again: ${server.stderr}`);
     assert.ok(!server.stderr.includes(text));
     assert.equal((await command('keys', 'list', '--data', server.data)).code, 0, 'what is only read needs no master key');
     const create = ['keys', 'create', '--data', server.data, '--name', 'x'];
@@ -155,7 +148,7 @@ describe('latchkey health', () => {
     const server = await startServer({ management: '127.0.0.1:0', args: ['--stop-drain-delay-seconds', '3'] });
     server.child.kill('SIGTERM');
     let answer;
-    await becomes(async () => {
+    await until(async () => {
       answer = await health(server);
       return answer.code === 1 && answer.stdout !== '';
     }, 'it says that it drains');
@@ -166,7 +159,7 @@ describe('latchkey health', () => {
   test('waits no longer than it is told, and knows what is no management listener', async () => {
     const silent = net.createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
     const strange = net.createServer((socket) => socket.on('error', () => {}).end('SSH-2.0\r\n')).listen(0, '127.0.0.1');
-    await sleep(50);
+    await Promise.all([silent, strange].map((each) => each.listening || once(each, 'listening')));
     const startTime = Date.now();
     const late = await command('health', '--management', `127.0.0.1:${silent.address().port}`, '--timeout', '1');
     assert.equal(late.code, 1);
@@ -194,10 +187,10 @@ test("the service's own messages are JSON lines by choice, of a level by choice,
   fs.writeFileSync(path.join(folder, 'latchkey.toml'), '[log]\nlevel = "error"\n');
   const before = server.stderr.length;
   server.child.kill('SIGHUP');
-  await sleep(500);
+  await sleep(500); // a message of the reload, which is below that level, is not written
   fs.writeFileSync(path.join(folder, 'latchkey.toml'), 'nothing = 1\n');
   server.child.kill('SIGHUP');
-  await becomes(() => /there is no setting 'nothing'/.test(server.stderr), 'an error is written');
+  await until(() => /there is no setting 'nothing'/.test(server.stderr), 'an error is written');
   assert.match(server.stderr.slice(before), /^latchkey: error: nothing was reloaded[^\n]*\n$/, 'and nothing else since');
   await server.stop();
 });
@@ -226,11 +219,11 @@ test('metrics tell of the process, the certificate, reloads, backups and exact s
   const started = page.latchkey_reload_success_timestamp_seconds;
   fs.writeFileSync(path.join(folder, 'latchkey.toml'), 'workers = "x"\n');
   server.child.kill('SIGHUP');
-  await becomes(async () => (await metrics(server)).latchkey_reload_successful === 0, 'a reload that failed');
+  await until(async () => (await metrics(server)).latchkey_reload_successful === 0, 'a reload that failed');
   assert.equal((await metrics(server)).latchkey_reload_success_timestamp_seconds, started);
   fs.writeFileSync(path.join(folder, 'latchkey.toml'), '[http]\nidle_seconds = 50\n');
   server.child.kill('SIGHUP');
-  await becomes(async () => (await metrics(server)).latchkey_reload_successful === 1, 'a reload');
+  await until(async () => (await metrics(server)).latchkey_reload_successful === 1, 'a reload');
   assert.ok((await metrics(server)).latchkey_reload_success_timestamp_seconds > started);
 
   const file = path.join(folder, 'copy.mdb');

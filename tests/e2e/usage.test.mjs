@@ -66,7 +66,7 @@ test('many connections on both workers are counted exactly', async () => {
   const key = await server.makeKey({ scopes: ['users:*'] });
   const expected = await load(key, 24, 8);
   assert.deepEqual(await settled(admin, key.id, expected.requests), expected);
-  await sleep(500);
+  await sleep(500); // no more is stored
   assert.deepEqual(await usage(admin, key.id), expected, 'and nothing twice');
   const minutes = await admin.read(`/keys/${key.id}/usage?granularity=minute`);
   assert.equal(minutes.data.length, 1440);
@@ -120,7 +120,7 @@ test('a request that is in hand at the stop is counted too', async () => {
       client.close();
     }
   }));
-  await sleep(300);
+  await sleep(300); // requests are under way when it stops
   await server.stop();
   await loading;
   assert.ok(answerCount > 8, `${answerCount} requests were answered`);

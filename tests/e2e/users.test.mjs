@@ -227,7 +227,7 @@ describe('reading', () => {
 describe('replacing', () => {
   test('PUT gives the whole user, changed', async () => {
     const user = await api.create('/users', newUser());
-    await sleep(3);
+    await sleep(3); // the clock passes a millisecond
     const replacement = newUser();
     const answer = await api.put(`/users/${user.id}`, replacement);
     assertStatus(answer, 200);
@@ -276,7 +276,7 @@ describe('replacing', () => {
 describe('patching', () => {
   test('changes what is named and nothing else', async () => {
     const user = await api.create('/users', newUser());
-    await sleep(3);
+    await sleep(3); // the clock passes a millisecond
     const named = await api.patch(`/users/${user.id}`, { name: 'Only the name' });
     assertStatus(named, 200);
     assert.deepEqual(named.json, { ...user, name: 'Only the name', updated_at: named.json.updated_at });
@@ -296,7 +296,7 @@ describe('patching', () => {
 
   test('with {} changes nothing', async () => {
     const user = await api.create('/users', newUser());
-    await sleep(3);
+    await sleep(3); // the clock passes a millisecond
     const answer = await api.patch(`/users/${user.id}`, {});
     assertStatus(answer, 200);
     assert.deepEqual(answer.json, user);

@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import { createRequire } from 'node:module';
 import { after, describe, test } from 'node:test';
-import { assertStatus, sleep, startServer } from './harness.mjs';
+import { assertStatus, below, generator, seed, sleep, startServer, until } from './harness.mjs';
 import { makeTrust, startReceiver } from './webhook_receiver.mjs';
 import { startReceiverProcess } from './webhook_receiver_process.mjs';
 
@@ -29,14 +29,6 @@ const newUser = (client = api) => client.create('/users', { name: 'Ada', email: 
 const newWebhook = (url, members = {}, client = api) => client.create('/webhooks', { url, ...members });
 const record = (id, client = api) => client.read(`/webhooks/${id}`);
 const deliveries = async (id, query = '', client = api) => (await client.read(`/webhooks/${id}/deliveries?limit=100${query}`)).data;
-
-async function until(holds, what, patience = 30_000) {
-  for (const limit = Date.now() + patience; ; await sleep(20)) {
-    const value = await holds();
-    if (value) return value;
-    assert.ok(Date.now() < limit, `${what} within ${patience} ms`);
-  }
-}
 
 describe('a delivery', () => {
   test('is the change as the feed has it, and standardwebhooks verifies it', async () => {
@@ -162,7 +154,7 @@ test('410 disables it, which the feed tells; enabled again it goes on where it s
   const feed = await api.read('/changes?type=webhook.disabled&limit=1000');
   assert.ok(feed.data.some(({ data }) => data.id === webhook.id));
   await newUser();
-  await sleep(300);
+  await sleep(300); // no more comes
   assert.equal(receiver.requests.length, 1);
   status = 204;
   assertStatus(await api.post(`/webhooks/${webhook.id}/enable`), 200);
@@ -200,7 +192,7 @@ test('a replay sends again under the same ids', async () => {
   await receiver.heard(14);
   assertStatus(await api.post(`/webhooks/${webhook.id}/replay`, { sequences: [sorted[0], sorted[9]] }), 202);
   await receiver.heard(16);
-  await sleep(300);
+  await sleep(300); // no more comes
   assert.equal(receiver.requests.length, 16);
   assert.deepEqual(receiver.requests.slice(10, 14).map(({ json }) => json.sequence).sort((a, b) => a - b), sorted.slice(2, 6));
   assert.ok(receiver.requests.every(({ id }) => ids.has(id)));
@@ -270,13 +262,8 @@ test('the supervisor of latchkey-deliver, killed, has a successor, and that one 
 });
 
 test('nothing is lost when latchkey-deliver or the service is killed', { timeout: 60_000 + rounds * 20_000 }, async () => {
-  const seed = Number(process.env.E2E_SEED ?? crypto.randomInt(1 << 30));
-  let state = seed;
-  const below = (bound) => {
-    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
-    return (state >> 8) % bound;
-  };
-  const [plain, ordered] = await Promise.all([0, 1].map(() => startReceiver(trust, () => ({ status: 204, delay: below(20) }))));
+  const delay = generator();
+  const [plain, ordered] = await Promise.all([0, 1].map(() => startReceiver(trust, () => ({ status: 204, delay: 20 * delay() }))));
   let one = await startServer({ config, env: trust.env });
   const key = await one.makeKey();
   let client = one.client(key);
@@ -296,7 +283,7 @@ test('nothing is lost when latchkey-deliver or the service is killed', { timeout
   for (let round = 0; round < rounds; round += 1) {
     const writing = { goes: true };
     const written = writer(writing);
-    await sleep(100 + below(700));
+    await sleep(100 + below(700)); // the kill comes at a moment that is drawn
     if (round % 2 === 0) {
       await one.kill();
       await written;
@@ -305,7 +292,7 @@ test('nothing is lost when latchkey-deliver or the service is killed', { timeout
       client = one.client(key);
     } else {
       for (const pid of helpersOf(one.pid)) process.kill(pid, 'SIGKILL');
-      await sleep(100 + below(300));
+      await sleep(100 + below(300)); // writes go on for a time that is drawn
       writing.goes = false;
       await written;
     }
