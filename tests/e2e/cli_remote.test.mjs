@@ -308,9 +308,9 @@ describe('the service elsewhere', () => {
     }
     child.kill('SIGKILL');
     await once(child, 'exit');
-    await until(() => !fs.existsSync(`/proc/${helper}`), 'its helper ends with it');
     silent.closeAllConnections();
     silent.close();
+    await until(() => !fs.existsSync(`/proc/${helper}`), 'its helper ends');
   });
 
   test('the service itself links no client', async () => {

@@ -153,7 +153,7 @@ test('mixed writes on all three at the same time leave the same store everywhere
   const load = new Load(cluster, { writersPerNode: 4 });
   await load.prepare();
   load.begin();
-  await load.goesOn(2000);
+  await load.goesOn(500);
   await load.end();
   const exported = await cluster.assertEqual();
   load.check(postsOf(exported));

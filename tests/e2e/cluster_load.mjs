@@ -47,7 +47,7 @@ export class Load {
   }
 
   // Until so many more writes were acknowledged.
-  async goesOn(count = 100) {
+  async goesOn(count = 30) {
     const before = this.counts.acknowledged;
     await until(() => this.failure || this.counts.acknowledged >= before + count, `${count} writes`, this.patience + 60 * count);
   }

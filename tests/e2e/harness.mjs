@@ -32,7 +32,7 @@ export const overHttp2 = process.env.E2E_PROTOCOL === 'h2';
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 // Waits until `holds()` returns something that is true, and returns that. `what` names the condition, or is a function that does.
-export async function until(holds, what, within = 20_000) {
+export async function until(holds, what, within = 30_000) {
   for (const limit = Date.now() + within; ; await sleep(5)) {
     const value = await holds();
     if (value) return value;
