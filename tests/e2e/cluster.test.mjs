@@ -138,7 +138,7 @@ test('a write whose wait for the standby was cancelled is answered once a standb
     await until(async () => {
       await ask(`SELECT pg_cancel_backend(pid) ${waiting}`);
       return await read(two) === 1;
-    }, 'the other node has it', 4000);
+    }, 'the other node has it');
     await sleep(700); // nothing comes meanwhile
     assert.equal(answer, null, 'it was not answered');
   } finally {
