@@ -91,6 +91,9 @@ class memory_budget : public session::answer_quota {
         return !scarce() || used_bytes_ + held_by(key) + bytes <= bytes_max_;
     }
 
+    // All connections of a key, or of an address that showed none, hold no more for long.
+    std::size_t owner_bytes_max() const { return bytes_max_ / 4 * 3; }
+
     // A connection's share of half of the budget, when so many are open.
     std::size_t fair_share(std::size_t connections) const {
         return bytes_max_ / 2 / (connections + 1);

@@ -129,6 +129,19 @@ TEST(memory_holders, are_sorted_by_what_their_owner_holds) {
     EXPECT_EQ(sizes, (std::vector<std::size_t>{45, 40, 60, 50, 10}));
 }
 
+TEST(memory_holders, end_with_the_largest_of_an_owner_who_holds_too_much) {
+    int connections[7] = {};
+    std::vector<holding<int>> all{{1, 30, &connections[0]}, {2, 10, &connections[1]},
+                                  {1, 40, &connections[2]}, {3, 60, &connections[3]},
+                                  {1, 20, &connections[4]}, {2, 70, &connections[5]},
+                                  {4, 61, &connections[6]}};
+    sort_by_owner(all);
+    std::vector<std::ptrdiff_t> ended;
+    end_excess(all, 60, [&](int& each) { ended.push_back(&each - connections); });
+    EXPECT_EQ(ended, (std::vector<std::ptrdiff_t>{2, 5, 6}));
+    EXPECT_EQ(all.size(), 4u);
+}
+
 TEST(buffer_pool, keeps_what_is_neither_tiny_nor_large) {
     buffer_pool pool;
     auto buffer = pool.take();

@@ -50,13 +50,17 @@ void admission::relieve_memory() {
         auto const standing = connection.look(share, now);
         if (standing == holder_watch::standing::slow)
             end(connection);
-        else if (standing == holder_watch::standing::heavy)
-            holdings_.push_back({connection.owner(), connection.held_bytes(), &connection});
+        else if (connection.held_bytes() != 0)
+            holdings_.push_back({connection.owner(), connection.held_bytes(), &connection,
+                                 standing == holder_watch::standing::heavy});
     });
-    if (memory.exceeded()) sort_by_owner(holdings_);
+    if (held_bytes > memory.owner_bytes_max()) {
+        sort_by_owner(holdings_);
+        end_excess(holdings_, memory.owner_bytes_max(), end);
+    }
     for (auto const& each : holdings_) {
         if (held_bytes <= memory.bytes_max()) break;
-        end(*each.connection);
+        if (each.is_heavy) end(*each.connection);
     }
     holdings_.clear();
 }

@@ -212,6 +212,7 @@ store::command connection::take_command() {
 // Asked before a body is read, and again before more of it is awaited.
 bool connection::admits_body() {
     auto const& stream = session_.stream();
+    if (stream.exchange.key_id() != 0) transport_.hold_for(stream.exchange.key_id());
     bool const is_admitted =
         context_.admits_body(transport_.held_bytes(), stream.exchange.key_id());
     if (!stream.exchange.credential_in_body()) return is_admitted;

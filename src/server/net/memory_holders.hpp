@@ -7,6 +7,7 @@
 #include <functional>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -62,6 +63,8 @@ struct holding {
     std::uint64_t owner = 0;
     std::size_t bytes = 0;
     Connection* connection = nullptr;
+    bool is_heavy = false;
+    std::size_t owner_bytes = 0;  // of all connections of the owner
 };
 
 // Puts the largest connection of the owner who holds most in front, and so on.
@@ -69,8 +72,24 @@ template <class Connection>
 void sort_by_owner(std::vector<holding<Connection>>& all) {
     std::unordered_map<std::uint64_t, std::size_t> together;
     for (auto const& each : all) together[each.owner] += each.bytes;
-    std::ranges::sort(all, std::greater(), [&](holding<Connection> const& each) {
-        return std::tuple(together[each.owner], each.owner, each.bytes);
+    for (auto& each : all) each.owner_bytes = together[each.owner];
+    std::ranges::sort(all, std::greater(), [](holding<Connection> const& each) {
+        return std::tuple(each.owner_bytes, each.owner, each.bytes);
+    });
+}
+
+// Of holdings that are sorted so: takes out the largest of each owner who holds more than
+// `bytes_max`, until it holds no more, and gives them to `end`.
+template <class Connection, class End>
+void end_excess(std::vector<holding<Connection>>& all, std::size_t bytes_max, End end) {
+    std::uint64_t owner = 0;
+    std::size_t left = 0;
+    std::erase_if(all, [&](holding<Connection> const& each) {
+        if (std::exchange(owner, each.owner) != each.owner) left = each.owner_bytes;
+        if (left <= bytes_max) return false;
+        left -= each.bytes;
+        end(*each.connection);
+        return true;
     });
 }
 
