@@ -44,15 +44,17 @@ running_worker::~running_worker() {
 }
 
 void running_worker::fill_store(std::size_t posts, std::size_t post_bytes) {
-    auth::fresh_key const fresh("test");
-    key_ = fresh.text();
-    model::key record;
-    record.digest = auth::digest_of(fresh.text());
-    record.scopes.add("*");
-    record.rate_limits = {{"minute", 1'000'000, 60, 0}};
-    std::vector<store::command> commands(2);
-    commands[0].action = store::create_key{record};
-    commands[1].action = store::create_user{"Ada Lovelace", "ada@example.com"};
+    std::vector<store::command> commands;
+    for (auto& key : keys_) {
+        auth::fresh_key const fresh("test");
+        key = fresh.text();
+        model::key record;
+        record.digest = auth::digest_of(fresh.text());
+        record.scopes.add("*");
+        record.rate_limits = {{"minute", 1'000'000, 60, 0}};
+        commands.emplace_back().action = store::create_key{record};
+    }
+    commands.emplace_back().action = store::create_user{"Ada Lovelace", "ada@example.com"};
     for (std::size_t i = 0; i < posts; ++i)
         commands.emplace_back().action =
             store::create_post{1, "Post", std::string(post_bytes, 'x')};
@@ -68,11 +70,11 @@ void running_worker::use(config const& settings) {
     adoption.get_future().wait();
 }
 
-std::string running_worker::get(std::string_view path) const {
+std::string running_worker::get(std::string_view path, std::size_t key) const {
     std::string request("GET /api/v1");
     return request.append(path)
         .append(" HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ")
-        .append(key_)
+        .append(keys_[key])
         .append("\r\n\r\n");
 }
 

@@ -6,6 +6,7 @@
 //     socket_client(service.address()).ask(service.get("/users/1"))
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -25,7 +26,7 @@ class running_worker {
     running_worker& operator=(running_worker const&) = delete;
 
     listen_address const& address() const { return socket_->address(); }
-    std::string const& key() const { return key_; }
+    std::string const& key() const { return keys_.front(); }
     // For further workers.
     common& shared() { return *common_; }
     worker_metrics const& metrics() const { return worker_->metrics(); }
@@ -34,8 +35,8 @@ class running_worker {
     std::filesystem::path access_log() const { return folder_ / "access.log"; }
     // As a reload does; on return it is in force.
     void use(config const& settings);
-    // A GET of a path below /api/v1, with the key.
-    std::string get(std::string_view path) const;
+    // A GET of a path below /api/v1, with the key, or with another one.
+    std::string get(std::string_view path, std::size_t key = 0) const;
 
   private:
     void fill_store(std::size_t posts, std::size_t post_bytes);
@@ -52,7 +53,7 @@ class running_worker {
     std::unique_ptr<common> common_;
     std::unique_ptr<worker> worker_;
     std::optional<listen_sockets> socket_;
-    std::string key_;
+    std::array<std::string, 3> keys_;
 };
 
 }  // namespace latchkey::server
