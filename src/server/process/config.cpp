@@ -10,6 +10,7 @@
 #include "base/ascii.hpp"
 #include "base/limits.hpp"
 #include "limit/auth_failure_limiter.hpp"
+#include "server/process/cluster_checks.hpp"
 #include "server/process/cores.hpp"
 #include "server/process/trace_checks.hpp"
 
@@ -215,35 +216,6 @@ base::result<void> validate_numbers(config const& configuration, setting const& 
                        " to " + std::to_string(entry.most)};
 }
 
-// "postgresql://user:password@host/…"
-bool has_password_in_authority(std::string_view text) {
-    auto const scheme_end = text.find("://");
-    if (scheme_end == text.npos) return false;
-    auto const rest = text.substr(scheme_end + 3);
-    auto const authority = rest.substr(0, rest.find_first_of("/?"));
-    auto const user_end = authority.rfind('@');
-    return user_end != text.npos && authority.substr(0, user_end).find(':') != text.npos;
-}
-
-// "password = …", "…?password=…", "sslpassword=…"
-bool has_password_keyword(std::string_view text) {
-    constexpr std::string_view keyword = "password";
-    for (auto begin = text.find(keyword); begin != text.npos; begin = text.find(keyword, begin)) {
-        begin += keyword.size();
-        auto const next = text.find_first_not_of(' ', begin);
-        if (next != text.npos && text[next] == '=') return true;
-    }
-    return false;
-}
-
-// Flags are visible to all users, and `config show` prints settings.
-base::result<void> validate_postgres(std::string const& text) {
-    if (!has_password_in_authority(text) && !has_password_keyword(text)) return {};
-    return base::error{
-        "cluster.postgres must not contain a password: name a file with cluster.password_file or "
-        "passfile=FILE, or set PGPASSWORD in the environment"};
-}
-
 base::result<void> validate_listeners(config const& configuration) {
     if (configuration.listen.empty()) return base::error{"listen names no address"};
     for (auto const& text : configuration.listen) {
@@ -373,6 +345,7 @@ std::vector<setting_error> find_errors(config const& configuration) {
     check("management", validate_management(configuration));
     check("jwt", validate(configuration.jwt));
     check("cluster.postgres", validate_postgres(configuration.cluster_postgres));
+    check("cluster.name", validate_node_name(configuration.cluster_name));
     check("tracing.endpoint", validate_trace_endpoint(configuration.tracing_endpoint));
     check("tracing.sample_ratio", validate_sample_ratio(configuration.tracing_sample_ratio));
     check("tracing.service_name", validate_service_name(configuration.tracing_service_name));

@@ -146,6 +146,23 @@ TEST(config, takes_no_password_of_postgresql) {
     }
 }
 
+// What the helper of a cluster takes in its messages (replication/messages.hpp).
+TEST(config, bounds_what_the_helper_of_a_cluster_is_told) {
+    config configuration;
+    configuration.cluster_name.assign(64, 'n');
+    configuration.cluster_postgres = "host=" + std::string(16 * 1024 - 5, 'h');
+    EXPECT_EQ(validation_error(configuration), "");
+    configuration.cluster_postgres += 'h';
+    EXPECT_EQ(validation_error(configuration), "cluster.postgres must be at most 16384 bytes");
+    configuration.cluster_postgres.clear();
+    for (std::string const name :
+         {std::string(65, 'n'), std::string("a\nb"), std::string("\xff")}) {
+        configuration.cluster_name = name;
+        EXPECT_EQ(validation_error(configuration),
+                  "cluster.name must be at most 64 bytes of visible text (UTF-8)");
+    }
+}
+
 TEST(config, bounds_every_number_on_both_sides) {
     struct bounds {
         std::uint64_t least, most;

@@ -1,0 +1,15 @@
+// What values the settings `cluster` may have; the errors name the setting. Pure functions.
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+
+namespace latchkey::server {
+
+// As long as the helper takes it, and without a password; or empty.
+base::result<void> validate_postgres(std::string const& text);
+// As long as the helper takes it, of visible text; or empty.
+base::result<void> validate_node_name(std::string const& name);
+
+}  // namespace latchkey::server
