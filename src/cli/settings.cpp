@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 
+#include "base/limits.hpp"
+#include "base/read_within.hpp"
 #include "cli/command.hpp"
 #include "cli/jwt_tables.hpp"
 #include "cli/suggest.hpp"
@@ -20,6 +21,8 @@ namespace {
 
 using server::config;
 using server::setting;
+
+constexpr std::size_t file_bytes_max = 1 * base::limits::mib;
 
 setting const* find_setting(std::string_view name) {
     for (auto const& entry : server::setting_table())
@@ -156,14 +159,13 @@ void gather_table(gathered_settings& target, toml::table const& table, std::stri
 
 // toml::parse_file treats an unreadable file, such as a directory, as empty.
 base::result<void> read_file(std::string const& path, std::string& text) {
-    auto* const file = std::fopen(path.c_str(), "re");
-    if (file == nullptr) return base::errno_error("cannot open " + path, errno);
-    char bytes[4096];
-    for (std::size_t size; (size = std::fread(bytes, 1, sizeof bytes, file)) > 0;)
-        text.append(bytes, size);
-    auto const failure = std::ferror(file) != 0 ? errno : 0;
-    std::fclose(file);
-    if (failure != 0) return base::errno_error("cannot read " + path, failure);
+    auto const file = base::open_to_read(path);
+    if (!file.is_open()) return base::errno_error("cannot open " + path, errno);
+    text.resize(file_bytes_max + 1);
+    auto const size = base::read_within(file, path, text);
+    if (!size) return size.error();
+    if (*size > file_bytes_max) return base::error{path + " has more than 1 MiB"};
+    text.resize(*size);
     return {};
 }
 

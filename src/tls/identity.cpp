@@ -15,7 +15,7 @@
 
 #include "base/bytes.hpp"
 #include "base/check.hpp"
-#include "base/descriptor.hpp"
+#include "base/read_within.hpp"
 #include "tls/certificate.hpp"
 #include "tls/native.hpp"
 
@@ -37,22 +37,14 @@ struct secret_text {
 };
 
 base::result<secret_text> read_file(std::string const& path) {
-    auto const file = base::open_file(path, O_RDONLY);
+    auto const file = base::open_to_read(path);
     if (!file.is_open()) return base::errno_error("cannot open " + path, errno);
     secret_text text;
     text.bytes.resize(pem_bytes_max);  // at once, since growing would leave copies in memory
-    std::size_t size = 0;
-    ssize_t count = 1;
-    while (count > 0 && size < pem_bytes_max) {
-        count = ::read(file.get(), text.bytes.data() + size, pem_bytes_max - size);
-        if (count < 0 && errno == EINTR)
-            count = 1;
-        else if (count > 0)
-            size += static_cast<std::size_t>(count);
-    }
-    if (count < 0) return base::errno_error("cannot read " + path, errno);
-    if (size == pem_bytes_max) return base::error{path + " is not a PEM file: it is too large"};
-    text.bytes.resize(size);
+    auto const size = base::read_within(file, path, text.bytes);
+    if (!size) return size.error();
+    if (*size == pem_bytes_max) return base::error{path + " is not a PEM file: it is too large"};
+    text.bytes.resize(*size);
     return text;
 }
 

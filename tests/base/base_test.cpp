@@ -1,12 +1,15 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "base/ascii.hpp"
 #include "base/base62.hpp"
@@ -16,6 +19,7 @@
 #include "base/descriptor.hpp"
 #include "base/keyed_hash.hpp"
 #include "base/problem.hpp"
+#include "base/read_within.hpp"
 #include "base/variant.hpp"
 #include "base/visible.hpp"
 
@@ -45,6 +49,41 @@ TEST(variants, become_an_alternative_by_its_index) {
     EXPECT_EQ(value.index(), 1u);
     EXPECT_TRUE(emplace_alternative(value, 0));
     EXPECT_EQ(std::get<int>(value), 0);
+}
+
+// A start must end, whatever the files are that it reads.
+TEST(descriptors, wait_for_pipes_no_longer_than_said) {
+    auto const path = ::testing::TempDir() + "pipe-" + std::to_string(::getpid());
+    std::array<char, 8> bytes{};
+    auto const read = [&](mono_ns patience) {
+        auto const file = open_to_read(path);
+        auto const size = read_within(file, path, bytes, patience);
+        return size ? std::string(bytes.data(), *size) : size.error().message;
+    };
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    auto const late = path + " is a pipe that nobody has written to its end in time";
+    EXPECT_EQ(read(1), late);
+    {
+        descriptor const writer = open_file(path, O_RDWR);
+        ASSERT_EQ(::write(writer.get(), "abc", 3), 3);
+        EXPECT_EQ(read(1), late) << "more may come";
+    }
+    std::thread writer([&] {
+        descriptor const file = open_file(path, O_WRONLY);  // waits for the reader
+        EXPECT_EQ(::write(file.get(), "whole", 5), 5);
+    });
+    EXPECT_EQ(read(60'000'000'000), "whole");
+    writer.join();
+    ::unlink(path.c_str());
+
+    descriptor const file = open_file(path, O_WRONLY | O_CREAT);
+    EXPECT_EQ(read(0), "");
+    ASSERT_EQ(::write(file.get(), "0123456789", 10), 10);
+    EXPECT_EQ(read(0), "01234567") << "as much as fits";
+    ::unlink(path.c_str());
+    ::mkdir(path.c_str(), 0700);
+    EXPECT_EQ(read(0), "cannot read " + path + ": Is a directory");
+    ::rmdir(path.c_str());
 }
 
 TEST(ascii, has_case_in_its_letters_alone) {

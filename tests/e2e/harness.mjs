@@ -100,7 +100,7 @@ export function command(...args) {
 }
 export function commandOf(program, ...args) {
   return new Promise((resolve) => {
-    execFile(program, args, { timeout: 20_000, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
+    execFile(program, args, { timeout: 20_000, killSignal: 'SIGKILL', maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : error.code ?? error.signal, stdout, stderr });
     });
   });

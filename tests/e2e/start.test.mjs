@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { until } from './cluster_harness.mjs';
-import { binary, startServer, temporaryFolder } from './harness.mjs';
+import { binary, command, startServer, temporaryFolder } from './harness.mjs';
 
 // Serves until it listens, under limits that prlimit(1) sets.
 function serveUnder(...limits) {
@@ -39,6 +39,21 @@ describe('starting', () => {
     }
     assert.ok(ran, 'it never ran');
     assert.ok(refusals > 10, `only ${refusals} were too few`);
+  });
+
+  // A service with each of these would wait for a writer, deaf to SIGTERM.
+  test('with a pipe into which nobody writes it ends, and names the pipe', async () => {
+    const folder = temporaryFolder();
+    const pipe = path.join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const serve = (...words) => command('serve', '--data', path.join(temporaryFolder(), 'data'), '--listen', 'https://127.0.0.1:0', '--management', 'off',
+      ...words);
+    const ends = await Promise.all([['--config', pipe], ['--keys-first-key-file', pipe], ['--store-master-key-file', pipe],
+      ['--tls-certificate', pipe, '--tls-key', pipe]].map((words) => serve(...words)));
+    for (const { code, stderr } of ends) {
+      assert.ok([1, 78].includes(code), `${code}: ${stderr}`);
+      assert.match(stderr, new RegExp(`${pipe} is a pipe that nobody has written to its end in time`));
+    }
   });
 });
 

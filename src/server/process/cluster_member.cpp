@@ -2,15 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <vector>
 
 #include "base/bytes.hpp"
 #include "base/log.hpp"
+#include "base/read_within.hpp"
 #include "base/time_units.hpp"
 #include "server/process/helper_process.hpp"
 #include "server/process/node_instance.hpp"
@@ -20,6 +21,7 @@ namespace latchkey::server {
 namespace {
 
 constexpr std::string_view helper_name = "latchkey-replicate";
+constexpr std::size_t password_bytes_max = 1024;
 constexpr base::mono_ns join_patience = 10 * base::second;
 constexpr base::mono_ns part_patience = 60 * base::second;
 constexpr base::mono_ns leave_patience = 2 * base::second;
@@ -36,13 +38,19 @@ std::string node_name(config const& configuration) {
 base::result<base::descriptor> start_engine_helper(config const& configuration) {
     auto const& path = configuration.cluster_password_file;
     if (path.empty()) return start_helper(std::string(helper_name));
-    std::ifstream file(path);
-    std::string password;
-    if (!file || !std::getline(file, password) || password.empty())
+    std::array<char, password_bytes_max + 1> bytes{};
+    auto const file = base::open_to_read(path);
+    auto const size =
+        file.is_open() ? base::read_within(file, path, bytes) : base::result<std::size_t>(0);
+    if (!size) return base::error{"cluster.password_file: " + size.error().message};
+    bytes[*size == bytes.size() ? 0 : *size] = '\n';
+    *std::ranges::find(bytes, '\n') = '\0';
+    bool const is_empty = bytes[0] == '\0';
+    if (!is_empty) ::setenv("PGPASSWORD", bytes.data(), 1);
+    base::wipe(bytes.data(), bytes.size());
+    if (is_empty)
         return base::error{"cluster.password_file: " + path +
                            " has no password in its first line, or cannot be read"};
-    ::setenv("PGPASSWORD", password.c_str(), 1);
-    base::wipe(password.data(), password.size());
     auto socket = start_helper(std::string(helper_name));
     if (auto* const value = std::getenv("PGPASSWORD")) base::wipe(value, std::strlen(value));
     ::unsetenv("PGPASSWORD");

@@ -9,8 +9,8 @@
 #include "api/resources/key_json.hpp"
 #include "auth/key_form.hpp"
 #include "base/bytes.hpp"
-#include "base/descriptor.hpp"
 #include "base/log.hpp"
+#include "base/read_within.hpp"
 #include "store/snapshot.hpp"
 #include "store/writer.hpp"
 
@@ -26,11 +26,13 @@ class key_file {
 
     // ENOENT is no error: then the text is empty.
     base::result<void> read(std::string const& path) {
-        auto const file = base::open_file(path, O_RDONLY);
+        auto const file = base::open_to_read(path);
         if (!file.is_open() && errno == ENOENT) return {};
-        auto const size = file.is_open() ? ::read(file.get(), bytes_.data(), bytes_.size()) : -1;
-        if (size < 0) return base::errno_error("keys.first_key_file: cannot read " + path, errno);
-        text_ = {bytes_.data(), static_cast<std::size_t>(size)};
+        if (!file.is_open())
+            return base::errno_error("keys.first_key_file: cannot read " + path, errno);
+        auto const size = base::read_within(file, path, bytes_);
+        if (!size) return base::error{"keys.first_key_file: " + size.error().message};
+        text_ = {bytes_.data(), *size};
         text_.remove_prefix(std::min(text_.find_first_not_of(white_space), text_.size()));
         text_ = text_.substr(0, text_.find_last_not_of(white_space) + 1);
         if (auth::has_key_form(text_) || auth::has_imported_form(text_)) return {};

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/descriptor.hpp"
 #include "base/log.hpp"
+#include "base/read_within.hpp"
 #include "jwt/algorithm.hpp"
 #include "jwt/key_set.hpp"
 #include "model/key.hpp"
@@ -55,7 +55,7 @@ base::result<void> validate_table(jwt_settings const& table) {
 
 // A file that anyone may write would let anyone sign.
 base::result<void> read_keys(jwt_settings const& table, std::string& text) {
-    auto const file = base::open_file(table.jwks, O_RDONLY | O_NONBLOCK);
+    auto const file = base::open_to_read(table.jwks);
     struct stat status{};
     if (!file.is_open() || ::fstat(file.get(), &status) != 0)
         return base::errno_error("cannot open " + table.jwks, errno);
@@ -63,15 +63,9 @@ base::result<void> read_keys(jwt_settings const& table, std::string& text) {
     if ((status.st_mode & S_IWOTH) != 0)
         return base::error{table.jwks + " may be written by everyone: run chmod o-w on it"};
     text.assign(jwt::key_set_bytes_max + 1, '\0');
-    std::size_t size = 0;
-    while (size < text.size()) {
-        auto const count = ::read(file.get(), text.data() + size, text.size() - size);
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return base::errno_error("cannot read " + table.jwks, errno);
-        if (count == 0) break;
-        size += static_cast<std::size_t>(count);
-    }
-    text.resize(size);
+    auto const size = base::read_within(file, table.jwks, text);
+    if (!size) return size.error();
+    text.resize(*size);
     return {};
 }
 

@@ -8,7 +8,7 @@
 #include <charconv>
 
 #include "base/ascii.hpp"
-#include "base/descriptor.hpp"
+#include "base/read_within.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -26,14 +26,13 @@ std::string_view trim(std::string_view text) {
 base::result<std::vector<tracing::field>> read_header_fields(std::string const& path) {
     if (path.empty()) return std::vector<tracing::field>();
     auto const failure = "tracing.headers_file: cannot read " + path;
-    auto const file = base::open_file(path, O_RDONLY);
+    auto const file = base::open_to_read(path);
     if (!file.is_open()) return base::errno_error(failure, errno);
     std::string text(file_bytes_max, '\0');
-    auto const size = ::read(file.get(), text.data(), text.size());
-    if (size < 0) return base::errno_error(failure, errno);
-    if (static_cast<std::size_t>(size) == file_bytes_max)
-        return base::error{failure + ": it has 64 KiB or more"};
-    text.resize(static_cast<std::size_t>(size));
+    auto const size = base::read_within(file, path, text);
+    if (!size) return base::error{"tracing.headers_file: " + size.error().message};
+    if (*size == file_bytes_max) return base::error{failure + ": it has 64 KiB or more"};
+    text.resize(*size);
     auto fields = parse_header_fields(text);
     if (!fields)
         return base::error{"tracing.headers_file: " + path + ", " + fields.error().message};

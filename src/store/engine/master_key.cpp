@@ -6,11 +6,13 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
 #include "base/check.hpp"
 #include "base/descriptor.hpp"
+#include "base/read_within.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -42,11 +44,11 @@ constexpr std::string_view marker_name = "/master.key.elsewhere";
 
 base::result<secret> read_key_file(base::descriptor const& file, std::string const& path) {
     secret key;
-    char excess;
-    bool const whole =
-        ::read(file.get(), key.data(), key.size()) == static_cast<ssize_t>(key.size()) &&
-        ::read(file.get(), &excess, 1) == 0;
-    if (!whole) return base::error{path + " is damaged: it must be exactly 32 bytes"};
+    std::array<char, key.size() + 1> bytes;
+    auto const size = base::read_within(file, path, bytes);
+    if (!size) return size.error();
+    if (*size != key.size()) return base::error{path + " is damaged: it must be exactly 32 bytes"};
+    std::ranges::copy_n(bytes.begin(), static_cast<std::ptrdiff_t>(key.size()), key.begin());
     return key;
 }
 
@@ -59,12 +61,12 @@ base::result<void> mark_elsewhere(std::string const& directory) {
 
 base::result<std::optional<secret>> load_external_key(std::string const& directory,
                                                       std::string const& path, bool read_only) {
-    auto const file = base::open_file(path, O_RDONLY);
+    auto const file = base::open_to_read(path);
     if (!file.is_open()) return base::errno_error("cannot open the master key " + path, errno);
     auto const key = read_key_file(file, path);
     if (!key) return key.error();
     auto const own_path = directory + "/master.key";
-    if (auto const own = base::open_file(own_path, O_RDONLY); own.is_open()) {
+    if (auto const own = base::open_to_read(own_path); own.is_open()) {
         auto const other = read_key_file(own, own_path);
         if (!other || *other != *key)
             return base::error{own_path + " and store.master_key_file are different keys: remove " +
@@ -82,7 +84,7 @@ base::result<std::optional<secret>> load_master_key(std::string const& directory
                                                     bool read_only) {
     if (!external_file.empty()) return load_external_key(directory, external_file, read_only);
     auto const path = directory + "/master.key";
-    auto const file = base::open_file(path, O_RDONLY);
+    auto const file = base::open_to_read(path);
     if (!file.is_open() && errno == ENOENT) {
         if (read_only) return std::optional<secret>();
         if (::access((directory + std::string(marker_name)).c_str(), F_OK) == 0)

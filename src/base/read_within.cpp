@@ -1,0 +1,39 @@
+#include "base/read_within.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace latchkey::base {
+
+descriptor open_to_read(std::string const& path) {
+    return open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+}
+
+// A regular file is always ready. A pipe without a writer reads as one that has ended, which poll
+// tells apart: it reports an end only once there was a writer.
+result<std::size_t> read_within(descriptor const& file, std::string const& path,
+                                std::span<char> target, mono_ns patience) {
+    auto const end = read_mono() + patience;
+    std::size_t size = 0;
+    while (size < target.size()) {
+        auto const left = std::max<mono_ns>(0, end - read_mono());
+        pollfd ready{.fd = file.get(), .events = POLLIN, .revents = 0};
+        int const count = ::poll(&ready, 1, static_cast<int>((left + 999'999) / 1'000'000));
+        if (count < 0 && errno == EINTR) continue;
+        if (count == 0)
+            return error{path + " is a pipe that nobody has written to its end in time"};
+        auto const bytes =
+            count < 0 ? -1 : ::read(file.get(), target.data() + size, target.size() - size);
+        if (bytes < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (bytes < 0) return errno_error("cannot read " + path, errno);
+        if (bytes == 0) break;
+        size += static_cast<std::size_t>(bytes);
+    }
+    return size;
+}
+
+}  // namespace latchkey::base
