@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/limits.hpp"
-#include "store/records/audit.hpp"
+#include "store/records/audit_log.hpp"
 #include "store/records/key_record.hpp"
 #include "store/records/webhook_entries.hpp"
 
@@ -104,14 +104,11 @@ void note_change(transaction& txn, change_view change) {
 
 model::id note_change(transaction& txn, model::change_type type, model::id caller,
                       webhook_entry const& entry) {
-    auto const project_of = [](model::webhook const& webhook) {
-        return webhook.project.empty() ? audit_all_projects : std::string_view(webhook.project);
-    };
     if (!txn.records_changes()) return 0;
     encode(entry, txn.scratch);
     note_change(txn, {.type = type,
                       .key_id = caller,
-                      .project = project_of(entry.webhook),
+                      .project = audit_project_of(entry.webhook),
                       .subject = entry.webhook.id,
                       .record = txn.scratch});
     return txn.last_id(table::changes);

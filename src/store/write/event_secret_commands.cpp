@@ -22,6 +22,7 @@ outcome run(transaction& txn, put_event_secret const& action, command const& com
     if (!model::is_event_source(action.source) || action.secret.empty())
         return reject(problem::internal_error);
     if (auto rejection = check_conditions(command)) return std::move(*rejection);
+    if (auto rejection = check_audit_share(txn, command, {})) return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
 
     // An unreadable secret is replaced like a missing one.

@@ -167,6 +167,8 @@ outcome run(transaction& txn, create_key const& action, command const& command) 
                                 .detail = "is the digest of a key that is there already"}});
     if (!is_storable(action.record)) return reject(problem::internal_error);
     if (auto rejection = check_key_ids(txn)) return std::move(*rejection);
+    if (auto rejection = check_audit_share(txn, command, action.record.project))
+        return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
 
     auto key = action.record;
@@ -206,6 +208,8 @@ outcome run(transaction& txn, change_key const& action, command const& command) 
     auto fields = differences(old_key, new_key);
     if (fields.empty()) return key_result(txn, std::move(old_key));
     if (!is_storable(new_key)) return reject(problem::internal_error);
+    if (auto rejection = check_audit_share(txn, command, new_key.project))
+        return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
 
     if (old_key.not_before != new_key.not_before || old_key.expires_at != new_key.expires_at)

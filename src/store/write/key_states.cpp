@@ -109,6 +109,8 @@ outcome run(transaction& txn, reactivate_key const& action, command const& comma
     bool const replaced = old_key.rotation_ends_at != 0 && txn.now() >= old_key.rotation_ends_at;
     if (old_key.deactivation_reason != deactivation::manual || replaced)
         return reject(problem::key_not_reactivatable);
+    if (auto rejection = check_audit_share(txn, command, old_key.project))
+        return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
 
     auto new_key = old_key;

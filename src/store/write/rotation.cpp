@@ -62,6 +62,8 @@ outcome run(transaction& txn, rotate_key const& action, command const& command) 
     if (txn.has(table::index, digest_key(action.digest)) || !is_storable(successor))
         return reject(problem::internal_error);
     if (auto rejection = check_key_ids(txn)) return std::move(*rejection);
+    if (auto rejection = check_audit_share(txn, command, old_key.project))
+        return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
 
     auto rotated = old_key;

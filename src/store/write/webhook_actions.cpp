@@ -102,6 +102,8 @@ std::optional<outcome> find_ranges(transaction& txn, replay_webhook const& actio
 outcome run(transaction& txn, rotate_webhook_secret const& action, command const& command) {
     webhook_record record;
     if (auto rejection = find_usable(txn, command, action.id, record)) return std::move(*rejection);
+    if (auto rejection = check_audit_share(txn, command, audit_project_of(record.webhook)))
+        return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
 
     // An unreadable secret is replaced like a missing one.

@@ -184,12 +184,14 @@ outcome run(transaction& txn, create_webhook const& action, command const& comma
     auto const head = read_head(txn);
     if (auto rejection = check_room(txn, command, grants.project(), head))
         return std::move(*rejection);
-    if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
-
     webhook_record record{.webhook = action.record, .header_values = {}, .secrets = {}};
     auto& webhook = record.webhook;
-    webhook.id = head.last + 1;
     webhook.project = grants.project();
+    if (auto rejection = check_audit_share(txn, command, audit_project_of(webhook)))
+        return std::move(*rejection);
+    if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
+
+    webhook.id = head.last + 1;
     webhook.created_by = command.caller;
     webhook.created_at = webhook.updated_at = txn.now();
     record.header_values = encrypt_header_values(txn.store(), webhook);
@@ -221,6 +223,8 @@ outcome run(transaction& txn, change_webhook const& action, command const& comma
     auto fields = differences(old_webhook, new_webhook);
     if (fields.empty()) return webhook_result_of(txn, new_webhook);
     if (!is_storable(new_webhook)) return reject(problem::internal_error);
+    if (auto rejection = check_audit_share(txn, command, audit_project_of(new_webhook)))
+        return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
 
     new_webhook.updated_at = txn.now();

@@ -3,6 +3,7 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
+#include <map>
 
 #include "store/admin/upgrade.hpp"
 #include "store/admin/verify_audit.hpp"
@@ -247,6 +248,60 @@ TEST_F(audit, shows_an_altered_a_removed_and_a_forged_entry) {
 }
 
 // ---- lists and last use
+
+// Half of the smallest store is room for 32,768 entries.
+TEST_F(audit, is_shared_by_projects) {
+    snapshot_.reset();
+    store_.reset();
+    store_ = open_store(directory_.path(), 16u << 20);
+    auto const full = [](auto const& answers) {
+        return std::ranges::count(answers, problem::storage_full, &outcome::problem);
+    };
+    std::map<std::string, model::id> key_of;
+    for (unsigned number = 1; std::string const project : {"greedy", "modest", "third"})
+        key_of[project] = add(number++, project);
+    // Changes the name of a project's key so many times, by itself.
+    auto const change = [&](std::string const& project, unsigned count) {
+        std::vector<command> commands;
+        for (unsigned i = 0; i < count; ++i)
+            commands.push_back({.action = change_key{.id = key_of[project],
+                                                     .name = std::to_string(i),
+                                                     .environment = {}},
+                                .caller = key_of[project],
+                                .required_scope = model::scope::keys_write});
+        return apply(*store_, std::move(commands)).value();
+    };
+    EXPECT_EQ(full(change("modest", 1000)), 0);
+    // It stops with as many as are left: 32,768 less its own, 1,001 and 1.
+    constexpr int share = (32'768 - 1'002) / 2;
+    EXPECT_EQ(full(change("greedy", share - 1)), 0);
+    auto const answers = change("greedy", 3);
+    ASSERT_EQ(full(answers), 3);
+    EXPECT_NE(answers[0].detail.find("15883 entries about this project and room for 15883"),
+              std::string::npos)
+        << answers[0].detail;
+    EXPECT_EQ(full(change("modest", 2000)), 0) << "others go on";
+    EXPECT_EQ(full(change("third", 2000)), 0);
+
+    auto const problem_of = [&](std::string const& project, command::any_action action) {
+        return one(*store_, {.action = std::move(action),
+                             .caller = key_of[project],
+                             .required_scope = model::scope::keys_write})
+            .problem;
+    };
+    auto another = key_number(9, {"users:read"});
+    another.project = "greedy";
+    EXPECT_EQ(problem_of("greedy", create_key{another}), problem::storage_full);
+    EXPECT_EQ(
+        problem_of("greedy", rotate_key{.id = key_of["greedy"], .digest = key_number(8).digest}),
+        problem::storage_full);
+    EXPECT_EQ(problem_of("greedy", deactivate_key{.id = key_of["greedy"],
+                                                  .reason = model::deactivation::compromised}),
+              problem::none);
+    EXPECT_EQ(one(*store_, new_key(another)).problem, problem::none) << "the command line";
+    EXPECT_TRUE(verify_audit(*store_).wrong.empty());
+    expect_sound(*store_);
+}
 
 class key_lists : public audit {
   protected:
