@@ -2,11 +2,8 @@
 #include <algorithm>
 
 #include "base/limits.hpp"
+#include "raw_records.hpp"
 #include "store/admin/verify_audit.hpp"
-#include "store/engine/checksum.hpp"
-#include "store/engine/environment_state.hpp"
-#include "store/engine/lmdb_value.hpp"
-#include "support.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -141,20 +138,7 @@ TEST_F(key_life, keeps_the_slots_of_limits_by_name) {
 // Every id that is assigned has a token bucket, or its key would be refused for ever.
 TEST_F(key_life, has_no_ids_beyond_the_buckets) {
     auto const first = add({"users:read"});
-    auto& native = store_->native();
-    MDB_txn* txn = nullptr;
-    ASSERT_EQ(::mdb_txn_begin(native.env, nullptr, 0, &txn), 0);
-    key_bytes const name{tag::counters};
-    auto key = val_of(name);
-    MDB_val value;
-    ASSERT_EQ(::mdb_get(txn, native.dbi(table::index), &key, &value), 0);
-    auto last = decode_counters(content_of(table::index, name, view_of(value)).value_or(""))
-                    .value_or(counters{});
-    last.last_key = base::limits::key_id_max - 1;
-    std::string bytes;
-    encode(last, bytes);
-    ASSERT_EQ(put_checked(txn, native.dbi(table::index), table::index, name, bytes, 0), 0);
-    ASSERT_EQ(::mdb_txn_commit(txn), 0);
+    put_counters(*store_, [](counters& all) { all.last_key = base::limits::key_id_max - 1; });
 
     EXPECT_EQ(add({"users:read"}), (1 << 26) - 1);
     auto const one_more = ask(create_key{record({"users:read"})});
