@@ -196,11 +196,10 @@ TEST_F(half_bodies, of_who_holds_most_end_once_the_budget_is_exceeded) {
     service.use({.overload_queued_mib = 8});
     socket_client reads(service.address());
     auto const start = clock::now();
-    std::size_t served = 0;
-    for (; held() > 8 * mib && clock::now() < start + patience; ++served)
-        ASSERT_EQ(reads.status(service.get("/users/1")), 200) << "after " << served;
+    do {
+        ASSERT_EQ(reads.status(service.get("/users/1")), 200);
+    } while (held() > 8 * mib && clock::now() < start + patience);
     EXPECT_LE(held(), 8 * mib);
-    EXPECT_GT(served, 0u);
     auto const resets = std::ranges::count_if(
         many, [](auto& each) { return each.hung_up() && each.ends_with_reset(); });
     EXPECT_GT(resets, 0);
