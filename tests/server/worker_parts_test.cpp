@@ -136,9 +136,9 @@ TEST(memory_holders, end_with_the_largest_of_an_owner_who_holds_too_much) {
                                   {1, 20, &connections[4]}, {2, 70, &connections[5]},
                                   {4, 61, &connections[6]}};
     sort_by_owner(all);
-    std::vector<std::ptrdiff_t> ended;
-    end_excess(all, 60, [&](int& each) { ended.push_back(&each - connections); });
-    EXPECT_EQ(ended, (std::vector<std::ptrdiff_t>{2, 5, 6}));
+    std::vector<std::ptrdiff_t> places;
+    end_excess(all, 60, [&](int& each) { places.push_back(&each - connections); });
+    EXPECT_EQ(places, (std::vector<std::ptrdiff_t>{2, 5, 6}));
     EXPECT_EQ(all.size(), 4u);
 }
 
