@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "base/visible.hpp"

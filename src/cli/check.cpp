@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "api/json/json_writer.hpp"

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <cstdio>
 #include <optional>
 

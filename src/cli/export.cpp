@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>

@@ -1,5 +1,6 @@
 // keys create.
 #include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
 
 #include "api/resources/key_body.hpp"
 #include "base/log.hpp"

@@ -4,6 +4,7 @@
 #include "cli/keys_import.hpp"
 
 #include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
 #include <cstdio>
 #include <fstream>
 #include <iostream>

@@ -1,5 +1,6 @@
 // keys list, keys show.
 #include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "base/limits.hpp"

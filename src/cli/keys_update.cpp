@@ -1,5 +1,6 @@
 // keys update: changes what is given, as PATCH /keys/{id} does.
 #include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
 
 #include "base/limits.hpp"
 #include "cli/confirm.hpp"

@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <boost/json/object.hpp>
+
 #include "api/json/json_writer.hpp"
 #include "cli/print.hpp"
 #include "store/snapshot.hpp"

@@ -1,5 +1,8 @@
 #include "api/docs/frame.hpp"
 
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
 #include "api/docs/html.hpp"
 #include "base/ascii.hpp"
 #include "pages/files.hpp"

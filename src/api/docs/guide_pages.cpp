@@ -1,5 +1,8 @@
 #include "api/docs/guide_pages.hpp"
 
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
 #include "api/docs/html.hpp"
 #include "api/docs/problem_pages.hpp"
 #include "base/ascii.hpp"

@@ -1,4 +1,6 @@
 // Handlers without a key: the health check, the OpenAPI document and the pages for people.
+#include <boost/json/object.hpp>
+
 #include "api/docs/documents.hpp"
 #include "api/docs/frame.hpp"
 #include "api/handlers.hpp"

@@ -1,3 +1,5 @@
+#include <boost/json/object.hpp>
+
 #include "api/docs/problem_pages.hpp"
 
 namespace latchkey::api {
