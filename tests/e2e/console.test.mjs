@@ -184,6 +184,7 @@ describe('a key', () => {
     assertStatus(await client.get('/users'), 200);
     const { created_at: rotatedAt } = await api.read(`/keys/${id + 1}`);
     await until(async () => Date.parse((await api.read(`/keys/${id}`)).last_used_at) > Date.parse(rotatedAt), 'its use is told');
+    await page.show('/keys'); // so that the key is read anew
     await page.show(`/keys/${id}`);
     await page.sees('The old key is still used');
     await page.click('button', 'End the overlap now');

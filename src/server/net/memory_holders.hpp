@@ -78,15 +78,15 @@ void sort_by_owner(std::vector<holding<Connection>>& all) {
     });
 }
 
-// Of holdings that are sorted so: takes out the largest of each owner who holds more than
-// `bytes_max`, until it holds no more, and gives them to `end`.
+// Of holdings that are sorted so: takes out the largest heavy ones of each owner who holds more
+// than `bytes_max`, until it holds no more, and gives them to `end`.
 template <class Connection, class End>
 void end_excess(std::vector<holding<Connection>>& all, std::size_t bytes_max, End end) {
     std::uint64_t owner = 0;
     std::size_t left = 0;
     std::erase_if(all, [&](holding<Connection> const& each) {
         if (std::exchange(owner, each.owner) != each.owner) left = each.owner_bytes;
-        if (left <= bytes_max) return false;
+        if (left <= bytes_max || !each.is_heavy) return false;
         left -= each.bytes;
         end(*each.connection);
         return true;
