@@ -1,6 +1,5 @@
 #include "cli/bad_lines.hpp"
 
-#include <boost/json/object.hpp>
 #include <cerrno>
 
 #include "api/json/json_writer.hpp"

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "base/visible.hpp"

@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <boost/json/object.hpp>
 #include <cstdio>
 #include <optional>
 

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <boost/json/object.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>

@@ -1,6 +1,5 @@
 // latchkey import: loads users and posts from files, with the validation of the API.
 #include <CLI/CLI.hpp>
-#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "api/json/json_writer.hpp"

@@ -2,8 +2,6 @@
 
 #include <signal.h>
 
-#include <boost/json/object.hpp>
-
 #include "api/json/json_writer.hpp"
 #include "cli/print.hpp"
 #include "store/snapshot.hpp"

@@ -1,7 +1,6 @@
 // latchkey reset-time: repairs the timestamps of a store that was written while the clock was
 // ahead.
 #include <CLI/CLI.hpp>
-#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "api/json/json_writer.hpp"

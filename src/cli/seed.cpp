@@ -1,6 +1,5 @@
 // latchkey seed: generates users and posts for trials and benchmarks.
 #include <CLI/CLI.hpp>
-#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "base/hash.hpp"

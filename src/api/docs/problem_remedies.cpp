@@ -1,4 +1,3 @@
-#include <boost/json/object.hpp>
 
 #include "api/docs/problem_pages.hpp"
 
