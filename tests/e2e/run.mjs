@@ -23,8 +23,8 @@ const waiting = ['cluster_failover', 'cluster_faults', 'cluster_leases', 'cluste
   'limits', 'slowhttptest', 'usage'].map((name) => `${name}.test.mjs`);
 
 // What these test holds over each version of HTTP.
-const overBoth = ['cluster', 'credentials', 'cursors', 'errors', 'etags', 'events', 'idempotency', 'keys', 'ladder', 'limits', 'lists',
-  'overload', 'posts', 'reload', 'usage', 'users'].map((name) => `${name}.test.mjs`);
+const overBoth = ['bulk', 'cluster', 'credentials', 'cursors', 'errors', 'etags', 'events', 'idempotency', 'keys', 'ladder', 'limits', 'lists',
+  'overload', 'posts', 'reload', 'usage', 'users', 'walk'].map((name) => `${name}.test.mjs`);
 
 // A signal ends the running files, which end their servers.
 const running = new Set();
