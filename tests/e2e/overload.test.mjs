@@ -88,6 +88,24 @@ test('past overload.queued_mib new requests are 503 until clients have read thei
   },
 ));
 
+// Each of them is more than the whole budget, and the service holds one of them whenever it looks at who holds much.
+test('large answers that a client reads one after the other do not end its connection', () => withConfig(
+  '[overload]\nqueued_mib = 1\n', async (server, key) => {
+    const client = server.client(key);
+    const owner = await client.create('/users', newUser());
+    for (let i = 0; i < 50; i += 1) await client.create('/posts', { user_id: owner.id, title: `p${i}`, body: 'x'.repeat(65536) });
+    const wire = await server.connect();
+    for (let i = 0; i < 300; i += 1) {
+      await wire.send(message('GET', '/api/v1/posts?limit=100', { key }));
+      const answer = await wire.response();
+      assertStatus(answer, 200);
+      assert.ok(answer.body.length > 1024 * 1024);
+    }
+    wire.close();
+    client.close();
+  },
+));
+
 // A worker's limit for requests in flight is 4,096, and for those without a key 1,024.
 const many = 5000;
 const json = { 'Content-Type': 'application/json' };

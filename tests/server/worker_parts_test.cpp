@@ -116,6 +116,22 @@ TEST(holder_watch, judges_progress_in_proportion_to_what_is_held) {
     EXPECT_EQ(watch.look(held, held, 0, share, 9 * base::second), modest) << "it was not looked at";
 }
 
+TEST(holder_watch, takes_who_holds_little_between_two_looks_for_modest) {
+    using enum holder_watch::standing;
+    constexpr std::size_t share = 1000, held = 16'000;
+    for (std::size_t const least : {share, share + 1}) {
+        holder_watch watch;
+        base::mono_ns now = 5 * base::second;
+        auto const look = [&] {
+            watch.note(least);
+            watch.note(held);
+            return watch.look(held, 0, 0, share, now += holder_watch::look_every);
+        };
+        for (int i = 0; i < 11; ++i) look();
+        EXPECT_EQ(look(), least <= share ? modest : heavy);
+    }
+}
+
 TEST(memory_holders, are_sorted_by_what_their_owner_holds) {
     int connections[5] = {};
     std::vector<holding<int>> all{{1, 50, &connections[0]},

@@ -29,11 +29,14 @@ class holder_watch {
         heavy,   // above it for longer than `patience`
         slow,    // and without progress
     };
+    // What is held has become so much. Between two looks it may fall: who is answered one request
+    // after the other holds little again and again, however large the answers are.
+    void note(std::size_t bytes) { least_bytes_ = std::min(least_bytes_, bytes); }
     // Of `bytes`, which are held, some wait for the client, which has taken so many so far.
     standing look(std::size_t bytes, std::size_t unread_bytes, std::uint64_t taken_bytes,
                   std::size_t share, base::mono_ns now) {
-        bool const is_first =
-            bytes <= share || last_look_ == 0 || now - last_look_ > 10 * look_every;
+        bool const is_first = std::min(std::exchange(least_bytes_, bytes), bytes) <= share ||
+                              last_look_ == 0 || now - last_look_ > 10 * look_every;
         last_look_ = now;
         if (is_first) {
             start_ = mark_ = now;
@@ -51,6 +54,7 @@ class holder_watch {
     }
 
   private:
+    std::size_t least_bytes_ = 0;  // since the last look
     base::mono_ns last_look_ = 0;
     base::mono_ns start_ = 0;         // it holds more than its share
     base::mono_ns mark_ = 0;          // when its progress was last judged

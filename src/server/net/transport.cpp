@@ -328,6 +328,7 @@ void transport::account() {
          {&kept_input_, &output_, &sealed_output_, &sending_, &sealed_input_})
         bytes += session::heap_bytes(*each);
     reserved_.resize(bytes);
+    watch_.note(bytes);
 }
 
 base::mono_ns transport::seconds_from_now(std::uint64_t seconds) const {
