@@ -146,6 +146,7 @@ json_fault json_object::read(std::string_view text) {
     json::basic_parser<handler> parser(options, *this, text);
     json::error_code error;
     auto const bytes = parser.write_some(false, text.data(), text.size(), error);
+    if (error == json::error::too_deep) return json_fault::depth;
     if (error && names_.size() >= members_max_) return json_fault::excess;
     if (error || text.find_first_not_of(" \t\r\n", bytes) != text.npos) return json_fault::syntax;
     return repeats_a_name() ? json_fault::repetition : json_fault::none;

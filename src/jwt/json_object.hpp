@@ -25,7 +25,8 @@ enum class json_kind : std::uint8_t { string, number, boolean, null, object, str
 
 enum class json_fault : std::uint8_t {
     none,
-    syntax,      // no object of JSON, or too deep
+    syntax,      // no object of JSON
+    depth,       // nested too deeply
     excess,      // too many members
     repetition,  // two members of one object have the same name; the rest is right
 };

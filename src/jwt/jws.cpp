@@ -17,6 +17,21 @@ std::string_view without_prefix(std::string_view type) {
     return type;
 }
 
+static_assert(json_depth_max == 8 && header_members_max == 64);
+
+std::string_view header_detail(json_fault fault) {
+    switch (fault) {
+        case json_fault::depth:
+            return "The token's header is nested deeper than 8 levels.";
+        case json_fault::excess:
+            return "The token's header has more than 64 members, nested ones included.";
+        case json_fault::repetition:
+            return "Two members of the token's header have the same name.";
+        default:
+            return "The token's header is not a JSON object.";
+    }
+}
+
 }  // namespace
 
 compact_jws::~compact_jws() {
@@ -44,9 +59,8 @@ std::string_view compact_jws::read(std::string_view token) {
     if (!header || !payload || !signature)
         return "A part of the token is not base64url without padding.";
     payload_ = *payload;
-    if (header_.read(*header) != json_fault::none)
-        return "The token's header is not a JSON object whose members all have different names.";
-    return read_header();
+    auto const fault = header_.read(*header);
+    return fault == json_fault::none ? read_header() : header_detail(fault);
 }
 
 std::string_view compact_jws::read_header() {

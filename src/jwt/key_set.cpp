@@ -87,6 +87,9 @@ class key_set_reader {
         if (fault == json_fault::excess)
             return fail("the document has more than " + std::to_string(key_set_members_max) +
                         " members");
+        if (fault == json_fault::depth)
+            return fail("the document is nested deeper than " + std::to_string(json_depth_max) +
+                        " levels");
         if (fault == json_fault::syntax) return fail("the document is not a JSON object");
         auto const list = keys_text(json);
         if (list.empty()) return fail("the document has no array keys: it is not a JWK Set");

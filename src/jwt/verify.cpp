@@ -16,6 +16,21 @@ refusal invalid(std::string_view detail) {
     return {refusal_reason::invalid, detail};
 }
 
+static_assert(json_depth_max == 8 && claims_members_max == 256);
+
+std::string_view claims_detail(json_fault fault) {
+    switch (fault) {
+        case json_fault::depth:
+            return "The claims are nested deeper than 8 levels.";
+        case json_fault::excess:
+            return "There are more than 256 claims, nested members included.";
+        case json_fault::repetition:
+            return "Two claims, or members of one, have the same name.";
+        default:
+            return "The claims are not a JSON object.";
+    }
+}
+
 issuer const* find_issuer(json_object const& claims, std::span<issuer const> issuers) {
     auto const* const name = claims.find("iss");
     if (name == nullptr || name->kind != json_kind::string) return nullptr;
@@ -179,8 +194,8 @@ verification verify(std::string_view token, std::span<issuer const> issuers, std
     compact_jws jws;
     if (auto const fault = jws.read(token); !fault.empty()) return invalid(fault);
     json_object claims(claims_members_max);
-    if (claims.read(jws.payload()) != json_fault::none)
-        return invalid("The claims are not a JSON object whose members all have different names.");
+    if (auto const fault = claims.read(jws.payload()); fault != json_fault::none)
+        return invalid(claims_detail(fault));
     auto const* const signer = find_issuer(claims, issuers);
     if (signer == nullptr) return invalid("The token is not of an issuer that is accepted.");
     if (!has_right_type(jws, *signer))

@@ -343,6 +343,8 @@ TEST(jwt_key_set, is_a_document_of_one_form) {
           "{\"keys\":[],}", "-----BEGIN PUBLIC KEY-----", "{\"keys\":[\"\xff\"]}"})
         EXPECT_EQ(error(text), no_object) << text;
     EXPECT_EQ(error("[" + ec_jwk() + "]"), no_object);
+    EXPECT_EQ(error(R"({"keys":[],"a":)" + std::string(8, '[') + std::string(8, ']') + "}"),
+              "the document is nested deeper than 8 levels");
     constexpr std::string_view no_array = "the document has no array keys: it is not a JWK Set";
     for (std::string_view const text :
          {std::string_view("{}"), std::string_view(ec_jwk()), std::string_view(R"({"keys":{}})"),

@@ -137,6 +137,11 @@ TEST(jwt_json_object, tells_faults_apart) {
     EXPECT_EQ(fault(R"({"a":1}})"), json_fault::syntax);
     EXPECT_EQ(fault("[]"), json_fault::syntax);
     EXPECT_EQ(fault(""), json_fault::syntax);
+    auto const nested = [](std::size_t depth) {
+        return R"({"a":)" + std::string(depth - 1, '[') + std::string(depth - 1, ']') + "}";
+    };
+    EXPECT_EQ(fault(nested(json_depth_max)), json_fault::none);
+    EXPECT_EQ(fault(nested(json_depth_max + 1)), json_fault::depth);
 }
 
 // Strings with escapes are longer than the parser's buffer and the memory within the object.
