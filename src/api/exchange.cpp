@@ -68,8 +68,8 @@ void exchange_state::start(request_services& services, http::request const& requ
                            peer const& peer) {
     settings = &services.settings;
     uses = services.uses;
-    request_id.take(request.find(field_name::request_id), services.random);
-    trace_id.take(request.find(field_name::traceparent));
+    request_id.take(request.find_only(field_name::request_id), services.random);
+    trace_id.take(request.find_only(field_name::traceparent));
     client = peer.client;
     failure_address = peer.client.value_or(limit::unknown_client);
     method = request.method;
@@ -113,7 +113,7 @@ void exchange_state::note_exposed(auth::verdict const& verdict) {
 // A trusted proxy said nothing that can be read: only its client's "http" is clear text for sure.
 bool exchange_state::may_be_https(http::request const& request, peer const& peer) const {
     bool const is_behind_proxy = peer.relayed || (peer.client && settings->trusts(*peer.client));
-    return is_behind_proxy && request.find(field_name::forwarded_proto) != "http";
+    return is_behind_proxy && request.find_only(field_name::forwarded_proto) != "http";
 }
 
 // The writer looks the key up later: here the time that it takes would tell whether there is such a
@@ -235,8 +235,7 @@ next_step exchange::finish(request_services& services, http::request const& requ
 
 bool exchange::is_secure(http::request const& request, peer const& peer) {
     auto& state = *state_;
-    bool const forwarded_https = request.find(field_name::forwarded_proto) == "https" &&
-                                 request.count(field_name::forwarded_proto) == 1;
+    bool const forwarded_https = request.find_only(field_name::forwarded_proto) == "https";
     if (peer.client && state.settings->trusts(*peer.client)) {
         state.client = forwarded_client(*state.settings, request);
         // Without a forwarded address failures count against the proxy.
@@ -269,7 +268,9 @@ next_step exchange::enter_session(request_services& services, http::request cons
     auto& state = *state_;
     state.session = services.sessions->open(cookie);
     wipe_credentials(request);
-    bool const is_https = state.tls || request.find(field_name::forwarded_proto) == "https";
+    // Of two lines one may say https, with which a page of http is of another site.
+    bool const is_https = state.tls || request.find(field_name::forwarded_proto) == "https" ||
+                          request.count(field_name::forwarded_proto) > 1;
     if (!is_from_own_page(request, is_https)) return refuse(problem::cross_site_request, response);
     if (!state.session || now.wall >= state.session->expires_at)
         return refuse(problem::session_invalid, response);

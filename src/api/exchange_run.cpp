@@ -177,10 +177,12 @@ next_step exchange::open_stream(request_services& services, request_context cons
     auto stream = open(context, services, std::move(reader));
     if (services.snapshot.damaged()) return refuse(problem::internal_error, response);
     if (!stream) return refuse(stream.error(), response);
-    state.events = std::move(*stream);
     response.content_type = http::content::event_stream;
     // nginx would keep events until a buffer of its own is full.
     response.add_lines("Cache-Control: no-store\r\nX-Accel-Buffering: no\r\nVary: Accept\r\n");
+    if (auto error = check_conditions(context.request, response))
+        return refuse(std::move(*error), response);
+    if (response.status != 304) state.events = std::move(*stream);
     return add_common_headers(response);
 }
 

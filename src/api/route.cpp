@@ -164,6 +164,7 @@ std::span<route const> routes() {
     return table;
 }
 
+// Actions make nothing that lasts, so that a repeat of one does no harm.
 bool takes_idempotency_key(route const& route) {
     return std::holds_alternative<write>(route.run) &&
            (route.method == method::post || route.method == method::patch);

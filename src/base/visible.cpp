@@ -36,6 +36,15 @@ std::size_t utf8_length(std::string_view text) {
     return overlong || outside ? 0 : length;
 }
 
+bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        auto const length = utf8_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
 unsigned hidden_point(std::string_view text, std::size_t length) {
     unsigned const lead = byte_of(text, 0);
     if (length == 2) {

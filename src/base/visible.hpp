@@ -14,6 +14,8 @@ namespace latchkey::base {
 // ASCII, 0 when there is none.
 std::size_t utf8_length(std::string_view text);
 
+bool is_utf8(std::string_view text);
+
 // The code point of the sequence of that length at the start of `text` when it is a C1 control
 // character (U+0080 to U+009F), a line or paragraph separator, or one that only sets the direction
 // of others (UAX #9 §2); else 0. All of these take two or three bytes.

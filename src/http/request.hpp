@@ -92,6 +92,11 @@ struct request {
         return fields_[index - 1u].value;
     }
     std::size_t count(field_name name) const;
+    // The value of a field that may be there once; nullopt when it is absent or repeated, even with
+    // the same value: whoever reads another line than this one would judge the request otherwise.
+    std::optional<std::string_view> find_only(field_name name) const {
+        return find(name) && count(name) == 1 ? find(name) : std::nullopt;
+    }
 
     void clear();
     // False when the table is full (header_fields_max).

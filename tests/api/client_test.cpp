@@ -108,6 +108,7 @@ TEST_F(api_test, a_proxy_that_does_not_say_https_is_told_so) {
     for (auto const& proxy : proxies) {
         service.peer = proxy;
         for (lines const& fields : {lines{}, lines{"X-Forwarded-Proto: https, http"},
+                                    lines{"X-Forwarded-Proto: http", "X-Forwarded-Proto: https"},
                                     lines{"X-Forwarded-Proto: https", "X-Forwarded-Proto: http"}}) {
             auto const response = service.request("GET /api/v1/users", {}, fields);
             EXPECT_EQ(response.code(), "https_required");
@@ -174,8 +175,8 @@ TEST_F(api_test, the_client_is_the_right_most_entry_that_is_not_a_proxy) {
 }
 
 TEST(forwarded_addresses, are_read_as_proxies_write_them) {
-    for (auto const* const text :
-         {"198.51.100.7", "198.51.100.7:4711", "\"198.51.100.7:1\"", "\"198.51.100.7\""})
+    for (auto const* const text : {"198.51.100.7", "198.51.100.7:4711", "198.51.100.7:65535",
+                                   "198.51.100.7:00080", "\"198.51.100.7:1\"", "\"198.51.100.7\""})
         EXPECT_EQ(parse_node(text), model::address::parse("198.51.100.7")) << text;
     for (auto const* const text : {"2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:443",
                                    "\"[2001:db8::1]:443\"", "\"[2001:db8::1]\""})
@@ -194,6 +195,9 @@ TEST(forwarded_addresses, are_read_as_proxies_write_them) {
                                    "198.51.100.7:",
                                    "198.51.100.7:x",
                                    "198.51.100.7:123456",
+                                   "198.51.100.7:65536",
+                                   "198.51.100.7:99999",
+                                   "[2001:db8::1]:65536",
                                    ":443",
                                    "198.51.100.7:1:2",
                                    "[::1]:1]",

@@ -26,6 +26,8 @@ TEST_F(api_test, a_valid_request_id_of_the_client_is_kept) {
         EXPECT_TRUE(fresh.insert(request_id).second) << "an id twice";
     }
     EXPECT_TRUE(service.request("GET /").field("X-Request-Id").starts_with("req_"));
+    lines const twice{"X-Request-Id: 12345678", "X-Request-Id: 12345678"};
+    EXPECT_TRUE(service.request("GET /", {}, twice).field("X-Request-Id").starts_with("req_"));
 }
 
 TEST_F(api_test, a_trace_is_taken_from_a_well_formed_traceparent) {
@@ -55,6 +57,11 @@ TEST_F(api_test, a_trace_is_taken_from_a_well_formed_traceparent) {
     }
     service.request("GET /api/v1/users", {}, {"Traceparent: " + rows[0].first});
     EXPECT_EQ(service.exchange.trace_id(), trace);
+    // Which of two is the caller's cannot be told (W3C Trace Context §3.2).
+    service.request("GET /api/v1/users", {},
+                    {"traceparent: " + rows[0].first, "traceparent: " + rows[1].first});
+    EXPECT_EQ(service.exchange.trace_id(), "");
+    service.request("GET /api/v1/users", {}, {"Traceparent: " + rows[0].first});
     service.request("GET /api/v1/users");
     EXPECT_EQ(service.exchange.trace_id(), "") << "that of the request before";
 }

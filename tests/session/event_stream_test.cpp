@@ -282,6 +282,31 @@ TEST_F(http1_events, go_on_behind_the_last_one_that_the_client_has_seen) {
         {api::bearer(service.key), "Accept: text/event-stream", "Last-Event-ID: -1"}));
     EXPECT_TRUE(wrong.output().starts_with("HTTP/1.1 400 "));
     EXPECT_NE(wrong.output().find(R"("header":"Last-Event-ID")"), std::string::npos);
+    for (auto const& [first, second] :
+         {std::pair("", "1"), std::pair("1", ""), std::pair("1", "1")}) {
+        conversation twice(service);
+        twice.receive(api::request_text(
+            "GET /api/v1/changes",
+            {api::bearer(service.key), "Accept: text/event-stream",
+             std::string("Last-Event-ID: ") + first, std::string("Last-Event-ID: ") + second}));
+        EXPECT_TRUE(twice.output().starts_with("HTTP/1.1 400 ")) << first << "," << second;
+    }
+}
+
+// A stream has no entity tag: as of all that has none, only `*` is one of its.
+TEST_F(http1_events, obey_conditions) {
+    auto const status = [&](std::string const& condition) {
+        conversation conditional(service);
+        conditional.receive(
+            api::request_text(std::string("GET ") + path,
+                              {api::bearer(service.key), "Accept: text/event-stream", condition}));
+        return conditional.output().substr(9, 3);
+    };
+    EXPECT_EQ(status("If-Match: \"x\""), "412");
+    EXPECT_EQ(status("If-None-Match: *"), "304");
+    EXPECT_EQ(service.open_streams(), 0u);
+    EXPECT_EQ(status("If-Match: *"), "200");
+    EXPECT_EQ(status("If-None-Match: \"x\", W/\"y\""), "200");
 }
 
 TEST_F(http1_events, many_come_in_bounded_steps_and_in_order) {

@@ -114,6 +114,12 @@ bool equals(std::string_view quoted, std::string_view name) {
     return rest.empty();
 }
 
+// What comes before `position`, without the white space at its end.
+std::string_view before(std::string_view text, std::size_t position) {
+    auto const part = text.substr(0, position);
+    return part.substr(0, part.find_last_not_of(white_space) + 1);
+}
+
 // The value of each cookie of that name; a browser sends two where another path has one too.
 void for_each_session(http::request const& request, auto const& visit) {
     if (!request.find(field_name::cookie)) return;
@@ -173,6 +179,10 @@ std::optional<std::string_view> find_session(http::request const& request) {
 }
 
 bool is_from_own_page(http::request const& request, bool is_https) {
+    // A browser sends each of them once.
+    for (auto const name :
+         {field_name::sec_fetch_site, field_name::origin, field_name::requested_with})
+        if (request.count(name) > 1) return false;
     auto const site = request.find(field_name::sec_fetch_site);
     auto const origin = request.find(field_name::origin);
     if (site && *site != "same-origin") return false;
@@ -225,9 +235,10 @@ body_parts without_credential(std::string_view body) {
         char const byte = body[i];
         bool const ends = depth == 1 && (byte == ',' || byte == '}');
         if (ends && begin != none) {
-            auto const end = body.find_last_not_of(white_space, i - 1) + 1;
-            if (comma != none) return {body.substr(0, comma), body.substr(end)};
-            if (byte == '}') return {body.substr(0, begin), body.substr(end)};
+            bool const is_first = comma == none, is_last = byte == '}';
+            if (!is_first && !is_last) return {body.substr(0, comma + 1), body.substr(i + 1)};
+            if (!is_first) return {before(body, comma), body.substr(before(body, i).size())};
+            if (is_last) return {before(body, begin), body.substr(i)};
             auto const next = std::min(body.find_first_not_of(white_space, i + 1), body.size());
             return {body.substr(0, begin), body.substr(next)};
         }

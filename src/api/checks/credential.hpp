@@ -60,7 +60,8 @@ class wiped_at_end {
 };
 
 // The parts of a body around its first top-level member api_key and the comma that goes with it.
-// All of it is in `head` when there is no such member or it is not JSON.
+// White space around a member between two others, or a single one, is left out too; of the first
+// one that behind its comma, of the last one that around it. Whole in `head`: there is none.
 struct body_parts {
     std::string_view head, tail;
 };

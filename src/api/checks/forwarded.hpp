@@ -1,11 +1,11 @@
 // Addresses as proxies write them into X-Forwarded-For. Pure; any thread.
 #pragma once
 
-#include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
-#include "base/ascii.hpp"
 #include "model/address.hpp"
 
 namespace latchkey::api {
@@ -26,8 +26,11 @@ inline std::optional<model::address> parse_node(std::string_view text) {
         port = text.substr(colon);
         text = text.substr(0, colon);
     }
-    bool const is_port = port.size() >= 2 && port.size() <= 6 && port[0] == ':' &&
-                         std::ranges::all_of(port.substr(1), base::is_digit);
+    std::uint16_t number = 0;
+    auto const* const end = port.data() + port.size();
+    bool const is_port =
+        port.size() >= 2 && port.size() <= 6 && port[0] == ':' &&
+        std::from_chars(port.data() + 1, end, number) == std::from_chars_result{end, std::errc()};
     return port.empty() || is_port ? model::address::parse(text) : std::nullopt;
 }
 

@@ -75,12 +75,6 @@ bool is_refused(std::string_view parameters) {
     return refusal;
 }
 
-// The field Content-Type, once.
-std::optional<std::string_view> media_type(http::request const& request) {
-    if (request.count(http::field_name::content_type) != 1) return std::nullopt;
-    return request.find(http::field_name::content_type);
-}
-
 }  // namespace
 
 bool accepts_json(http::request const& request) {
@@ -151,7 +145,7 @@ coding best_coding(http::request const& request) {
 }
 
 bool has_json_body(http::request const& request) {
-    auto const value = media_type(request);
+    auto const value = request.find_only(http::field_name::content_type);
     if (!value) return false;
     auto rest = *value;
     auto const type = take_until(rest, ';');
@@ -178,12 +172,12 @@ bool has_coded_body(http::request const& request) {
 }
 
 bool has_form_body(http::request const& request) {
-    auto rest = media_type(request).value_or("");
+    auto rest = request.find_only(http::field_name::content_type).value_or("");
     return equal_ignoring_case(take_until(rest, ';'), "application/x-www-form-urlencoded");
 }
 
 bool has_multipart_body(http::request const& request) {
-    auto rest = media_type(request).value_or("");
+    auto rest = request.find_only(http::field_name::content_type).value_or("");
     return equal_ignoring_case(take_until(rest, ';'), "multipart/form-data");
 }
 

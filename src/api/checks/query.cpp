@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/visible.hpp"
 #include "http/target.hpp"
 
 namespace latchkey::api {
@@ -21,7 +22,7 @@ void query::parse(std::string_view raw) {
         auto const name = decoded(next->name, valid), value = decoded(next->value, valid);
         if (!valid) {
             refuse(name.empty() ? "query" : name, field_code::invalid_format,
-                   "is not percent-encoded text");
+                   "is not percent-encoded UTF-8 without NUL");
             continue;
         }
         if (name == credential_parameter) continue;
@@ -40,7 +41,7 @@ void query::parse(std::string_view raw) {
 std::string_view query::decoded(std::string_view raw, bool& valid) {
     if (raw.find_first_of("%+") == raw.npos) return raw;
     auto const text = http::percent_decode(raw, true);
-    if (!text) {
+    if (!text || !base::is_utf8(*text)) {
         valid = false;
         return {};
     }

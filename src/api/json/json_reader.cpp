@@ -17,14 +17,14 @@ namespace {
 namespace json = boost::json;
 namespace limits = base::limits;
 
-enum class violation { repeated_member = 1, too_many_values };
+enum class violation { repeated_member = 1, too_many_members, too_many_values };
 
 class violation_category final : public json::error_category {
   public:
     char const* name() const noexcept override { return "latchkey"; }
     std::string message(int code) const override {
         return code == static_cast<int>(violation::repeated_member) ? "a member is repeated"
-                                                                    : "there are too many values";
+                                                                    : "there is too much of it";
     }
 };
 
@@ -36,10 +36,15 @@ json::error_code make_error_code(violation violation) {
 // The open objects and arrays, and the name of a member while it arrives in parts.
 class container_stack {
   public:
-    void enter() { numbers_[depth_++] = ++count_; }
+    void enter() {
+        member_counts_[depth_] = 0;
+        numbers_[depth_++] = ++count_;
+    }
     void leave() { --depth_; }
     std::size_t depth() const { return depth_; }
     std::uint64_t innermost() const { return numbers_[depth_ - 1]; }
+    // Of the innermost object, with this one.
+    std::size_t count_member() { return ++member_counts_[depth_ - 1]; }
 
     void add_to_name(json::string_view part) { parts_.append(part.data(), part.size()); }
     // The whole name with its last part; a view until the next call.
@@ -53,6 +58,7 @@ class container_stack {
 
   private:
     std::array<std::uint64_t, limits::json_depth_max> numbers_;
+    std::array<std::size_t, limits::json_depth_max> member_counts_;
     std::size_t depth_ = 0;
     std::uint64_t count_ = 0;
     std::string parts_, name_;
@@ -60,6 +66,7 @@ class container_stack {
 
 // The callbacks that both readers share. Their names are Boost.JSON's; false stops the parser.
 struct handler_base {
+    static constexpr std::size_t max_object_size = SIZE_MAX;
     static constexpr std::size_t max_array_size = SIZE_MAX;
     static constexpr std::size_t max_key_size = SIZE_MAX;
     static constexpr std::size_t max_string_size = SIZE_MAX;
@@ -78,13 +85,12 @@ struct handler_base {
 };
 
 struct builder : handler_base {
-    static constexpr std::size_t max_object_size = limits::json_members_max;
-
     std::vector<json_value> values;        // complete ones; those of open containers on top
     std::vector<std::string> value_names;  // of the members among them
     std::string parts;                     // of a string that arrives in parts
     std::string root_member;               // the member of the root that is being read
     std::size_t count = 0;
+    bool is_credential = false;  // the next value is the caller's key, which does not count
     bool duplicate_credential = false;
 
     bool on_document_begin(json::error_code&) {
@@ -123,12 +129,18 @@ struct builder : handler_base {
     }
     bool on_key(json::string_view part, std::size_t, json::error_code& error) {
         auto const name = containers.end_name(part);
+        bool const is_of_root = containers.depth() == 1;
+        is_credential = is_of_root && name == credential_member;
+        if (!is_credential && containers.count_member() > limits::json_members_max) {
+            error = make_error_code(violation::too_many_members);
+            return false;
+        }
         if (!names.insert(containers.innermost(), name)) {
-            duplicate_credential |= containers.depth() == 1 && name == credential_member;
+            duplicate_credential |= is_credential;
             error = make_error_code(violation::repeated_member);
             return false;
         }
-        if (containers.depth() == 1) root_member.assign(name);
+        if (is_of_root) root_member.assign(name);
         if (is_kept()) value_names.emplace_back(name);
         return true;
     }
@@ -169,15 +181,13 @@ struct builder : handler_base {
         return count_value(error);
     }
     bool count_value(json::error_code& error) {
-        if (++count <= limits::json_values_max) return true;
+        if (std::exchange(is_credential, false) || ++count <= limits::json_values_max) return true;
         error = make_error_code(violation::too_many_values);
         return false;
     }
 };
 
 struct scanner : handler_base {
-    static constexpr std::size_t max_object_size = SIZE_MAX;
-
     scanner(std::string_view name, repeats others) : member_name(name), allowed(others) {}
     scanner(scanner const&) = delete;
     ~scanner() { base::wipe(bytes, sizeof bytes); }
@@ -294,7 +304,7 @@ json_document read_json(std::string_view text) {
         return document;
     }
     document.error = std::move(result.error);
-    if (result.code == json::error::object_too_large)
+    if (result.code == make_error_code(violation::too_many_members))
         document.excess = {
             handler.containers.depth() > 1 ? handler.root_member : std::string(),
             "must have at most " + std::to_string(limits::json_members_max) + " members"};

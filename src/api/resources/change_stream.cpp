@@ -50,17 +50,18 @@ event_stream::progress change_stream::read(request_services& services, base::ins
 
 // `Last-Event-ID` is what an EventSource has seen last: it takes the place of `after`.
 api_result<std::optional<model::id>> last_event_id(http::request const& request) {
-    auto const text = request.find(http::field_name::last_event_id);
-    if (!text || text->empty()) return std::optional<model::id>();
+    bool const is_absent = !request.find(http::field_name::last_event_id);
+    auto const text = request.find_only(http::field_name::last_event_id);
+    if (is_absent || text == "") return std::optional<model::id>();
     model::id sequence = 0;
-    auto const* const end = text->data() + text->size();
-    auto const read = std::from_chars(text->data(), end, sequence);
-    bool const valid = read.ec == std::errc() && read.ptr == end && sequence >= 0 &&
-                       request.count(http::field_name::last_event_id) == 1;
-    if (valid) return std::optional(sequence);
-    return make_error(base::problem::invalid_parameter, "Last-Event-ID: must be a sequence",
+    auto const digits = text.value_or("");
+    auto const* const end = digits.data() + digits.size();
+    auto const read = std::from_chars(digits.data(), end, sequence);
+    if (read.ec == std::errc() && read.ptr == end && sequence >= 0) return std::optional(sequence);
+    return make_error(base::problem::invalid_parameter,
+                      "Last-Event-ID: must be there once, a sequence",
                       {base::fault::location_kind::header, "Last-Event-ID",
-                       base::field_code::invalid_format, "must be a sequence"});
+                       base::field_code::invalid_format, "must be there once, a sequence"});
 }
 
 }  // namespace

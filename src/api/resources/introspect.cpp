@@ -10,6 +10,7 @@
 #include "api/resources/key_json.hpp"
 #include "api/resources/resource.hpp"
 #include "auth/token_cache.hpp"
+#include "base/visible.hpp"
 #include "http/target.hpp"
 #include "jwt/base64url.hpp"
 
@@ -38,8 +39,9 @@ api_result<std::string> take_from_form(std::string_view form) {
             if (value) wipe(*value);
             return invalid_token_parameter(field_code::invalid_format, "must be there once");
         }
-        if (!value)
-            return invalid_token_parameter(field_code::invalid_format, "is not percent-encoded");
+        if (!value || !base::is_utf8(*value))
+            return invalid_token_parameter(field_code::invalid_format,
+                                           "is not percent-encoded UTF-8 without NUL");
         token = std::move(value);
     }
     if (!token) return invalid_token_parameter(field_code::required, "is required");

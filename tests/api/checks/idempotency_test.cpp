@@ -126,7 +126,7 @@ TEST_F(idempotency, key_that_is_invalid_is_refused) {
     EXPECT_EQ(total(), "0");
 }
 
-TEST_F(idempotency, is_ignored_on_idempotent_methods) {
+TEST_F(idempotency, is_ignored_where_nothing_would_be_made_twice) {
     service.add_user();
     auto const body = R"({"name":"N","email":"n@example.com"})";
     auto const verification = R"({"key":")" + service.add_key({"users:read"}) + "\"}";
@@ -140,6 +140,16 @@ TEST_F(idempotency, is_ignored_on_idempotent_methods) {
             auto const verified = service.request("POST /api/v1/keys/verify", verification, fields);
             EXPECT_EQ(verified.at("/valid"), "true") << verified.body;
             EXPECT_EQ(verified.field("Idempotency-Replayed"), "");
+            auto const token = R"({"token":")" + service.key + "\"}";
+            for (auto const& [line, text] :
+                 {std::pair("POST /api/v1/introspect", std::string_view(token)),
+                  std::pair("POST /api/v1/session", std::string_view()),
+                  std::pair("DELETE /api/v1/session", std::string_view()),
+                  std::pair("DELETE /api/v1/sessions", std::string_view())}) {
+                auto const answer = service.request(line, text, fields);
+                EXPECT_LT(answer.status, 300) << line << answer.body;
+                EXPECT_EQ(answer.field("Idempotency-Replayed"), "") << line;
+            }
         }
     }
 }
@@ -191,6 +201,11 @@ TEST_F(idempotency, request_is_the_same_with_the_key_anywhere) {
     expect_replay(first,
                   service.send(in_chunks(users, {bearer(key), named("k")[0]}, "{" + rest + "}")));
     expect_replay(first, once("k", "POST /users", "{" + rest + "}"));
+    for (std::string const prefix : {"", " ", "\n\t"})
+        for (std::string const suffix : {"", " ", "\r\n"})
+            expect_replay(first, once("k", users,
+                                      R"({"name": "Ada",)" + prefix + R"("api_key":"x")" + suffix +
+                                          R"(, "email": "ada@example.com"})"));
     EXPECT_EQ(total(), "1");
     // Only in a POST is it a credential.
     auto const id = "PATCH /api/v1/users/" + std::to_string(first.id());
@@ -238,6 +253,21 @@ TEST_F(idempotency, fingerprints_differ_where_requests_do) {
     EXPECT_EQ(fingerprints[fingerprint(request, "/a", false)], R"(/a? {"a":1})");
     request.body = R"({"api_key":"\"}","a":1})";
     EXPECT_EQ(fingerprints[fingerprint(request, "/a", false)], R"(/a? {"a":1})");
+    // White space around the member does not count; that around what stays does.
+    for (std::string const space : {"", " ", "\n  "}) {
+        auto const member = space + R"("api_key":"x")" + space;
+        auto const print = [&](std::string const& body) {
+            request.body = body;
+            return fingerprint(request, "/a", false);
+        };
+        EXPECT_EQ(print("{" + member + "}"), print("{}")) << space;
+        EXPECT_EQ(print(R"({"a":1 ,)" + member + R"(, "b":2})"), print(R"({"a":1 , "b":2})"));
+        EXPECT_EQ(print(R"({"a":1)" + space + "," + member + "}"),
+                  print(R"({"a":1)" + space + "}"));
+        EXPECT_EQ(print("{" + member + "," + space + R"("a":1})"),
+                  print("{" + space + R"("a":1})"));
+        EXPECT_NE(print(R"({"a":1 ,)" + member + R"(, "b":2})"), print(R"({"a":1,"b":2})"));
+    }
     request.body = {};
     request.query = "b&api_key=x&c&%61pi_key=y";
     EXPECT_EQ(fingerprints[fingerprint(request, "/a", false)], "/a?b&c ");

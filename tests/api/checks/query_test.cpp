@@ -63,7 +63,9 @@ TEST_F(api_test, a_parameter_comes_once) {
 }
 
 TEST_F(api_test, broken_percent_encoding_is_refused) {
-    for (std::string const query : {"limit=%", "limit=%1", "limit=%zz", "%=1", "email=%00"})
+    for (std::string const query :
+         {"limit=%", "limit=%1", "limit=%zz", "%=1", "email=%00", "email=%ff", "email=a%c0%af",
+          "email=%ed%a0%80", "%ff=1", "cursor=%80", "sort=%f5%80%80%80"})
         EXPECT_EQ(service.request("GET /api/v1/users?" + query).code(), "invalid_parameter")
             << query;
 }
@@ -73,7 +75,14 @@ TEST_F(api_test, names_come_back_escaped) {
     EXPECT_EQ(service.request("GET /api/v1/users?%22%5c%0a=1").faults(),
               (faults{{"\"\\\n", "unknown_field"}}));
     EXPECT_EQ(service.request("GET /api/v1/users?%ff=1").faults(),
-              (faults{{"\xef\xbf\xbd", "unknown_field"}}));
+              (faults{{"query", "invalid_format"}}));
+    EXPECT_EQ(service.request("GET /api/v1/users?%c3%a9=1").faults(),
+              (faults{{"\xc3\xa9", "unknown_field"}}));
+    for (std::string const target : {"posts?status=", "keys?start=", "changes?type=", "usage?from=",
+                                     "events?source=", "audit?project=", "keys?unused_since="})
+        EXPECT_EQ(service.request("GET /api/v1/" + target + "%ff").code(), "invalid_parameter")
+            << target;
+    EXPECT_EQ(service.request("GET /auth?scope=%ff").code(), "invalid_parameter");
 }
 
 TEST_F(api_test, more_parameters_than_there_can_be) {

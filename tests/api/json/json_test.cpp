@@ -155,6 +155,21 @@ TEST(json_reader, stops_at_128_members_of_an_object) {
     EXPECT_FALSE(read_json("{\"a\":1,\"a\":2," + object_with(129).substr(1)).excess);
 }
 
+// A key in the body takes no place of another member.
+TEST(json_reader, does_not_count_the_credential) {
+    auto const with_key = [](std::string const& object) {
+        return object.substr(0, object.size() - 1) + R"(,"api_key":"x"})";
+    };
+    EXPECT_EQ(read_json(with_key(object_with(128))).root->if_object()->size(), 129u);
+    EXPECT_TRUE(read_json(with_key(object_with(129))).excess);
+    EXPECT_TRUE(read_json("{\"a\":" + with_key(object_with(128)) + "}").excess);
+    auto const full = R"({"a":[)" + repeated_body("", "0", "", 2 * 510 - 1) + "]}";
+    EXPECT_TRUE(read_json(full).root);
+    EXPECT_TRUE(read_json(with_key(full)).root);
+    EXPECT_TRUE(read_json(R"({"b":0,)" + with_key(full).substr(1)).excess);
+    EXPECT_TRUE(read_json(R"({"api_key":[0,0],)" + full.substr(1)).excess) << "of a list, each";
+}
+
 TEST(json_reader, stops_at_512_values_of_a_document) {
     auto const list = [](std::size_t values) {
         return "[" + repeated_body("", "0", "", 2 * values - 1) + "]";

@@ -111,6 +111,28 @@ TEST_F(session, changes_something_only_from_an_own_page) {
     }
 }
 
+// Each of the lines is that of an own page, but two of them no browser sends.
+TEST_F(session, is_refused_where_its_fields_are_repeated) {
+    auto const cookie = "Cookie: " + begin(service.key);
+    lines const all{cookie, "Sec-Fetch-Site: same-origin", "Origin: https://echo.invalid",
+                    "X-Requested-With: latchkey"};
+    auto const body = R"({"name":"Ada","email":"ada@example.com"})";
+    for (std::string const line :
+         {"Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: cross-site", "Origin: https://evil.test",
+          "Origin: https://echo.invalid", "X-Requested-With: XMLHttpRequest"})
+        for (bool const is_last : {true, false}) {
+            auto fields = all;
+            fields.insert(is_last ? fields.end() : fields.begin(), line);
+            EXPECT_EQ(service.request_anonymous("POST /api/v1/users", body, fields).code(),
+                      "cross_site_request")
+                << line << is_last;
+            EXPECT_EQ(service.request_anonymous("GET /api/v1/users", {}, fields).code(),
+                      "cross_site_request")
+                << line << is_last;
+        }
+    EXPECT_EQ(service.request_anonymous("POST /api/v1/users", body, all).status, 201);
+}
+
 TEST_F(session, reads_only_for_an_own_page) {
     auto const cookie = "Cookie: " + begin(service.key);
     auto const get = [&](lines fields) {
