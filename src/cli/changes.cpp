@@ -66,8 +66,8 @@ int change_printer::begin(bool is_node) {
                         position_);
     // Another node may have more of a cluster's changes than this one.
     if (position_ <= bounds.last || is_node) return -1;
-    return report_failure("there is no change " + std::to_string(position_) +
-                          " yet: the last one is " + std::to_string(bounds.last));
+    return report_usage_error("there is no change " + std::to_string(position_) +
+                              " yet: the last one is " + std::to_string(bounds.last));
 }
 
 bool change_printer::read() {
@@ -104,7 +104,7 @@ int change_printer::run() {
         if (code_ != done) return code_;
         if (is_interrupted()) return interrupted;
         if (!options_.follow || is_done()) return done;
-        if (!wait_for_more(look_every_ms)) return done;
+        if (!wait_for_more(look_every_ms)) return end_of_output();
     }
 }
 

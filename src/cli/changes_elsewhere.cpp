@@ -44,7 +44,7 @@ int print_changes_elsewhere(changes_options const& options) {
             return report({"a page leads to itself", failed});
         if (is_true(pagination, "has_more")) continue;
         if (!options.follow || left == 0) return done;
-        if (!wait_for_more(ask_every_ms)) return done;
+        if (!wait_for_more(ask_every_ms)) return end_of_output();
         if (is_interrupted()) return interrupted;
     }
     return done;

@@ -16,6 +16,7 @@
 #include "base/visible.hpp"
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
+#include "server/process/cluster_checks.hpp"
 #include "server/process/cluster_member.hpp"
 #include "store/admin/state_load.hpp"
 #include "store/snapshot.hpp"
@@ -343,7 +344,7 @@ base::result<void> raise_schema(opened_store const& store) {
                            "latchkey cluster leave"};
     }
     auto const outcome = apply_one(*store, store::raise_schema{});
-    if (!outcome) return outcome.error();
+    if (!outcome) return base::error{outcome.error().message};
     return {};
 }
 
@@ -411,7 +412,13 @@ void add_cluster(CLI::App& program, int& code) {
                               "Example: latchkey cluster leave node3 --config latchkey.toml",
                               options);
     command->add_option("name", options->name, "The node's name, as cluster status shows it")
-        ->required();
+        ->required()
+        ->check([](std::string const& name) {
+            return server::is_node_name(name)
+                       ? std::string()
+                       : "a node's name has 1 to " + std::to_string(replication::name_bytes_max) +
+                             " bytes of visible text (UTF-8)";
+        });
     command->callback([options, &code] { code = leave(*options); });
 }
 

@@ -76,7 +76,7 @@ answer_of<std::string> set_here(secret_options const& options,
     auto const store = open_store(options, code, store_access::makes);
     if (store == nullptr) return refusal{{}, code};
     auto const outcome = apply_one(*store, request);
-    if (!outcome) return refusal{outcome.error().message, failed};
+    if (!outcome) return outcome.error();
     std::string document;
     api::append_kept_secret(document, std::get<store::secret_result>(outcome->record));
     if (outcome->effective_by != 0)
@@ -170,7 +170,9 @@ std::optional<refusal> remove_here(secret_options const& options) {
     auto const store = open_store(options, code);
     if (store == nullptr) return refusal{{}, code};
     auto const outcome = apply_one(*store, store::delete_event_secret{options.source});
-    if (!outcome) return refusal{"the secret was not deleted: " + outcome.error().message, failed};
+    if (!outcome)
+        return refusal{"the secret was not deleted: " + outcome.error().message,
+                       outcome.error().code};
     return std::nullopt;
 }
 

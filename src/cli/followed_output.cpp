@@ -37,14 +37,15 @@ bool write_followed(std::string_view text) {
 
 int end_of_output() {
     if (stop != 0) return interrupted;
-    if (errno == EPIPE) return done;
     return report_failure(base::errno_error("cannot write to standard output", errno).message);
 }
 
 bool wait_for_more(int milliseconds) {
     pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
     auto const count = ::poll(&output, 1, milliseconds);
-    return count <= 0 || (output.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
+    if (count <= 0 || (output.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0) return true;
+    errno = EPIPE;
+    return false;
 }
 
 }  // namespace latchkey::cli

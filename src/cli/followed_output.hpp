@@ -13,9 +13,9 @@ void note_interrupts();
 bool is_interrupted();
 // False: nobody reads the output any more (errno is EPIPE), it cannot be written, or SIGINT came.
 bool write_followed(std::string_view text);
-// The exit code after that.
+// The exit code after that: what was to be printed is not there, whoever went.
 int end_of_output();
-// Waits so long, or until SIGINT; false: nobody reads the output any more.
+// Waits so long, or until SIGINT; false: nobody reads the output any more (errno is EPIPE).
 bool wait_for_more(int milliseconds);
 
 }  // namespace latchkey::cli

@@ -59,6 +59,22 @@ std::optional<base::wall_ms> time_of_text(std::string text) {
     return base::parse_timestamp(text);
 }
 
+std::optional<base::wall_ms> time_of(value const& source) {
+    auto time = whole_number(source);
+    if (!time && source.is_string()) time = time_of_text(std::string(source.as_string()));
+    return time && *time <= latest ? time : std::nullopt;
+}
+
+// nullopt: there is no member.
+template <class Value>
+base::result<std::optional<Value>> read_member(value const* member, std::string_view name,
+                                               std::optional<Value> (*read)(value const&)) {
+    if (member == nullptr) return std::optional<Value>();
+    auto const content = read(*member);
+    if (!content) return unknown_form(name);
+    return content;
+}
+
 bool says_nothing(value const& source) {
     return source.is_null() || truth(source) == false ||
            (source.is_string() && source.as_string().empty());
@@ -91,30 +107,17 @@ base::result<json_object> by_column_names(json_object const& object) {
 }
 
 base::result<std::optional<bool>> truth_in(json_object const& object, std::string_view name) {
-    auto const* const member = object.if_contains(name);
-    if (member == nullptr) return std::optional<bool>();
-    auto const flag = truth(*member);
-    if (!flag) return unknown_form(name);
-    return flag;
+    return read_member(object.if_contains(name), name, truth);
 }
 
 base::result<std::optional<std::int64_t>> whole_number_in(json_object const& object,
                                                           std::string_view name) {
-    auto const* const member = present(object, name);
-    if (member == nullptr) return std::optional<std::int64_t>();
-    auto const number = whole_number(*member);
-    if (!number) return unknown_form(name);
-    return number;
+    return read_member(present(object, name), name, whole_number);
 }
 
 base::result<std::optional<base::wall_ms>> time_in(json_object const& object,
                                                    std::string_view name) {
-    auto const* const member = present(object, name);
-    if (member == nullptr) return std::optional<base::wall_ms>();
-    auto time = whole_number(*member);
-    if (!time && member->is_string()) time = time_of_text(std::string(member->as_string()));
-    if (!time || *time > latest) return unknown_form(name);
-    return time;
+    return read_member(present(object, name), name, time_of);
 }
 
 std::string end_in(json_object const& object, std::initializer_list<std::string_view> others) {

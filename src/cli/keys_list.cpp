@@ -27,6 +27,8 @@ bool is_state(std::string const& name) {
 
 int list_keys(key_list_options const& options) {
     auto const& selection = options.selection;
+    if (!selection.project.empty() && !model::is_project(selection.project))
+        return report_usage_error("--project must be 1 to 64 of a-z, 0-9 and -");
     if (!selection.state.empty() && !is_state(selection.state))
         return report_usage_error("--state must be scheduled, active, expired or deactivated");
     if (!selection.environment.empty() && !model::find_environment(selection.environment))

@@ -73,7 +73,7 @@ class local_keys : public keys_backend {
 
 answer_of<std::string> local_keys::apply(store::command::any_action change, std::string_view key) {
     auto const outcome = apply_one(*store_, std::move(change));
-    if (!outcome) return refusal{outcome.error().message, failed};
+    if (!outcome) return outcome.error();
     std::string document;
     document.reserve(32 * 1024);  // a string that grows leaves a copy behind
     if (key.empty())
@@ -138,7 +138,9 @@ answer_of<std::string> local_keys::create(std::string_view body) {
         creation->record.last4 = key.text().substr(key.text().size() - 4);
     }
     auto document = apply(std::move(*creation), has_secret ? key.text() : "");
-    if (!document) return refusal{"the key was not created: " + document.error().message, failed};
+    if (!document)
+        return refusal{"the key was not created: " + document.error().message,
+                       document.error().code};
     return document;
 }
 
@@ -176,7 +178,7 @@ std::optional<refusal> local_keys::deactivate_all(std::vector<model::id> const& 
             total.effective_in = std::max(total.effective_in, each.effective_in);
         }
         for (auto const& each : *outcomes)
-            if (each.problem != base::problem::none) return refusal{message_of(each), failed};
+            if (each.problem != base::problem::none) return cli::refusal_of(each);
     }
     return std::nullopt;
 }

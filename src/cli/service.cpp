@@ -73,7 +73,9 @@ std::string_view key_in(std::string_view text) {
     return space == text.npos ? text : text.substr(space + 1);
 }
 
-[[noreturn]] void become_helper(std::string const& path, int socket) {
+// A request may take long; of a command that was killed nobody waits for its answer.
+[[noreturn]] void become_helper(std::string const& path, int socket, pid_t command) {
+    server::end_with(command);
     ::dup2(socket, STDIN_FILENO);
     ::close_range(STDERR_FILENO + 1, ~0U, 0);
     ::execl(path.c_str(), "latchkey-remote", nullptr);
@@ -81,11 +83,6 @@ std::string_view key_in(std::string_view text) {
 }
 
 }  // namespace
-
-[[noreturn]] void throw_exception_from_error(refusal const& refusal,
-                                             boost::source_location const&) {
-    throw std::runtime_error(refusal.message);
-}
 
 void service_options::add_to(CLI::App& command) {
     command
@@ -164,10 +161,11 @@ answer_of<std::unique_ptr<service>> service::connect(service_options const& opti
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
         return refusal{base::errno_error("cannot make a socket", errno).message, failed};
     base::descriptor own(sockets[0]), other(sockets[1]);
+    auto const command = ::getpid();
     auto const helper = ::fork();
     if (helper < 0)
         return refusal{base::errno_error("cannot start latchkey-remote", errno).message, failed};
-    if (helper == 0) become_helper(path, other.get());
+    if (helper == 0) become_helper(path, other.get(), command);
     std::unique_ptr<service> result(new service(std::move(own), helper));
     std::string address;
     address.reserve(4096);
@@ -217,9 +215,8 @@ answer_of<std::string> service::call(std::string_view method, std::string_view t
             answer.status == 429 || (answer.status == 503 && method == "GET");
         auto const pause = std::max(answer.retry_after_seconds, 1u);
         if (!is_repeatable || pause > patience_seconds - waited) {
-            bool const is_wrong = answer.status == 400 || answer.status == 422;
             return refusal{problem_text(answer.body, answer.status, answer.request_id),
-                           is_wrong ? usage_error : failed};
+                           exit_code_of(answer.status)};
         }
         ::sleep(pause);
         waited += pause;

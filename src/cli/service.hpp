@@ -17,22 +17,10 @@
 #include "base/descriptor.hpp"
 #include "base/function_ref.hpp"
 #include "base/netstring.hpp"
-#include "base/result.hpp"
 #include "cli/cli11_names.hpp"
-#include "cli/command.hpp"
+#include "cli/refusal.hpp"
 
 namespace latchkey::cli {
-
-// Why there is no answer, as a sentence, with its exit code. No text converts to it.
-struct refusal {
-    refusal() = default;
-    refusal(std::string sentence, int exit_code) : message(std::move(sentence)), code(exit_code) {}
-    std::string message;
-    int code = failed;
-};
-template <class T>
-using answer_of = boost::system::result<T, refusal>;
-[[noreturn]] void throw_exception_from_error(refusal const& refusal, boost::source_location const&);
 
 // --url, --key-file and --ca-file, or LATCHKEY_URL, LATCHKEY_KEY_FILE and LATCHKEY_CA_FILE.
 struct service_options {

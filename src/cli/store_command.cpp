@@ -96,14 +96,17 @@ std::string message_of(store::outcome const& refusal) {
     return message;
 }
 
-base::result<store::outcome> apply_one(store::environment& store,
-                                       store::command::any_action change) {
+refusal refusal_of(store::outcome const& outcome) {
+    return {message_of(outcome), exit_code_of(base::describe(outcome.problem).status)};
+}
+
+answer_of<store::outcome> apply_one(store::environment& store, store::command::any_action change) {
     std::vector<store::command> commands(1);
     commands[0].action = std::move(change);
     auto outcomes = store::apply(store, std::move(commands));
-    if (!outcomes) return outcomes.error();
+    if (!outcomes) return refusal{outcomes.error().message, failed};
     auto& outcome = outcomes->front();
-    if (outcome.problem != base::problem::none) return base::error{message_of(outcome)};
+    if (outcome.problem != base::problem::none) return refusal_of(outcome);
     return std::move(outcome);
 }
 

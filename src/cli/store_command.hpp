@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/result.hpp"
 #include "cli/cli11_names.hpp"
-#include "cli/command.hpp"
+#include "cli/refusal.hpp"
 #include "cli/settings.hpp"
 #include "cluster/node.hpp"
 #include "store/writer.hpp"
@@ -55,10 +54,11 @@ opened_store open_store(store_command const& options, int& code,
                         store_access access = store_access::writes,
                         server::config* configuration = nullptr);
 
-// Applies one command as the operator. The error is a sentence.
-base::result<store::outcome> apply_one(store::environment& store,
-                                       store::command::any_action change);
+// Applies one command as the operator.
+answer_of<store::outcome> apply_one(store::environment& store, store::command::any_action change);
 std::string message_of(store::outcome const& refusal);
+// Of an outcome with a problem.
+refusal refusal_of(store::outcome const& outcome);
 
 // Print an error and return its exit code.
 int report_usage_error(std::string const& message);

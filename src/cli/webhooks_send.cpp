@@ -25,7 +25,7 @@ answer_of<std::string> test_here(webhook_command const& options) {
     auto const store = open_store(options, code);
     if (store == nullptr) return refusal{{}, code};
     auto const outcome = apply_one(*store, store::test_webhook{options.id});
-    if (!outcome) return refusal{outcome.error().message, failed};
+    if (!outcome) return outcome.error();
     std::string document;
     api::append_test(document, std::get<store::webhook_outcome>(outcome->record), outcome->time);
     return document;
@@ -74,7 +74,7 @@ answer_of<std::string> replay_here(replay_options const& options, std::string_vi
     auto const store = open_store(options, code);
     if (store == nullptr) return refusal{{}, code};
     auto const outcome = apply_one(*store, std::move(*replay));
-    if (!outcome) return refusal{outcome.error().message, failed};
+    if (!outcome) return outcome.error();
     auto const& result = std::get<store::webhook_outcome>(outcome->record);
     return "{\"from_sequence\":" + std::to_string(result.first) +
            ",\"to_sequence\":" + std::to_string(result.last) + "}";

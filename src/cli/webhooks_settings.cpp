@@ -118,7 +118,7 @@ answer_of<std::string> apply_here(settings_options const& options, std::string_v
     auto const store = open_store(options, code, access);
     if (store == nullptr) return refusal{{}, code};
     auto const outcome = apply_one(*store, std::move(*action));
-    if (!outcome) return refusal{outcome.error().message, failed};
+    if (!outcome) return outcome.error();
     return webhook_document(*outcome);
 }
 

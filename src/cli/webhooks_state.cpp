@@ -20,7 +20,7 @@ int apply_change(webhook_state_options const& options, store::command::any_actio
     auto const store = open_store(options, code);
     if (store == nullptr) return code;
     auto const outcome = apply_one(*store, std::move(change));
-    if (!outcome) return report_failure(outcome.error().message);
+    if (!outcome) return report(outcome.error());
     print_webhook(webhook_document(*outcome), options.json);
     return done;
 }
@@ -60,7 +60,7 @@ int remove_here(webhook_state_options const& options) {
     auto const store = open_store(options, code);
     if (store == nullptr) return code;
     auto const outcome = apply_one(*store, store::delete_webhook{options.id});
-    return outcome ? done : report_failure(outcome.error().message);
+    return outcome ? done : report(outcome.error());
 }
 
 int remove_webhook(webhook_state_options const& options) {

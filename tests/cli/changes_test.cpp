@@ -134,7 +134,7 @@ TEST_F(changes_command, refuses_what_it_does_not_know) {
                                                 {"--nothing"}})
         EXPECT_EQ(changes(words).code, usage_error) << words[0];
     auto const beyond = changes({"--after", "2"});
-    EXPECT_EQ(beyond.code, failed);
+    EXPECT_EQ(beyond.code, usage_error);
     EXPECT_TRUE(has(beyond.messages, "there is no change 2 yet: the last one is 1"));
     auto const switched = changes({"--config", file("off.toml", "changes = false\n")});
     EXPECT_EQ(switched.code, failed);
@@ -163,13 +163,26 @@ TEST_F(changes_command, follows_until_it_is_interrupted) {
     EXPECT_EQ(command.wait(), 130);
 }
 
+TEST_F(changes_command, that_nobody_reads_has_failed) {
+    texts names;
+    for (int i = 0; i < 1500; ++i) names.push_back("user" + std::to_string(i));
+    add_users(names);
+    follower command([&] {
+        ::signal(SIGPIPE, SIG_IGN);
+        return execute({"changes", "--json"});
+    });
+    EXPECT_TRUE(command.line().starts_with(R"({"sequence":1,)"));
+    command.close_output();
+    EXPECT_EQ(command.wait(), failed);
+}
+
 TEST_F(changes_command, follows_until_the_limit_or_the_end_of_its_pipe) {
     add_users({"ada"});
     follower limited([&] { return execute({"changes", "--follow", "--limit", "2"}); });
     follower piped([&] { return execute({"changes", "--follow", "--after", "latest"}); });
     EXPECT_TRUE(limited.line().starts_with("1  "));
     piped.close_output();
-    EXPECT_EQ(piped.wait(), done);
+    EXPECT_EQ(piped.wait(), failed);
     add_users({"bob", "eve"});
     EXPECT_TRUE(limited.line().starts_with("2  "));
     EXPECT_EQ(limited.line(), "");

@@ -41,6 +41,18 @@ TEST_F(store_commands, leave_the_words_behind_an_option_alone) {
               done);
 }
 
+TEST_F(store_commands, refuse_names_that_nothing_can_have) {
+    for (std::string const name : {std::string(), std::string(65, 'x'), std::string("a\x1b[2J")}) {
+        auto const leave = run({"cluster", "leave", name});
+        EXPECT_EQ(leave.code, usage_error) << leave.messages;
+        EXPECT_TRUE(has(leave.messages, "1 to 64 bytes of visible text")) << leave.messages;
+    }
+    EXPECT_EQ(run({"cluster", "leave", std::string(64, 'x')}).code, failed) << "there is no store";
+    auto const list = run({"keys", "list", "--project", "No Project"});
+    EXPECT_EQ(list.code, usage_error) << list.messages;
+    EXPECT_TRUE(has(list.messages, "--project must be 1 to 64")) << list.messages;
+}
+
 TEST_F(store_commands, make_no_new_store_in_silence) {
     for (auto const& words :
          std::vector<std::vector<std::string>>{{"keys", "rotate", "1"},

@@ -263,6 +263,10 @@ describe('the service elsewhere', () => {
     const wrong = await command('keys', 'create', '--name', ' ', ...there);
     assert.equal(wrong.code, 2);
     assert.match(wrong.stderr, /\/name .*\[validation_failed\] \(request /);
+    const hook = String((await json('webhooks', 'create', 'https://hooks.example.com/in', ...there)).id);
+    for (const words of [['webhooks', 'replay', hook, '--sequence', '999999'], ['webhooks', 'replay', hook, '--from-sequence', '999999'],
+      ['changes', '--after', '999999'], ['keys', 'list', '--project', 'No Project'], ['keys', 'update', '2', '--metadata', `a=${'x'.repeat(17_000)}`]])
+      for (const place of [here, there]) assert.equal((await command(...words, ...place)).code, 2, `${words[0]} ${words[1]} ${place[0]}`);
     const stranger = path.join(folder, 'stranger');
     fs.writeFileSync(stranger, 'nothing');
     const refused = await command('keys', 'list', '--url', server.base('https'), '--key-file', stranger, '--ca-file', server.certificateFile);
@@ -306,11 +310,12 @@ describe('the service elsewhere', () => {
     for (const pid of [child.pid, helper]) {
       for (const name of ['cmdline', 'environ']) assert.ok(!fs.readFileSync(`/proc/${pid}/${name}`, 'latin1').includes(admin.key));
     }
+    // With the command, while its request is under way.
     child.kill('SIGKILL');
     await once(child, 'exit');
+    await until(() => !fs.existsSync(`/proc/${helper}`), 'its helper ends, not only when its request does');
     silent.closeAllConnections();
     silent.close();
-    await until(() => !fs.existsSync(`/proc/${helper}`), 'its helper ends');
   });
 
   test('the service itself links no client', async () => {

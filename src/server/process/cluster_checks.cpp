@@ -42,8 +42,12 @@ base::result<void> validate_postgres(std::string const& text) {
         "passfile=FILE, or set PGPASSWORD in the environment"};
 }
 
+bool is_node_name(std::string_view name) {
+    return !name.empty() && name.size() <= replication::name_bytes_max && base::is_visible(name);
+}
+
 base::result<void> validate_node_name(std::string const& name) {
-    if (name.size() <= replication::name_bytes_max && base::is_visible(name)) return {};
+    if (name.empty() || is_node_name(name)) return {};
     return base::error{"cluster.name must be at most " +
                        std::to_string(replication::name_bytes_max) +
                        " bytes of visible text (UTF-8)"};

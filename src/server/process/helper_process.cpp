@@ -34,12 +34,6 @@ std::string own_folder() {
     return std::string(name.substr(0, name.rfind('/') + 1));
 }
 
-// Ends with `parent`, even if that has ended already.
-void end_with(pid_t parent) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (::getppid() != parent) ::_exit(0);
-}
-
 void pause_for(base::mono_ns time) {
     timespec const pause{time / base::second, time % base::second};
     ::nanosleep(&pause, nullptr);
@@ -130,6 +124,11 @@ void supervise(helper_program const& program, base::mono_ns pause) {
 }
 
 }  // namespace
+
+void end_with(pid_t parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (::getppid() != parent) ::_exit(0);
+}
 
 std::string find_helper(std::string const& name) {
     auto const folder = own_folder();

@@ -7,12 +7,18 @@
 //     auto socket = start_helper("latchkey-replicate");    // before the first thread
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
 
 namespace latchkey::server {
+
+// In a process that was just forked: from now on it ends with `parent`, even if that has ended
+// already. What it executes then keeps this.
+void end_with(pid_t parent);
 
 // The path of a helper, beside this program or in /usr/lib/latchkey; empty: it is nowhere.
 std::string find_helper(std::string const& name);
