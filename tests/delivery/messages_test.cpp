@@ -7,6 +7,8 @@
 #include <random>
 #include <set>
 
+#include "tests/base/message_checks.hpp"
+
 namespace latchkey::delivery {
 namespace {
 
@@ -51,30 +53,13 @@ TEST(delivery_messages, have_one_encoding) {
 }
 
 TEST(delivery_messages, cut_or_longer_ones_are_refused) {
-    for (auto const& each : sample_messages()) {
-        auto const bytes = encode(each);
-        for (std::size_t size = 0; size < bytes.size(); ++size)
-            EXPECT_FALSE(decode(std::string_view(bytes).substr(0, size)))
-                << "type " << each.index() << " cut to " << size;
-        EXPECT_FALSE(decode(bytes + '\0'));
-    }
+    base::expect_whole_messages(sample_messages(), decode);
     EXPECT_FALSE(decode(std::string("\x05\0\0\0\0\0\0\0\0", 9)));
     EXPECT_FALSE(decode("\xff"));
 }
 
-// What a damaged message still decodes to is encoded to the same bytes: nothing is guessed.
 TEST(delivery_messages, damaged_ones_are_refused_or_mean_what_they_say) {
-    std::mt19937 random(1);  // NOLINT: repeatable
-    for (auto const& each : sample_messages()) {
-        auto const bytes = encode(each);
-        for (int round = 0; round < 5000; ++round) {
-            auto damaged = bytes;
-            for (auto i = random() % 3 + 1; i > 0; --i)
-                damaged[random() % damaged.size()] = static_cast<char>(random());
-            auto const decoded = decode(damaged);
-            if (decoded) EXPECT_EQ(encode(*decoded), damaged);
-        }
-    }
+    base::expect_nothing_guessed(sample_messages(), 5000, decode);
 }
 
 TEST(delivery_messages, random_bytes_are_refused_or_mean_what_they_say) {

@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <random>
 #include <set>
 
 #include "base/bytes.hpp"
 #include "samples.hpp"
+#include "tests/base/message_checks.hpp"
 
 namespace latchkey::replication {
 namespace {
@@ -27,17 +27,8 @@ TEST(messages, the_encoding_begins_with_type_and_request) {
               std::string("\x05\x01\x02\x03\x04\0\0\0\0\0\0\0\x09", 13) + std::string(16, '\0'));
 }
 
-TEST(messages, cut_ones_are_refused) {
-    for (auto const& each : sample_messages()) {
-        auto const bytes = encode(each);
-        for (std::size_t size = 0; size < bytes.size(); ++size)
-            EXPECT_FALSE(decode(std::string_view(bytes).substr(0, size)))
-                << "type " << each.content.index() << " cut to " << size;
-    }
-}
-
-TEST(messages, bytes_beyond_the_end_are_refused) {
-    for (auto const& each : sample_messages()) EXPECT_FALSE(decode(encode(each) + '\0'));
+TEST(messages, cut_or_longer_ones_are_refused) {
+    base::expect_whole_messages(sample_messages(), decode);
 }
 
 TEST(messages, an_unknown_type_is_refused) {
@@ -46,19 +37,8 @@ TEST(messages, an_unknown_type_is_refused) {
     EXPECT_FALSE(decode(bytes));
 }
 
-// Whatever a damaged message still decodes to is encoded to the same bytes: nothing is guessed.
-TEST(messages, bent_ones_are_refused_or_mean_what_they_say) {
-    std::mt19937 random(1);  // NOLINT: repeatable
-    for (auto const& each : sample_messages()) {
-        auto const bytes = encode(each);
-        for (int round = 0; round < 2000; ++round) {
-            auto damaged = bytes;
-            for (auto i = random() % 3 + 1; i > 0; --i)
-                damaged[random() % damaged.size()] = static_cast<char>(random());
-            auto const decoded = decode(damaged);
-            if (decoded) EXPECT_EQ(encode(*decoded), damaged);
-        }
-    }
+TEST(messages, damaged_ones_are_refused_or_mean_what_they_say) {
+    base::expect_nothing_guessed(sample_messages(), 2000, decode);
 }
 
 TEST(messages, lengths_beyond_their_bounds_are_refused) {

@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "tests/base/message_checks.hpp"
+
 namespace latchkey::tracing {
 namespace {
 
@@ -50,12 +52,7 @@ TEST(tracing_messages, survive_their_encoding) {
 }
 
 TEST(tracing_messages, are_refused_when_cut_or_longer) {
-    for (auto const& each : samples()) {
-        auto const bytes = encode(each);
-        for (std::size_t size = 0; size < bytes.size(); ++size)
-            EXPECT_FALSE(decode(std::string_view(bytes).substr(0, size))) << each.index();
-        EXPECT_FALSE(decode(bytes + "x")) << each.index();
-    }
+    base::expect_whole_messages(samples(), decode);
     EXPECT_FALSE(decode(std::string(1, '\x7f')));
 }
 
