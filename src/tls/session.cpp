@@ -2,6 +2,8 @@
 
 #include <openssl/err.h>
 
+#include <utility>
+
 #include "base/bytes.hpp"
 #include "base/check.hpp"
 #include "tls/identity.hpp"
@@ -11,12 +13,18 @@
 namespace latchkey::tls {
 
 struct session::state {
+    // A key update after fewer records is early: legitimate clients send millions between two.
+    static constexpr std::uint64_t early_update_records = 1024;
+    static constexpr int early_updates_max = 64;
+
     state(std::shared_ptr<native_context> native, signature_waiter* signature_waiter)
         : shared(std::move(native)), waiter(signature_waiter), ssl(SSL_new(shared->ssl.get())) {}
 
     // The progress after a call of BoringSSL that returned `result`, at most zero.
     progress progress_of(int result);
     progress fail(std::string_view cause);
+    // Notes a record with data that was read. False: the client has updated its keys too often.
+    bool admits_updates();
 
     std::shared_ptr<native_context> shared;  // before `ssl`, which uses it
     signature_waiter* waiter;
@@ -26,6 +34,9 @@ struct session::state {
     bool established = false;
     bool peer_closed = false;
     bool closed = false;
+    std::uint64_t records = 0;  // under the keys of the last one that had data
+    int early_updates = 0;
+    std::size_t handshake_bytes = 0;  // that came until it is established
     bssl::UniquePtr<SSL> ssl;
 };
 
@@ -77,9 +88,12 @@ progress session::handshake(std::string_view& input, std::string& output) {
     if (!own.reason.empty()) return progress::failed;
     if (own.established) return progress::done;
     binding const bound(own.shared->buffers, &input, &output, own.meter);
+    own.handshake_bytes += input.size();
     int const result = SSL_do_handshake(own.ssl.get());
+    own.handshake_bytes -= input.size();
     if (result != 1) return own.progress_of(result);
     own.established = true;
+    own.handshake_bytes = 0;
     own.job = nullptr;
     // BoringSSL holds the tickets of TLS 1.3 back until the next write; an empty write sends them.
     // They acknowledge the Finished of a client with Nagle's algorithm, which would wait otherwise.
@@ -111,6 +125,10 @@ progress session::read(std::string_view& input, std::string& plain, std::string&
         base::check(SSL_read(own.ssl.get(), scratch.data(), size) == size,
                     "a peeked TLS record cannot be read");
         base::wipe(scratch.data(), static_cast<std::size_t>(size));
+        if (!own.admits_updates()) {
+            SSL_send_fatal_alert(own.ssl.get(), SSL_AD_UNEXPECTED_MESSAGE);
+            return own.fail("TOO_MANY_KEY_UPDATES");
+        }
     }
     return progress::done;
 }
@@ -165,6 +183,10 @@ std::size_t session::buffered() const {
     return state_->meter.partial();
 }
 
+std::size_t session::held_bytes() const {
+    return state_->meter.allocated() + state_->handshake_bytes;
+}
+
 std::string_view session::reason() const {
     return state_->reason;
 }
@@ -182,6 +204,15 @@ progress session::state::progress_of(int result) {
         default:
             return fail(queued_reason());
     }
+}
+
+// New keys count records from zero (RFC 8446 §5.3), so that their number does not grow then.
+// Between two records with data BoringSSL takes at most 32 updates, which count as one.
+bool session::state::admits_updates() {
+    auto const earlier_records = std::exchange(records, SSL_get_read_sequence(ssl.get()));
+    bool const is_early = records <= earlier_records && earlier_records < early_update_records;
+    early_updates += is_early ? 1 : 0;
+    return early_updates <= early_updates_max;
 }
 
 progress session::state::fail(std::string_view cause) {

@@ -55,7 +55,8 @@ class session {
     // reached and the rest of `input` is for the next call. `want_input`: all of `input` was
     // consumed, the last record is incomplete. `closed` and `failed` may follow plaintext, and
     // leave the rest of `input`. `output` gets alerts; the response to a key update goes with the
-    // next `write`, as RFC 8446 §4.6.3 allows.
+    // next `write`, as RFC 8446 §4.6.3 allows. Beyond 64 updates that each follow fewer than 1,024
+    // records, reading fails.
     progress read(std::string_view& input, std::string& plain, std::string& output,
                   std::size_t plain_max);
 
@@ -77,6 +78,9 @@ class session {
     bool selected_http2() const;        // by ALPN; else it is HTTP/1.1
     // Consumed input bytes of an incomplete record.
     std::size_t buffered() const;
+    // What BoringSSL keeps of the input: an incomplete record, in the handshake all that came.
+    // Beside it a session has some 10 KiB.
+    std::size_t held_bytes() const;
     // The cause of a failure, for logs and counters: a name of BoringSSL such as
     // "NO_SHARED_CIPHER"; empty before.
     std::string_view reason() const;

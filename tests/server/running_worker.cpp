@@ -7,11 +7,14 @@
 
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
+#include "tls/identity.hpp"
+#include "tls/self_signed.hpp"
+#include "tls/ticket_keys.hpp"
 
 namespace latchkey::server {
 
 running_worker::running_worker(config const& settings, std::size_t posts, std::size_t post_bytes,
-                               worker_options options) {
+                               worker_options options, bool speaks_tls) {
     auto name = (std::filesystem::temp_directory_path() / "worker-XXXXXX").string();
     base::check(mkdtemp(name.data()) != nullptr, "no temporary directory");
     folder_ = name;
@@ -24,11 +27,17 @@ running_worker::running_worker(config const& settings, std::size_t posts, std::s
     log_ = log_thread::open(folder_ / "access.log").value();
     common_.reset(new common{*store_, *writer_, *buckets_, *failures_, *cursors_, open_by_address_,
                              *log_, signer_});
-    worker_config const initial{std::make_shared<config_snapshot>(settings), nullptr, nullptr};
-    worker_ = std::make_unique<worker>(*common_, 0, initial, options);
+    config_.rules = std::make_shared<config_snapshot>(settings);
+    if (speaks_tls) {
+        auto const certificate = folder_ / "certificate.pem", secret = folder_ / "key.pem";
+        EXPECT_TRUE(tls::make_self_signed(certificate, secret));
+        config_.identity = tls::identity::load(certificate, secret).value();
+        config_.tickets = tls::ticket_keys::make();
+    }
+    worker_ = std::make_unique<worker>(*common_, 0, config_, options);
     socket_.emplace(
         listen_sockets::open(parse_listen_address("http://127.0.0.1:0").value(), 1).value());
-    auto const started = worker_->start({{socket_->descriptor_of(0), false}});
+    auto const started = worker_->start({{socket_->descriptor_of(0), speaks_tls}});
     EXPECT_TRUE(started) << started.error().message;
 }
 
@@ -65,8 +74,8 @@ void running_worker::fill_store(std::size_t posts, std::size_t post_bytes) {
 
 void running_worker::use(config const& settings) {
     std::promise<void> adoption;
-    worker_->use({std::make_shared<config_snapshot>(settings), nullptr, nullptr},
-                 [&adoption] { adoption.set_value(); });
+    config_.rules = std::make_shared<config_snapshot>(settings);
+    worker_->use(config_, [&adoption] { adoption.set_value(); });
     adoption.get_future().wait();
 }
 

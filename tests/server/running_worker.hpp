@@ -20,7 +20,8 @@ namespace latchkey::server {
 class running_worker {
   public:
     explicit running_worker(config const& settings = {}, std::size_t posts = 0,
-                            std::size_t post_bytes = 0, worker_options options = {});
+                            std::size_t post_bytes = 0, worker_options options = {},
+                            bool speaks_tls = false);
     ~running_worker();
     running_worker(running_worker const&) = delete;
     running_worker& operator=(running_worker const&) = delete;
@@ -51,6 +52,7 @@ class running_worker {
     std::unique_ptr<log_thread> log_;
     tls::signing_thread signer_;
     std::unique_ptr<common> common_;
+    worker_config config_;
     std::unique_ptr<worker> worker_;
     std::optional<listen_sockets> socket_;
     std::array<std::string, 3> keys_;

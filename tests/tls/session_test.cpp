@@ -381,6 +381,66 @@ TEST_F(tls_session, answers_a_key_update_with_its_next_write) {
     EXPECT_EQ(receive_client_data(peer, server, plain), progress::done);
 }
 
+TEST_F(tls_session, tells_what_it_holds_of_the_input) {
+    client peer(only_1_3);
+    session server(shared, nullptr);
+    std::string plain, output;
+    EXPECT_FALSE(peer.handshake());
+    auto const hello = peer.take();
+    auto input = std::string_view(hello).substr(0, hello.size() / 2);
+    EXPECT_EQ(server.handshake(input, output), progress::want_input);
+    EXPECT_GE(server.held_bytes(), hello.size());
+    input = std::string_view(hello).substr(hello.size() / 2);
+    EXPECT_EQ(server.handshake(input, output), progress::want_input);
+    EXPECT_GE(server.held_bytes(), hello.size());
+    peer.feed(output);
+    ASSERT_EQ(run_handshake(peer, server), progress::done);
+    EXPECT_EQ(server.held_bytes(), 0u);
+
+    peer.write(std::string(16'000, 'a'));
+    auto const record = peer.take();
+    input = std::string_view(record).substr(0, 6);
+    EXPECT_EQ(server.read(input, plain, output, SIZE_MAX), progress::want_input);
+    EXPECT_EQ(server.held_bytes(), record.size());
+    input = std::string_view(record).substr(6);
+    EXPECT_EQ(server.read(input, plain, output, SIZE_MAX), progress::done);
+    EXPECT_EQ(server.held_bytes(), 0u);
+}
+
+// The client updates its keys so often, each time after so many records.
+progress update_often(client& peer, session& server, int updates, int records) {
+    auto last = progress::done;
+    for (int i = 0; i < updates && last == progress::done; ++i) {
+        EXPECT_EQ(SSL_key_update(peer.ssl(), SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+        for (int record = 0; record < records; ++record) peer.write("a");
+        std::string plain;
+        last = receive_client_data(peer, server, plain);
+        EXPECT_EQ(plain.size(), static_cast<std::size_t>(records));
+    }
+    return last;
+}
+
+TEST_F(tls_session, ends_with_too_many_early_key_updates) {
+    client peer(only_1_3);
+    session server(shared, nullptr);
+    ASSERT_EQ(run_handshake(peer, server), progress::done);
+    std::string plain;
+    peer.write("a");
+    EXPECT_EQ(receive_client_data(peer, server, plain), progress::done);
+    EXPECT_EQ(update_often(peer, server, 32, 1), progress::done);
+    EXPECT_EQ(update_often(peer, server, 32, 2), progress::done);
+    EXPECT_EQ(update_often(peer, server, 1, 1), progress::failed);
+    EXPECT_EQ(server.reason(), "TOO_MANY_KEY_UPDATES");
+}
+
+TEST_F(tls_session, goes_on_with_late_key_updates) {
+    client peer(only_1_3);
+    session server(shared, nullptr);
+    ASSERT_EQ(run_handshake(peer, server), progress::done);
+    EXPECT_EQ(update_often(peer, server, 70, 1024), progress::done);
+    EXPECT_EQ(update_often(peer, server, 1, 1), progress::done);
+}
+
 TEST_F(tls_session, outlives_its_context) {
     auto short_lived = std::make_unique<context>(ecdsa_identity(), ticket_keys::make(), nullptr);
     client peer;

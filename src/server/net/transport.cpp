@@ -327,6 +327,7 @@ void transport::account() {
     for (auto const* const each :
          {&kept_input_, &output_, &sealed_output_, &sending_, &sealed_input_})
         bytes += session::heap_bytes(*each);
+    if (session_) bytes += session_->held_bytes();
     reserved_.resize(bytes);
     watch_.note(bytes);
 }

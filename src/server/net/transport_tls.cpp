@@ -77,6 +77,8 @@ void transport::handshake_step() {
     std::string_view rest = sealed_input_;
     auto const progress = session_->handshake(rest, sealed_output_);
     sealed_input_.erase(0, sealed_input_.size() - rest.size());
+    if (sealed_input_.empty()) std::string().swap(sealed_input_);
+    account();
     if (!sealed_output_.empty()) mark_dirty();
     switch (progress) {
         case tls::progress::want_input:
@@ -126,7 +128,7 @@ void transport::decrypt(std::string_view sealed) {
         plain.clear();
         auto const progress = session_->read(sealed, plain, sealed_output_, unparsed_bytes_max);
         bool const full = plain.size() >= unparsed_bytes_max;
-        if (!plain.empty()) deliver(plain);
+        plain.empty() ? account() : deliver(plain);
         base::wipe(plain.data(), plain.size());
         if (!sealed_output_.empty()) mark_dirty();
         if (phase_ != phase::open) return;

@@ -160,6 +160,29 @@ TEST_F(slow_readers, that_make_progress_get_several_mib) {
     }
 }
 
+// A record of TLS that begins a message, which never ends, and another record but for its last byte.
+// No client of it has a key, and all come from one address.
+TEST(half_handshakes, end_once_the_budget_is_exceeded) {
+    constexpr std::size_t mib = base::limits::mib, count = 200;
+    std::string input("\x16\x03\x01\x3f\xf0\x01\0\x3f\xfd", 9);
+    input.resize(5 + 0x3ff0);
+    input += std::string("\x16\x03\x01\x40\0", 5) + std::string(0x3fff, '\0');
+    running_worker service{
+        {.http_handshake_seconds = 60, .overload_queued_mib = 64}, 0, 0, {}, true};
+    auto const read_held = [&] { return service.metrics().held_bytes.read(); };
+    std::vector<socket_client> all;
+    for (std::size_t i = 0; i < count; ++i)
+        ASSERT_TRUE(all.emplace_back(service.address()).send(input));
+    for (auto const start = clock::now(); read_held() < count * input.size();
+         std::this_thread::sleep_for(1ms))
+        ASSERT_LT(clock::now() - start, patience) << read_held();
+
+    service.use({.http_handshake_seconds = 60, .overload_queued_mib = 2});
+    for (auto const start = clock::now(); read_held() > 2 * mib; std::this_thread::sleep_for(1ms))
+        ASSERT_LT(clock::now() - start, patience) << read_held();
+    EXPECT_GT(std::ranges::count_if(all, [](auto& each) { return each.hung_up(); }), 100);
+}
+
 // Bodies that stop in the middle: no client has to take anything, so that none is slow.
 struct half_bodies : testing::Test {
     static constexpr std::size_t mib = base::limits::mib;
