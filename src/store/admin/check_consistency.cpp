@@ -52,6 +52,7 @@ void check_unknown_tags(consistency_check& check) {
                                          tag::audit_head,
                                          tag::audit_by_project,
                                          tag::audit_count,
+                                         tag::audit_made,
                                          tag::event_head,
                                          tag::event_by_source,
                                          tag::event_mark,

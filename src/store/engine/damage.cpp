@@ -36,6 +36,7 @@ constexpr kind kinds[] = {
     {tag::audit_head, "the end of the audit log", ""},
     {tag::audit_by_project, "the index of the audit log by project", ""},
     {tag::audit_count, "the counts of the audit log by project", ""},
+    {tag::audit_made, "the counts of the audit log by acting key", "\x8"},
     {tag::kept_outcome, "the outcomes under Idempotency-Keys", "\x8"},
     {tag::kept_until, "the ends of outcomes under Idempotency-Keys", "\x8\x8"},
     {tag::event_head, "the count of events", ""},

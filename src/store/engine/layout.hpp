@@ -38,6 +38,8 @@
 //             2a project 00, entry id (8)           –, entries of the audit log by project; an
 //                                                   empty one has those about sources of events
 //             2b project                            how many entries of 2a (8)
+//             2c key id (8)                         how many entries of `audit` it has made, since
+//                                                   programs count them (8)
 //             30 key id (8), SHA-256 (32)           the outcome under an Idempotency-Key, see
 //                                                   kept_outcome.cpp; the id is a line's
 //             31 time (8), rest as in 30            –, when that outcome is to go
@@ -130,6 +132,7 @@ enum class tag : std::uint8_t {
     audit_head = 0x29,
     audit_by_project = 0x2a,
     audit_count = 0x2b,
+    audit_made = 0x2c,
     kept_outcome = 0x30,
     kept_until = 0x31,
     event_head = 0x40,
@@ -247,6 +250,9 @@ inline key_bytes audit_of_project(std::string_view project) {
 }
 inline key_bytes audit_count_key(std::string_view project) {
     return key_bytes{tag::audit_count}.add(project);
+}
+inline key_bytes audit_made_key(model::id actor) {
+    return key_bytes{tag::audit_made}.add(actor);
 }
 // A source is at most 32 bytes.
 inline key_bytes events_of(std::string_view source) {

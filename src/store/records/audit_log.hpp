@@ -12,8 +12,9 @@
 namespace latchkey::store {
 
 // The rejection of a command that would add entries of a project (as audit_entry::project has it)
-// that has its share of them: as many as are left (api.md §13). What only turns something off is
-// not asked: it follows something that was. Nor is the command line.
+// that has its share of them, as many as are left, or by a key that has made as many as are left of
+// that share (api.md §13). What only turns something off is not asked: it follows something that
+// was. Nor is the command line.
 std::optional<outcome> check_audit_share(transaction& transaction, command const& command,
                                          std::string_view project);
 inline std::string_view audit_project_of(model::webhook const& webhook) {

@@ -250,62 +250,116 @@ TEST_F(audit, shows_an_altered_a_removed_and_a_forged_entry) {
 // ---- lists and last use
 
 // Half of the smallest store is room for 32,768 entries.
-TEST_F(audit, is_shared_by_projects) {
-    snapshot_.reset();
-    store_.reset();
-    store_ = open_store(directory_.path(), 16u << 20);
-    auto const full = [](auto const& answers) {
-        return std::ranges::count(answers, problem::storage_full, &outcome::problem);
-    };
-    std::map<std::string, model::id> key_of;
-    for (unsigned number = 1; std::string const project : {"greedy", "modest", "third"})
-        key_of[project] = add(number++, project);
-    // Changes the name of a project's key so many times, by itself.
-    auto const change = [&](std::string const& project, unsigned count) {
-        std::vector<outcome> answers;
+class shared_audit : public audit {
+  protected:
+    void SetUp() override { reopen(); }
+    void reopen() {
+        snapshot_.reset();
+        store_.reset();
+        store_ = open_store(directory_.path(), 16u << 20);
+    }
+    outcome act(model::id caller, command::any_action action) {
+        return one(*store_, {.action = std::move(action),
+                             .caller = caller,
+                             .required_scope = model::scope::keys_write});
+    }
+    // A key changes its own name so many times; the answers that refuse it.
+    std::vector<outcome> change(model::id key, unsigned count) {
+        std::vector<outcome> refusals;
         std::vector<command> commands;
         for (unsigned i = 0; i < count; ++i) {
-            commands.push_back({.action = change_key{.id = key_of[project],
-                                                     .name = std::to_string(i),
-                                                     .environment = {}},
-                                .caller = key_of[project],
-                                .required_scope = model::scope::keys_write});
+            auto name = std::to_string(changes_++);
+            commands.push_back(
+                {.action = change_key{.id = key, .name = std::move(name), .environment = {}},
+                 .caller = key,
+                 .required_scope = model::scope::keys_write});
             if (commands.size() < 64 && i + 1 < count) continue;
             for (auto& each : apply(*store_, std::exchange(commands, {})).value())
-                answers.push_back(std::move(each));
+                if (each.problem != problem::none) refusals.push_back(std::move(each));
         }
-        return answers;
-    };
-    EXPECT_EQ(full(change("modest", 1000)), 0);
-    // It stops with as many as are left: 32,768 less its own, 1,001 and 1.
-    constexpr int share = (32'768 - 1'002) / 2;
-    EXPECT_EQ(full(change("greedy", share - 1)), 0);
-    auto const answers = change("greedy", 3);
-    ASSERT_EQ(full(answers), 3);
-    EXPECT_NE(answers[0].detail.find("15883 entries about this project and room for 15883"),
-              std::string::npos)
-        << answers[0].detail;
-    EXPECT_EQ(full(change("modest", 2000)), 0) << "others go on";
-    EXPECT_EQ(full(change("third", 2000)), 0);
+        EXPECT_EQ(std::ranges::count(refusals, problem::storage_full, &outcome::problem),
+                  std::ssize(refusals));
+        return refusals;
+    }
 
-    auto const problem_of = [&](std::string const& project, command::any_action action) {
-        return one(*store_, {.action = std::move(action),
-                             .caller = key_of[project],
-                             .required_scope = model::scope::keys_write})
-            .problem;
-    };
-    auto another = key_number(9, {"users:read"});
+    // In a store of 16 MiB.
+    static constexpr int room_ = 32'768;
+
+  private:
+    unsigned changes_ = 0;
+};
+
+TEST_F(shared_audit, of_projects_leaves_room_to_each) {
+    auto const modest = add(1, "modest"), third = add(2, "third");
+    EXPECT_EQ(change(modest, 1000).size(), 0u);
+    // It stops with as many as are left: all but 1,002 of others.
+    constexpr int share = (room_ - 1'002) / 2;
+    int own_entries = 0;
+    model::id last = 0;
+    // A key takes half of what is left of the share, so that many are needed.
+    for (unsigned number = 3; own_entries < share; ++number) {
+        ASSERT_LT(number, 30u);
+        last = add(number, "greedy");
+        auto const left = static_cast<unsigned>(share - own_entries);
+        own_entries += 1 + static_cast<int>(left - change(last, left).size());
+    }
+    EXPECT_EQ(own_entries, share);
+    auto const refusals = change(last, 3);
+    ASSERT_EQ(refusals.size(), 3u);
+    EXPECT_NE(refusals[0].detail.find("15883 entries about this project and room for 15883"),
+              std::string::npos)
+        << refusals[0].detail;
+    EXPECT_EQ(change(modest, 2000).size(), 0u) << "others go on";
+    EXPECT_EQ(change(third, 2000).size(), 0u);
+
+    auto another = key_number(99, {"users:read"});
     another.project = "greedy";
-    EXPECT_EQ(problem_of("greedy", create_key{another}), problem::storage_full);
+    EXPECT_EQ(act(last, create_key{another}).problem, problem::storage_full);
+    EXPECT_EQ(act(last, rotate_key{.id = last, .digest = key_number(98).digest}).problem,
+              problem::storage_full);
     EXPECT_EQ(
-        problem_of("greedy", rotate_key{.id = key_of["greedy"], .digest = key_number(8).digest}),
-        problem::storage_full);
-    EXPECT_EQ(problem_of("greedy", deactivate_key{.id = key_of["greedy"],
-                                                  .reason = model::deactivation::compromised}),
-              problem::none);
+        act(last, deactivate_key{.id = last, .reason = model::deactivation::compromised}).problem,
+        problem::none);
     EXPECT_EQ(one(*store_, new_key(another)).problem, problem::none) << "the command line";
     EXPECT_TRUE(verify_audit(*store_).wrong.empty());
     expect_sound(*store_);
+}
+
+TEST_F(shared_audit, of_a_project_leaves_room_to_each_of_its_keys) {
+    auto const greedy = add(1), modest = add(2);
+    EXPECT_EQ(change(modest, 100).size(), 0u);
+    // With n of its own 32,768 - 2 × (102 + n) are left to the project, and half of that to add.
+    constexpr unsigned part = (room_ - 2 * 102) / 4;
+    EXPECT_EQ(change(greedy, part).size(), 0u);
+    auto const refusals = change(greedy, 2);
+    ASSERT_EQ(refusals.size(), 2u);
+    EXPECT_NE(refusals[0].detail.find("8141 entries that this key has made and room for 8141"),
+              std::string::npos)
+        << refusals[0].detail;
+    reopen();
+    EXPECT_EQ(change(greedy, 2).size(), 2u);
+
+    EXPECT_EQ(change(modest, 2000).size(), 0u);
+    EXPECT_EQ(act(modest, create_key{key_number(3, {"users:read"})}).problem, problem::none);
+    EXPECT_EQ(act(greedy, deactivate_key{.id = 3}).problem, problem::none);
+    EXPECT_EQ(act(modest, rotate_key{.id = greedy, .digest = key_number(4).digest}).problem,
+              problem::none);
+    expect_sound(*store_);
+}
+
+// Earlier programs did not count what a key has made.
+TEST_F(shared_audit, counts_the_entries_of_a_key_from_now_on) {
+    auto const key = add(1);
+    EXPECT_EQ(change(key, 3).size(), 0u);
+    tamper(table::index, audit_made_key(key), {}, true);
+    expect_sound(*store_);
+    EXPECT_EQ(change(key, 3).size(), 0u);
+    expect_sound(*store_);
+    std::array<char, 8> seven;
+    tamper(table::index, audit_made_key(key), id_value(7, seven));
+    EXPECT_EQ(check_consistency(*store_),
+              (std::vector<std::string>{
+                  "more entries of the audit log are counted as made by key 1 than there are"}));
 }
 
 class key_lists : public audit {
