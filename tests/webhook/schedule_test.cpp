@@ -162,6 +162,30 @@ TEST_F(delivery_schedule_test, bytes_of_one_owner_leave_half_to_others) {
     EXPECT_LE(own + other, delivery_schedule::bytes_in_flight_max);
 }
 
+// Each of another owner.
+TEST_F(delivery_schedule_test, attempts_of_webhooks_that_hang_leave_a_fifth_to_one_that_comes) {
+    for (model::id id = 1; id <= 30; ++id) store.add(id).created_by = id;
+    for (int i = 0; i < 100; ++i) store.change();
+    read();
+    constexpr auto most = delivery_schedule::shared_in_flight_max;
+    auto const count = take().size();
+    EXPECT_GT(count, 30 + most / 2);
+    EXPECT_LE(count, 30 + most - most / 5);
+}
+
+TEST_F(delivery_schedule_test, bytes_of_one_webhook_are_an_eighth_of_what_is_left) {
+    constexpr std::size_t body = base::limits::mib;
+    store.add(1);
+    for (int i = 0; i < 100; ++i) store.change();
+    read();
+    std::size_t bytes = 0;
+    for (auto some = take(1); !some.empty(); some = take(1), bytes += body)
+        schedule.weigh(some[0].number, body);
+    constexpr auto eighth = delivery_schedule::bytes_in_flight_max / 8;
+    EXPECT_GT(bytes, eighth / 2);
+    EXPECT_LE(bytes, eighth + body);
+}
+
 // Its webhooks that hang leave room for one of each other webhook.
 TEST_F(delivery_schedule_test, bytes_of_webhooks_that_hang_leave_room_for_the_first_of_others) {
     constexpr std::size_t body = 256 * base::limits::kib;
