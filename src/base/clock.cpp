@@ -197,9 +197,9 @@ void format_http_date(wall_ms time, char* output) {
 }
 
 std::optional<std::int64_t> parse_duration(std::string_view text) {
-    std::int64_t value = 0;
+    std::uint64_t value = 0;  // without a sign
     auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failure != std::errc{} || value < 0) return std::nullopt;
+    if (failure != std::errc{}) return std::nullopt;
     std::string_view const unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
     std::int64_t const factor = unit == "d"                   ? 86'400
                                 : unit == "h"                 ? 3'600

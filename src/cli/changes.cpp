@@ -12,6 +12,7 @@
 #include "cli/changes.hpp"
 #include "cli/followed_output.hpp"
 #include "cli/print.hpp"
+#include "cli/whole_number.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::cli {
@@ -109,10 +110,8 @@ int change_printer::run() {
 }
 
 std::string check_after(std::string const& text) {
-    model::id sequence = 0;
-    auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), sequence);
-    bool const is_sequence = failure == std::errc() && end == text.data() + text.size() &&
-                             sequence >= 0 && sequence <= base::limits::id_max;
+    auto const sequence = parse_whole_number(text);
+    bool const is_sequence = sequence && *sequence <= base::limits::id_max;
     return is_sequence || text == "latest" ? std::string() : "must be a sequence or latest";
 }
 
@@ -169,8 +168,8 @@ void add_changes(CLI::App& program, int& code) {
         ->delimiter(',')
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    command->add_option("--limit", options->limit, "End after so many changes")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{base::limits::id_max}));
+    take_number(command->add_option("--limit", options->limit, "End after so many changes"), 1,
+                base::limits::id_max);
     command->add_flag("--follow", options->follow, "Wait for more, until interrupted");
     command->footer(
         "The first number of a line is the sequence: go on later with --after and the last one "

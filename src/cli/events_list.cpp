@@ -8,6 +8,7 @@
 #include "cli/events.hpp"
 #include "cli/json.hpp"
 #include "cli/print.hpp"
+#include "cli/whole_number.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::cli {
@@ -101,8 +102,8 @@ void add_events_list(CLI::App& events, int& code) {
                        ? std::string()
                        : "a source is 1 to 32 of a-z, 0-9 and -, the first a letter";
         });
-    command->add_option("--limit", options->limit, "The most events, 1 to 100")
-        ->check(CLI::Range(std::uint32_t{1}, std::uint32_t{base::limits::page_limit_max}))
+    take_number(command->add_option("--limit", options->limit, "The most events, 1 to 100"), 1,
+                base::limits::page_limit_max)
         ->capture_default_str();
     command->add_flag("--all", options->is_all, "All that are kept")->excludes("--limit");
     command->footer(

@@ -16,6 +16,7 @@
 #include "cli/command.hpp"
 #include "cli/settings.hpp"
 #include "cli/store_command.hpp"
+#include "cli/whole_number.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -96,7 +97,7 @@ int check_health(health_options const& options) {
             "HOST:PORT");
     std::string answer;
     if (auto const outcome = ask(reachable(*address), options.live ? "/livez" : "/readyz",
-                                 std::max(options.timeout_seconds, 1u), answer);
+                                 options.timeout_seconds, answer);
         !outcome)
         return report_failure(outcome.error().message);
     auto const status = status_of(answer);
@@ -115,7 +116,9 @@ void add_health(CLI::App& program, int& code) {
     command->add_flag("--live", options->live,
                       "Ask only whether the process answers (/livez), not whether it is ready");
     command->add_flag("--quiet", options->quiet, "Print nothing but errors");
-    command->add_option("--timeout", options->timeout_seconds, "Seconds to wait for the answer")
+    take_number(command->add_option("--timeout", options->timeout_seconds,
+                                    "Seconds to wait for the answer"),
+                1, 3600)
         ->capture_default_str();
     command->footer(
         "Prints the answer of the management listener; the exit code is 0 if it is 200, else 1.\n"

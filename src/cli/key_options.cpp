@@ -1,24 +1,16 @@
 #include "cli/key_options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <utility>
 
 #include "api/json/json_writer.hpp"
 #include "base/clock.hpp"
 #include "base/limits.hpp"
+#include "cli/whole_number.hpp"
 #include "model/key.hpp"
 
 namespace latchkey::cli {
 namespace {
-
-std::optional<std::uint32_t> whole_number(std::string_view digits) {
-    std::uint32_t value = 0;
-    auto const* const end = digits.data() + digits.size();
-    auto const read = std::from_chars(digits.data(), end, value);
-    if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-    return value;
-}
 
 // "minute=600/60", or "minute=600/60/50" with a burst.
 base::result<void> append_limit(std::string& output, std::string const& text) {
@@ -35,8 +27,8 @@ base::result<void> append_limit(std::string& output, std::string const& text) {
     for (auto const* const member : {"limit", "window_seconds", "burst"}) {
         if (rest.empty()) break;
         auto const slash = std::min(rest.find('/'), rest.size());
-        auto const number = whole_number(rest.substr(0, slash));
-        if (!number) return wrong;
+        auto const number = parse_whole_number(rest.substr(0, slash));
+        if (!number || *number > UINT32_MAX) return wrong;
         api::append_name(output, member);
         api::append_number(output, *number);
         rest.remove_prefix(std::min(slash + 1, rest.size()));

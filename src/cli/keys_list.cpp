@@ -8,6 +8,7 @@
 #include "cli/keys.hpp"
 #include "cli/keys_backend.hpp"
 #include "cli/print.hpp"
+#include "cli/whole_number.hpp"
 #include "model/key.hpp"
 
 namespace latchkey::cli {
@@ -84,9 +85,9 @@ void add_keys_list(CLI::App& keys, int& code) {
     auto* const show_command = keys.add_subcommand("show", "Show one key, without its secret");
     auto const show_options = std::make_shared<key_list_options>();
     show_options->add_to(*show_command);
-    show_command->add_option("ID", show_options->id, "The key's id")
-        ->required()
-        ->check(CLI::Range(model::id{1}, base::limits::id_max));
+    take_number(show_command->add_option("ID", show_options->id, "The key's id"), 1,
+                base::limits::id_max)
+        ->required();
     show_command->footer("Example: latchkey keys show 17");
     show_command->callback([show_options, &code] { code = show(*show_options); });
 }

@@ -14,6 +14,7 @@
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
 #include "cli/standard_output.hpp"
+#include "cli/whole_number.hpp"
 #include "model/key.hpp"
 
 namespace latchkey::cli {
@@ -160,8 +161,8 @@ int reactivate(state_options const& options) {
 
 std::shared_ptr<state_options> begin(CLI::App& command, bool needs_id) {
     auto const options = std::make_shared<state_options>();
-    auto* const id = command.add_option("ID", options->id, "The key's id")
-                         ->check(CLI::Range(model::id{1}, base::limits::id_max));
+    auto* const id =
+        take_number(command.add_option("ID", options->id, "The key's id"), 1, base::limits::id_max);
     if (needs_id) id->required();
     return options;
 }

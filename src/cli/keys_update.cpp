@@ -9,6 +9,7 @@
 #include "cli/keys_backend.hpp"
 #include "cli/managing_keys.hpp"
 #include "cli/print.hpp"
+#include "cli/whole_number.hpp"
 #include "model/scope.hpp"
 
 namespace latchkey::cli {
@@ -56,9 +57,8 @@ void add_keys_update(CLI::App& keys, int& code) {
     auto* const command = keys.add_subcommand(
         "update", "Change the name, scopes, rate limits, expiry or addresses of a key");
     auto const options = std::make_shared<update_options>();
-    command->add_option("ID", options->id, "The key's id")
-        ->required()
-        ->check(CLI::Range(model::id{1}, base::limits::id_max));
+    take_number(command->add_option("ID", options->id, "The key's id"), 1, base::limits::id_max)
+        ->required();
     options->add_to(*command);
     options->key.add_to(*command, false);
     add_confirmation(*command, options->is_confirmed);

@@ -12,6 +12,7 @@
 #include "cli/keys_backend.hpp"
 #include "cli/print.hpp"
 #include "cli/secret_file.hpp"
+#include "cli/whole_number.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -86,8 +87,8 @@ void add_keys_verify(CLI::App& keys, int& code) {
     auto* const file =
         command->add_option("FILE", options->file, "File with the key; - is standard input");
     file->capture_default_str();
-    command->add_option("--id", options->id, "Verify the key with this id instead")
-        ->check(CLI::Range(model::id{1}, base::limits::id_max))
+    take_number(command->add_option("--id", options->id, "Verify the key with this id instead"), 1,
+                base::limits::id_max)
         ->excludes(file);
     command->add_option("--scope", options->scopes, "A scope that it must have; repeat for more")
         ->expected(1)
@@ -96,9 +97,9 @@ void add_keys_verify(CLI::App& keys, int& code) {
                         "Address of the client; a key with an allowlist is refused without it");
     command->add_option("--method", options->method, "With --path: of a request to the service");
     command->add_option("--path", options->path, "Path of that request, such as /api/v1/users");
-    command
-        ->add_option("--cost", options->cost,
-                     "With --url: tokens of its rate limits to take, 0 to 1000")
+    take_number(command->add_option("--cost", options->cost,
+                                    "With --url: tokens of its rate limits to take, 0 to 1000"),
+                0, 1000)
         ->capture_default_str();
     command->footer(
         "Exit codes: 0 the key is valid, 4 it would be refused, 1 it could not be verified.\n"

@@ -62,7 +62,7 @@ std::string page_name(command_entry const& entry) {
 }
 
 std::string value_of(option_entry const& option) {
-    return option.type.substr(0, option.type.find(" in ["));
+    return option.type.substr(0, option.type.find(" from "));
 }
 
 void append_synopsis(std::string& page, command_entry const& entry) {

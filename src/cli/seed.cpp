@@ -10,9 +10,13 @@
 #include "cli/sample_data.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/store_command.hpp"
+#include "cli/whole_number.hpp"
 
 namespace latchkey::cli {
 namespace {
+
+// Far below the ends of ids, so that many runs have room, and far above what a disk holds.
+constexpr std::uint64_t samples_max = 1'000'000'000;
 
 struct seed_options : store_command {
     std::uint64_t users = 1000, posts = 1000, seed = 1;
@@ -97,9 +101,13 @@ void add_seed(CLI::App& program, int& code) {
         program.add_subcommand("seed", "Generate users and posts for trials and benchmarks");
     auto const options = std::make_shared<seed_options>();
     options->add_to(*command);
-    command->add_option("--users", options->users, "Number of users")->capture_default_str();
-    command->add_option("--posts", options->posts, "Number of posts")->capture_default_str();
-    command->add_option("--random-seed", options->seed, "The same number gives the same records")
+    take_number(command->add_option("--users", options->users, "Number of users"), 0, samples_max)
+        ->capture_default_str();
+    take_number(command->add_option("--posts", options->posts, "Number of posts"), 0, samples_max)
+        ->capture_default_str();
+    take_number(command->add_option("--random-seed", options->seed,
+                                    "The same number gives the same records"),
+                0, UINT64_MAX)
         ->capture_default_str();
     command->add_flag("--quiet", options->quiet, "Show no progress");
     add_confirmation(*command, options->is_confirmed);

@@ -15,6 +15,7 @@
 #include "cli/command.hpp"
 #include "cli/jwt_tables.hpp"
 #include "cli/suggest.hpp"
+#include "cli/whole_number.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -69,11 +70,9 @@ base::result<std::vector<std::uint64_t>> numbers_of(setting const& entry, toml::
 }
 
 base::result<std::uint64_t> whole_number_of(setting const& entry, std::string const& text) {
-    std::uint64_t number = 0;
-    auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failure != std::errc{} || end != text.data() + text.size())
-        return wrong_type(entry, "a whole number");
-    return number;
+    auto const number = parse_whole_number(text);
+    if (!number) return wrong_type(entry, "a whole number");
+    return *number;
 }
 
 base::result<double> fraction_of(setting const& entry, std::string const& text) {

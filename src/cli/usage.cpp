@@ -11,6 +11,7 @@
 #include "cli/keys_backend.hpp"
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
+#include "cli/whole_number.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -153,9 +154,8 @@ void add_keys_usage(CLI::App& keys, int& code) {
     auto* const command =
         keys.add_subcommand("usage", "Show how much a key was used, step by step");
     auto const options = std::make_shared<usage_options>();
-    command->add_option("ID", options->id, "The key's id")
-        ->required()
-        ->check(CLI::Range(model::id{1}, base::limits::id_max));
+    take_number(command->add_option("ID", options->id, "The key's id"), 1, base::limits::id_max)
+        ->required();
     options->add_to(*command);
     command->footer(
         "A running service writes what it has counted every 5 seconds. Minutes are kept for 24\n"
@@ -169,14 +169,15 @@ void add_usage(CLI::App& program, int& code) {
         program.add_subcommand("usage", "Show the busiest keys, and how much all were used");
     auto const options = std::make_shared<usage_options>();
     options->add_to(*command);
-    command->add_option("--key", options->keys, "Only of the key with this id; repeat for more")
+    take_number(command->add_option("--key", options->keys,
+                                    "Only of the key with this id; repeat for more"),
+                1, base::limits::id_max)
         ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->check(CLI::Range(model::id{1}, base::limits::id_max));
-    options->top_option =
-        command->add_option("--top", options->top, "How many of the busiest keys, 1 to 100")
-            ->check(CLI::Range(1u, 100u))
-            ->capture_default_str();
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    options->top_option = take_number(command->add_option("--top", options->top,
+                                                          "How many of the busiest keys, 1 to 100"),
+                                      1, 100)
+                              ->capture_default_str();
     command->footer(
         "First the keys, then the steps of time. Of one key alone: latchkey keys usage.\n"
         "Example: latchkey usage --top 5 --granularity day --from 2026-01-01T00:00:00Z --chart");

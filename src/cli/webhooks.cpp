@@ -10,13 +10,13 @@
 #include "base/log.hpp"
 #include "cli/json.hpp"
 #include "cli/standard_output.hpp"
+#include "cli/whole_number.hpp"
 
 namespace latchkey::cli {
 
 void webhook_command::add_id(CLI::App& command) {
-    command.add_option("ID", id, "The webhook's id")
-        ->required()
-        ->check(CLI::Range(model::id{1}, base::limits::id_max));
+    take_number(command.add_option("ID", id, "The webhook's id"), 1, base::limits::id_max)
+        ->required();
 }
 
 std::string webhook_document(store::outcome const& outcome) {

@@ -9,6 +9,7 @@
 #include "cli/json.hpp"
 #include "cli/print.hpp"
 #include "cli/webhooks.hpp"
+#include "cli/whole_number.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::cli {
@@ -200,10 +201,10 @@ void add_deliveries(CLI::App& webhooks, int& code) {
     options->add_to(*command);
     command->add_option("--state", options->state, "Only pending, delivered or failed ones")
         ->type_name("{pending,delivered,failed}");
-    command->add_option("--before", options->bound, "Only changes below this sequence")
-        ->check(CLI::Range(model::id{1}, base::limits::id_max));
-    command->add_option("--limit", options->limit, "The most deliveries, 1 to 100")
-        ->check(CLI::Range(std::uint32_t{1}, std::uint32_t{base::limits::page_limit_max}))
+    take_number(command->add_option("--before", options->bound, "Only changes below this sequence"),
+                1, base::limits::id_max);
+    take_number(command->add_option("--limit", options->limit, "The most deliveries, 1 to 100"), 1,
+                base::limits::page_limit_max)
         ->capture_default_str();
     command->footer(
         "The newest first, each with the answer to its last attempt; --json shows all attempts.\n"

@@ -6,10 +6,12 @@
 #include "api/json/json_writer.hpp"
 #include "api/resources/webhook_body.hpp"
 #include "api/resources/webhook_json.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 #include "cli/json.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/webhooks.hpp"
+#include "cli/whole_number.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -104,12 +106,17 @@ void add_replay(CLI::App& webhooks, int& code) {
     auto const options = std::make_shared<replay_options>();
     options->add_id(*command);
     options->add_to(*command);
-    command->add_option("--sequence", options->sequences, "A change; repeat for more, at most 100")
+    take_number(command->add_option("--sequence", options->sequences,
+                                    "A change; repeat for more, at most 100"),
+                1, base::limits::id_max)
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    command->add_option("--from-sequence", options->from_sequence, "The first of a range");
-    command->add_option("--to-sequence", options->to_sequence,
-                        "The last of the range (default: the last change)");
+    take_number(
+        command->add_option("--from-sequence", options->from_sequence, "The first of a range"), 1,
+        base::limits::id_max);
+    take_number(command->add_option("--to-sequence", options->to_sequence,
+                                    "The last of the range (default: the last change)"),
+                1, base::limits::id_max);
     command->add_option("--from", options->begin,
                         "Changes at or after this time, such as 2026-01-02T03:04:05Z");
     command->add_option("--to", options->end, "Changes before this time (default: all)");

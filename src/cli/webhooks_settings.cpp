@@ -10,6 +10,7 @@
 #include "base/bytes.hpp"
 #include "cli/standard_input.hpp"
 #include "cli/webhooks.hpp"
+#include "cli/whole_number.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -181,8 +182,10 @@ void add_options(CLI::App& command, settings_options& options) {
     options.ordered_option = command.add_flag(
         "--ordered,!--unordered", options.ordered,
         "One change after the other, in their order; else several at a time (unless given)");
-    options.rate_option = command.add_option("--max-per-second", options.max_per_second,
-                                             "The most requests in a second; 0: no limit");
+    options.rate_option =
+        take_number(command.add_option("--max-per-second", options.max_per_second,
+                                       "The most requests in a second; 0: no limit"),
+                    0, model::webhook_rate_max);
     command
         .add_option("--signature", options.signatures,
                     "v1 (HMAC-SHA-256) or v1a (Ed25519); repeat for both (of a new one, unless "

@@ -78,7 +78,7 @@ TEST_F(webhooks_commands, refuse_wrong_values_before_a_store_is_made) {
         {{"create", "https://a.example.com/", "--type", "user.gone", "--signature", "v2"},
          "types/0 must be a type of change"},
         {{"create", "https://a.example.com/", "--max-per-second", "10001"},
-         "max_per_second must be from 1 to 10000"},
+         "--max-per-second: must be a whole number from 0 to 10000"},
         {{"create", "https://a.example.com/", "--headers-file", "/nowhere"},
          "the header fields cannot be read from /nowhere"},
         {{"create"}, "URL is required"},
