@@ -49,7 +49,7 @@ std::size_t http2::write_events(open_stream& stream, std::size_t room, server_st
     if (bytes_written < text.size()) {
         stream.content.assign(text, bytes_written);
         stream.sent_bytes = 0;
-        count_held();
+        count_held(stream);
     }
     if (text.capacity() > 2 * base::limits::stream_step_bytes_max) std::string().swap(text);
     if (result == progress::ended) end_events(stream, output);

@@ -1,6 +1,7 @@
 // How an HTTP/2 connection and its streams end: errors, deadlines, draining, floods, and the table
 // of the streams that wait.
 #include <algorithm>
+#include <utility>
 
 #include "base/time_units.hpp"
 #include "session/http2.hpp"
@@ -152,10 +153,11 @@ void http2::leave(stream_id id) {
     auto const place = std::ranges::find(
         streams_, id, [](std::unique_ptr<open_stream> const& each) { return each->id; });
     if (place == streams_.end()) return;
+    held_bytes_ -= (*place)->counted_bytes;
+    pending_bytes_ -= (*place)->counted_content_bytes;
     (*place)->end();
     if (!fresh_) fresh_ = std::move(*place);
     streams_.erase(place);
-    count_held();
 }
 
 void http2::remember_reset(stream_id id) {
@@ -228,19 +230,17 @@ bool http2::was_left_out(stream_id id) const {
     return distance < 64 && (history_ >> distance & 1) == 0;
 }
 
-// The sum goes on from the last one: a frame of a byte must not cost a look at each stream.
 void http2::keep_body(open_stream& stream, std::string_view content) {
-    auto const held_before = stream.held_bytes();
     stream.work->body.append(content);
-    held_bytes_ += stream.held_bytes() - held_before;
+    count_held(stream);
 }
 
-void http2::count_held() {
-    held_bytes_ = pending_bytes_ = 0;
-    for (auto const& each : streams_) {
-        held_bytes_ += each->held_bytes();
-        pending_bytes_ += heap_bytes(each->content);
-    }
+// The sums go on from the last ones: neither a frame of a byte nor a commit may cost a look at each
+// stream.
+void http2::count_held(open_stream& stream) {
+    auto const bytes = stream.held_bytes(), content_bytes = heap_bytes(stream.content);
+    held_bytes_ += bytes - std::exchange(stream.counted_bytes, bytes);
+    pending_bytes_ += content_bytes - std::exchange(stream.counted_content_bytes, content_bytes);
 }
 
 }  // namespace latchkey::session

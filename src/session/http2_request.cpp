@@ -85,7 +85,7 @@ http2::next http2::follow(next_step reply, open_stream& stream) {
         if (!commits || stream.work->exchange.waits()) keep_request(*stream.work, context_.request);
         stream.state = commits ? stream_state::committing : stream_state::waiting;
         if (&stream == fresh_.get()) enter();
-        count_held();
+        count_held(stream);
         if (commits) return step{.kind = step_kind::commit};
         bool const awaits_turn = reply == next_step::await_turn;
         return step{.kind = awaits_turn ? step_kind::await_turn : step_kind::await_tokens};
@@ -106,7 +106,7 @@ http2::next http2::await_body(open_stream& stream, server_state const& server) {
     stream.state = stream_state::reading;
     if (&stream == fresh_.get()) enter();
     current_ = stream.id;
-    count_held();
+    count_held(stream);
     if (stream.body_problem != problem::none) return refuse_body(stream, stream.body_problem);
     if (stream.input_ended) return end_body(stream, server);
     return step{.kind = step_kind::grant_body};
@@ -190,7 +190,7 @@ store::command http2::take_command() {
     auto& stream = *find(current_);
     auto command = stream.work->exchange.take_command();
     stream.command_bytes = command.bytes();
-    count_held();
+    count_held(stream);
     return command;
 }
 

@@ -89,7 +89,7 @@ step http2::finish_response() {
         if (&stream == fresh_.get()) enter();
         if (stalled_since_ == 0) stalled_since_ = now_;
         pending_ = true;
-        count_held();
+        count_held(stream);
     }
     return {.kind = step_kind::pause, .time = resume_at};
 }
@@ -230,7 +230,7 @@ std::size_t http2::write_content(open_stream& stream, std::size_t room, std::str
     if (bytes_written < rest.size()) return bytes_written;
     if (stream.events) {
         std::string().swap(stream.content);
-        count_held();
+        count_held(stream);
     } else {
         end_response(stream, output);
         leave(stream.id);
