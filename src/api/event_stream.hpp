@@ -101,6 +101,9 @@ class event_stream {
                     std::string& output);
     // When an idle stream is to be asked, if the store does not change before.
     base::mono_ns due() const { return due_; }
+    // It is asked then, and not before, unless the store changes.
+    void postpone(base::mono_ns time) { due_ = time; }
+    model::id key_id() const { return key().id; }
 
   protected:
     model::key const& key() const { return caller_.key.record(); }

@@ -366,9 +366,13 @@ step http1::next_events(wake_reason reason, server_state const& server) {
     using enum api::event_stream::progress;
     auto& text = context_.events;
     text.clear();
-    progress_ = server.draining ? ended
-                                : events_->append(*context_.services, server.now,
-                                                  limits::stream_step_bytes_max, text);
+    auto const room = event_bytes_max(*events_, server);
+    progress_ =
+        server.draining ? ended : events_->append(*context_.services, server.now, room, text);
+    if (room == 0 && progress_ == more) {
+        events_->postpone(server.now.mono + event_room_wait);
+        progress_ = idle;
+    }
     if (text.empty() && progress_ == idle)
         return {.kind = step_kind::await_events, .time = events_->due()};
     return {.kind = step_kind::write_events};

@@ -61,6 +61,8 @@ class http1 {
     session::stream const& stream() const { return *stream_; }
     // Memory of a request that waits, or whose body is in progress.
     std::size_t held_bytes() const { return held_bytes_; }
+    // The key of a response that goes on; 0: there is none.
+    model::id events_key() const { return events_ ? events_->key_id() : 0; }
 
     store::command take_command() { return stream_->exchange.take_command(); }
     void complete(store::outcome const& outcome);

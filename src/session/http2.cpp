@@ -156,7 +156,15 @@ http2::next http2::on_headers(h2::frame_head const& head, std::string_view paylo
     block_ends_stream_ = ends_stream;
     block_depends_on_itself_ = depends_on_itself;
     block_deadline_ = after(now_, configuration_->header_seconds);
-    return {};
+    return refuse_block(server, output);
+}
+
+// A block that goes on is kept, and nobody is known yet to whom it counts.
+http2::next http2::refuse_block(server_state const& server, std::string& output) {
+    bool const is_kept = !server.overloaded &&
+                         (server.quota == nullptr || server.quota->admits_answer(0, block_.size()));
+    if (is_kept) return {};
+    return fail(error_code::enhance_your_calm, "No memory for the header block.", output);
 }
 
 // §6.10.
@@ -172,9 +180,7 @@ http2::next http2::on_continuation(h2::frame_head const& head, std::string_view 
     if (!head.has(h2::flag::end_headers)) {
         if (payload.empty() && !spend())
             return fail(error_code::enhance_your_calm, "Too many empty frames.", output);
-        if (server.overloaded)
-            return fail(error_code::enhance_your_calm, "No memory for the header block.", output);
-        return {};
+        return refuse_block(server, output);
     }
     block_deadline_ = 0;
     auto const result = end_block(std::exchange(block_stream_, 0), block_, block_ends_stream_,

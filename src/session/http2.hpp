@@ -182,6 +182,7 @@ class http2 {
     void end_all_events(std::string& output);
     void end_events(open_stream& stream, std::string& output);
     void note_progress(std::size_t bytes);
+    next refuse_block(server_state const& server, std::string& output);
     void count_held(open_stream& stream);
     void keep_body(open_stream& stream, std::string_view content);
 

@@ -41,10 +41,13 @@ std::size_t http2::write_events(open_stream& stream, std::size_t room, server_st
     auto const window = static_cast<std::size_t>(std::min(send_window_, stream.send_window));
     auto const& work = context_.services->snapshot.work();
     auto const cost_before = work.cost();
-    auto const result =
-        stream.events->append(*context_.services, server.now, std::min(room, window), text);
+    auto const bytes_max = event_bytes_max(*stream.events, server);
+    auto const result = stream.events->append(*context_.services, server.now,
+                                              std::min({room, window, bytes_max}), text);
     auto const read_cost = work.cost() - cost_before;
-    stream.events_due = result == progress::more;
+    bool const is_due = result == progress::more && bytes_max != 0;
+    stream.events_due = is_due;
+    if (bytes_max == 0) stream.events->postpone(now_ + event_room_wait);
     auto const bytes_written = write_data(stream, text, room, output);
     if (bytes_written < text.size()) {
         stream.content.assign(text, bytes_written);
@@ -53,7 +56,7 @@ std::size_t http2::write_events(open_stream& stream, std::size_t room, server_st
     }
     if (text.capacity() > 2 * base::limits::stream_step_bytes_max) std::string().swap(text);
     if (result == progress::ended) end_events(stream, output);
-    return std::max<std::size_t>(bytes_written + room_for(read_cost), result == progress::more);
+    return std::max<std::size_t>(bytes_written + room_for(read_cost), is_due);
 }
 
 // Without a window too: a key that was turned off has no stream.

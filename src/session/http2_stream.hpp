@@ -75,8 +75,8 @@ struct http2_stream {
     stream_pool::handle work;
     std::string content;  // of a response that could not be sent at once
     std::size_t sent_bytes = 0;
-    std::size_t command_bytes = 0;              // of its commit
-    std::size_t counted_bytes = 0;              // of `held_bytes`, in the sum of its connection
+    std::size_t command_bytes = 0;  // of its commit
+    std::size_t counted_bytes = 0;  // of `held_bytes`, in the sum of its connection
     std::size_t counted_content_bytes = 0;
     std::unique_ptr<api::event_stream> events;  // of a response that goes on
     bool events_due = false;                    // there may be some, or it has to end

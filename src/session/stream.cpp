@@ -29,6 +29,14 @@ void refuse_large_answer(stream& request, http::response& response, server_state
     response.close = key == 0;  // A key would pay for a new connection without need.
 }
 
+std::size_t event_bytes_max(api::event_stream const& events, server_state const& server) {
+    constexpr auto step = base::limits::stream_step_bytes_max;
+    auto const key = static_cast<std::uint64_t>(events.key_id());
+    bool const is_within = !server.short_of_memory || server.quota == nullptr ||
+                           server.quota->admits_answer(key, step);
+    return is_within ? step : 0;
+}
+
 void keep_request(stream& owner, http::request const& request) {
     if (!owner.request_copy.empty()) return;
     owner.request_copy.keep(request);

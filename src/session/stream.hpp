@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "api/event_stream.hpp"
 #include "api/exchange.hpp"
+#include "base/time_units.hpp"
 #include "http/kept_request.hpp"
 #include "session/log_entry.hpp"
 #include "session/step.hpp"
@@ -31,6 +33,12 @@ struct stream {
 // checks succeed, but with nothing large, and large answers to a key within its quota: such
 // requests must not use up what others need.
 void refuse_large_answer(stream& request, http::response& response, server_state const& server);
+
+// The most that a step of an event stream may append: 0 while memory is short and its key holds as
+// much as is left. Whoever does not read would else have a step of each of his streams held.
+std::size_t event_bytes_max(api::event_stream const& events, server_state const& server);
+// A stream without room is asked again after this time.
+inline constexpr base::mono_ns event_room_wait = 100 * base::millisecond;
 
 // A request that waits is copied, unless it was when its body was awaited.
 void keep_request(stream& owner, http::request const& request);

@@ -178,6 +178,7 @@ step connection::advance(wake_reason reason) {
         context_.budget.add_answer(output.size() - size_before);
         context_.budget.read_clock();
         transport_.account_output();
+        if (auto const key = session_.events_key(); key != 0) transport_.hold_for(key);
         return following;
     }
     bool const has_request = next.kind == step_kind::write || next.kind == step_kind::commit ||
