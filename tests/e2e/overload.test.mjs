@@ -106,6 +106,33 @@ test('large answers that a client reads one after the other do not end its conne
   },
 ));
 
+const unfinishedHead = Buffer.from(`GET /api/v1/users HTTP/1.1\r\nHost: x\r\nX-Padding: ${'p'.repeat(15_000)}`);
+const unreadStream = (key) => message('GET', '/api/v1/changes?after=0', { key, headers: { Accept: 'text/event-stream' } });
+for (const [name, count, bytesOf] of [
+  ['event streams that nobody reads', 300, unreadStream],
+  ['unfinished heads', 1500, () => unfinishedHead],
+]) {
+  test(`${name} stay within overload.queued_mib, and no other client is refused`, (t) => withConfig(
+    '[overload]\nqueued_mib = 8\n', async (server, key) => {
+      const client = server.client(key);
+      const owner = await client.create('/users', newUser());
+      for (let i = 0; i < 40; i += 1) await client.create('/posts', { user_id: owner.id, title: `p${i}`, body: 'x'.repeat(50_000) });
+      const { key: reader } = await server.makeKey({ name: 'reader', scopes: ['changes:read'] });
+      let most = 0;
+      const all = await hostiles(count, server.at('http'), (socket) => socket.pause().write(bytesOf(reader)));
+      for (let i = 0; i < 300; i += 1) {
+        assertStatus(await client.get('/users/1'), 200);
+        assertStatus(await client.post('/users', newUser()), 201);
+        if (i % 20 === 0) most = Math.max(most, await metric(server, 'latchkey_held_bytes'));
+      }
+      for (const { socket } of all) socket.destroy();
+      t.diagnostic(`${(most / 2 ** 20).toFixed(1)} MiB held at most`);
+      assert.ok(most > 2 << 20 && most <= 10 << 20, `${most} bytes held`);
+      client.close();
+    },
+  ));
+}
+
 // A worker's limit for requests in flight is 4,096, and for those without a key 1,024.
 const many = 5000;
 const json = { 'Content-Type': 'application/json' };
