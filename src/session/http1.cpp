@@ -80,7 +80,13 @@ step http1::read_head(std::string_view input, server_state const& server) {
     auto const head = parser_.read_head(input, context_.request, framing_);
     if (head.state == parse_progress::complete) [[likely]]
         return begin_request(input, head, server);
-    if (head.state == parse_progress::incomplete) return await_head(is_blank(input), server);
+    if (head.state == parse_progress::incomplete) {
+        bool const idle = is_blank(input);
+        // A head that goes on is kept, and nobody is known yet to whom it counts.
+        if (!idle && server.quota != nullptr && !server.quota->admits_answer(0, input.size()))
+            return refuse_unparsed(input, problem::overloaded, "", server);
+        return await_head(idle, server);
+    }
     if (head.problem == problem::body_too_large && api::ignores_body(context_.request.path))
         return begin_request(input, head, server);
     return refuse_unparsed(input, head.problem, head.detail, server);

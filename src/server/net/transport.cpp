@@ -137,9 +137,6 @@ void transport::receive_bytes(std::string_view bytes) {
         deliver(bytes);
     else
         receive_sealed(bytes);
-    // What comes next would be kept, and nobody is known yet to whom it counts.
-    if (context_.memory.exceeded() && awaits_client() && unread_.size() + sealed_input_.size() != 0)
-        return reset();
     pause_if_full();
 }
 
