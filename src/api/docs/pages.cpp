@@ -1,5 +1,4 @@
 // Handlers without a key: the health check, the OpenAPI document and the pages for people.
-
 #include "api/docs/documents.hpp"
 #include "api/docs/frame.hpp"
 #include "api/handlers.hpp"

@@ -1,4 +1,3 @@
-
 #include "api/docs/problem_pages.hpp"
 
 namespace latchkey::api {
