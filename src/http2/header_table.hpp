@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -81,8 +82,9 @@ class dynamic_table {
         bool valid = true;
         bool name_valid = true;
     };
-    slot& slot_of(std::uint64_t number) const { return slots_[number % slot_count()]; }
-    std::size_t slot_count() const { return capacity_ / entry_overhead_bytes + 1; }
+    slot& slot_of(std::uint64_t number) const { return slots_[number & (slot_count() - 1)]; }
+    // A power of two, at least the most entries that fit.
+    std::size_t slot_count() const { return std::bit_ceil(capacity_ / entry_overhead_bytes); }
     void evict_to(std::size_t bytes);
     void make_room(std::size_t bytes);
 

@@ -28,11 +28,6 @@ void put_string(std::string_view text, std::string& output) {
     output.append(text);
 }
 
-std::uint64_t hash_of(std::string_view name, std::string_view const* value) {
-    auto const hash = base::hash(name);
-    return value == nullptr ? hash : base::mix(hash, base::hash(*value));
-}
-
 // The names of the static table, each under its first index.
 struct static_names {
     static constexpr std::size_t slot_count = 256;
@@ -42,24 +37,25 @@ struct static_names {
         auto const entries = static_table();
         for (std::size_t index = 1; index <= entries.size(); ++index) {
             auto const name = entries[index - 1].name;
-            if (find(name) != 0) continue;
-            auto slot = base::hash(name) % slot_count;
+            auto const hash = base::hash(name);
+            if (find(name, hash) != 0) continue;
+            auto slot = hash % slot_count;
             while (slots[slot] != 0) slot = (slot + 1) % slot_count;
             slots[slot] = static_cast<std::uint8_t>(index);
         }
     }
     // 0: none.
-    std::size_t find(std::string_view name) const {
-        auto slot = base::hash(name) % slot_count;
+    std::size_t find(std::string_view name, std::uint64_t hash) const {
+        auto slot = hash % slot_count;
         for (; slots[slot] != 0; slot = (slot + 1) % slot_count)
             if (static_table()[slots[slot] - 1u].name == name) return slots[slot];
         return 0;
     }
 };
 
-std::size_t static_name_index(std::string_view name) {
+std::size_t static_name_index(std::string_view name, std::uint64_t hash) {
     static static_names const names;
-    return names.find(name);
+    return names.find(name, hash);
 }
 
 }  // namespace
@@ -95,11 +91,12 @@ void hpack_encoder::add_status(unsigned status, std::string& output) {
 
 void hpack_encoder::add(std::string_view name, std::string_view value, indexing mode,
                         std::string& output) {
-    auto const hash = mode == indexing::field ? hash_of(name, &value) : 0;
+    auto const name_hash = base::hash(name);
+    auto const hash = mode == indexing::field ? base::mix(name_hash, base::hash(value)) : 0;
     if (mode == indexing::field)
         if (auto const index = find(hash, name, &value); index != 0)
             return put_integer(index, 7, indexed_field, output);
-    auto const name_index = find_name(name);
+    auto const name_index = find_name(name, name_hash);
     bool const is_new_name = name_index == 0;
     bool const added = mode == indexing::field || (mode == indexing::name && is_new_name);
     if (added)
@@ -114,7 +111,7 @@ void hpack_encoder::add(std::string_view name, std::string_view value, indexing 
     table_.add({.name = name, .value = value});
     if (table_.added() == previous) return;  // larger than the table
     if (mode == indexing::field) remember(hash);
-    remember(hash_of(name, nullptr));
+    remember(name_hash);
 }
 
 // The index of the entry, 0: it is not, or no longer, in the table.
@@ -129,9 +126,9 @@ std::size_t hpack_encoder::find(std::uint64_t hash, std::string_view name,
     return static_table().size() + 1 + age;
 }
 
-std::size_t hpack_encoder::find_name(std::string_view name) const {
-    if (auto const index = static_name_index(name); index != 0) return index;
-    return find(hash_of(name, nullptr), name, nullptr);
+std::size_t hpack_encoder::find_name(std::string_view name, std::uint64_t hash) const {
+    if (auto const index = static_name_index(name, hash); index != 0) return index;
+    return find(hash, name, nullptr);
 }
 
 }  // namespace latchkey::http2

@@ -50,7 +50,7 @@ class hpack_encoder {
 
     std::size_t find(std::uint64_t hash, std::string_view name,
                      std::string_view const* value) const;
-    std::size_t find_name(std::string_view name) const;
+    std::size_t find_name(std::string_view name, std::uint64_t hash) const;
     void remember(std::uint64_t hash) {
         references_[hash % reference_count] = {hash, table_.added()};
     }
