@@ -16,7 +16,10 @@ const api = server.client(key);
 let users = 0;
 const addUser = async () => (await api.post('/users', { name: 'Ada', email: `ada${++users}@example.org` })).json.id;
 const gauge = () => metric(server, 'latchkey_event_streams');
-const untilGauge = (value) => until(async () => await gauge() === value, `the gauge becomes ${value}`);
+const untilGauge = (value) => {
+  let last;
+  return until(async () => (last = await gauge()) === value, () => `the gauge becomes ${value}, from ${last},`);
+};
 
 for (const over of overs) {
   test(`a write appears (${over})`, async () => {
