@@ -1,5 +1,5 @@
-// One request from its head to its response: the order of checks of api.md §3, on one screen
-// (exchange.cpp), and the only way to a handler. No sockets and no clock: bytes and time are
+// One request from its head to its response: the checks of api.md §3 in their order, a table in
+// exchange.cpp, and the only way to a handler. No sockets and no clock: bytes and time are
 // arguments, so a whole request can be tested without a server. One per connection, reused; used on
 // the connection's worker.
 //
@@ -17,7 +17,8 @@
 //
 // In a cluster each of these may return next_step::await_tokens: when the node has news of tokens,
 // `resume` goes on with the request, which the caller has kept. So it does in the next turn after
-// next_step::await_turn, of a read that is done in steps, so that others are not kept waiting.
+// next_step::await_turn, of a read that is done in steps, so that others are not kept waiting. The
+// check that ended a step is asked again by the next one.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,7 @@
 
 #include "api/api_error.hpp"
 #include "api/checks/credential.hpp"
+#include "api/next_step.hpp"
 #include "api/request_services.hpp"
 #include "base/clock.hpp"
 #include "http/request.hpp"
@@ -36,13 +38,9 @@
 
 namespace latchkey::api {
 
-enum class next_step : std::uint8_t { respond, read_body, commit, await_tokens, await_turn };
-
 class event_stream;
-class request_context;
 struct route;
 struct exchange_state;
-enum class wait_kind : std::uint8_t;
 
 class exchange {
   public:
@@ -113,56 +111,7 @@ class exchange {
     std::optional<model::address> const& client() const;
 
   private:
-    bool is_secure(http::request const& request, peer const& peer);
-    // `form`: what was sent in place of a key (credential_form.hpp).
-    next_step find_key_in_body(http::framing const& framing, std::string_view form,
-                               http::response& response);
-    next_step enter_session(request_services& services, http::request const& request,
-                            std::string_view cookie, base::instant now, http::response& response);
-    next_step enter(request_services& services, http::request const& request,
-                    auth::verdict const& verdict, base::instant now, http::response& response);
-    auth::verdict authenticate(request_services& services, credential const& credential,
-                               base::instant now);
-    bool accept_key(request_services& services, auth::verdict const& verdict, base::instant now,
-                    http::response& response);
-    next_step admit(request_services& services, http::request const& request, base::instant now,
-                    http::response& response);
-    next_step pass_checks(request_services& services, http::request const& request,
-                          base::instant now, http::response& response);
-    bool find_handler(http::request const& request, http::response& response);
-    bool has_scopes(http::request const& request, http::response& response);
-    bool check_head(http::request const& request, http::response& response);
-    bool refuse_body_form(http::response& response);
-    bool takes_body() const;
-    bool takes_form() const;
-    api_error excess(base::problem problem) const;
-
-    next_step run(request_services& services, http::request const& request, base::instant now,
-                  http::response& response);
-    next_step run_at_position(request_services& services, http::request const& request,
-                              base::instant now, http::response& response);
-    bool replay(request_services& services, http::request const& request, base::instant now,
-                http::response& response);
-    next_step handle(request_services& services, http::request const& request, base::instant now,
-                     http::response& response);
-    next_step open_stream(request_services& services, request_context const& context,
-                          http::response& response);
-    next_step commit(store::command command);
-    next_step await_tokens(wait_kind kind);
-    next_step refuse_plan(api_error error, http::response& response);
-    next_step serve_gateway(request_services& services, http::request const& request,
-                            base::instant now, http::response& response);
-    next_step serve_public(http::request const& request, http::response& response);
-    next_step serve_options(http::response& response);
-    void render(request_services& services, store::outcome const& outcome,
-                http::response& response);
-
-    next_step refuse(base::problem problem, http::response& response);
-    next_step refuse(api_error error, http::response& response);
-    // The same for a check, which returns whether the request may go on: false.
-    bool reject(api_error error, http::response& response);
-    void add_problem_headers(api_error const& error, http::response& response);
-    next_step add_common_headers(http::response& response);
+    void start(request_services& services, http::request const& request, peer const& peer);
 
     std::unique_ptr<exchange_state> state_;
 };

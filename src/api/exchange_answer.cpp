@@ -1,7 +1,6 @@
-// The fields and refusals that all responses share, and what the access log reads of an exchange.
+// The fields and refusals that all responses share.
 #include <array>
 
-#include "api/exchange.hpp"
 #include "api/exchange_state.hpp"
 #include "api/problem.hpp"
 #include "api/refusal_detail.hpp"
@@ -21,42 +20,8 @@ void announce(deprecation const& deprecation, http::response& response) {
         response.add("Link", "<", deprecation.link, ">; rel=\"deprecation\"; type=\"text/html\"");
 }
 
-}  // namespace
-
-next_step exchange::refuse(base::problem problem, http::response& response) {
-    return refuse(make_error(problem), response);
-}
-
-next_step exchange::refuse(api_error error, http::response& response) {
-    auto const& state = *state_;
-    std::array<std::string_view, model::rate_limits_max> violated;
-    std::size_t count = 0;
-    if (error.problem == problem::rate_limited) {
-        auto const& rules = state.principal->limits().rules;
-        for (std::size_t i = 0; i < rules.size(); ++i)
-            if (state.quota.violated >> i & 1) violated[count++] = rules[i].name;
-    }
-    render_problem(error, *state.settings, state.request_id.text(), {violated.data(), count},
-                   response);
-    add_problem_headers(error, response);
-    // nginx turns every response to auth_request but 2xx, 401 and 403 into a 500. No body: a
-    // problem document would name another status.
-    if (state.masks_limits && response.status == 429) {
-        response.status = 403;
-        response.body.clear();
-        response.content_type = http::content::none;
-        response.add("X-Auth-Status", "429");
-    }
-    return add_common_headers(response);
-}
-
-bool exchange::reject(api_error error, http::response& response) {
-    refuse(std::move(error), response);
-    return false;
-}
-
-void exchange::add_problem_headers(api_error const& error, http::response& response) {
-    auto const& state = *state_;
+void add_problem_headers(request_state const& state, api_error const& error,
+                         http::response& response) {
     // RFC 9728 §5.1. A gateway asks for another resource, of which it says nothing.
     auto const metadata =
         state.matched.gateway ? std::string_view() : std::string_view(state.settings->challenge);
@@ -91,7 +56,7 @@ void exchange::add_problem_headers(api_error const& error, http::response& respo
                 response.add("Accept-Encoding", "identity");
                 break;
             }
-            response.add("Accept", takes_form()
+            response.add("Accept", state.takes_form()
                                        ? "application/x-www-form-urlencoded, application/json"
                                        : "application/json");
             if (state.method == http::method::patch)
@@ -114,9 +79,36 @@ void exchange::add_problem_headers(api_error const& error, http::response& respo
     }
 }
 
+}  // namespace
+
+next_step refuse(request_state const& state, base::problem problem, http::response& response) {
+    return refuse(state, make_error(problem), response);
+}
+
+next_step refuse(request_state const& state, api_error error, http::response& response) {
+    std::array<std::string_view, model::rate_limits_max> violated;
+    std::size_t count = 0;
+    if (error.problem == problem::rate_limited) {
+        auto const& rules = state.principal->limits().rules;
+        for (std::size_t i = 0; i < rules.size(); ++i)
+            if (state.quota.violated >> i & 1) violated[count++] = rules[i].name;
+    }
+    render_problem(error, *state.settings, state.request_id.text(), {violated.data(), count},
+                   response);
+    add_problem_headers(state, error, response);
+    // nginx turns every response to auth_request but 2xx, 401 and 403 into a 500. No body: a
+    // problem document would name another status.
+    if (state.masks_limits && response.status == 429) {
+        response.status = 403;
+        response.body.clear();
+        response.content_type = http::content::none;
+        response.add("X-Auth-Status", "429");
+    }
+    return add_common_headers(state, response);
+}
+
 // Called once for each request, so the use of its key is counted here, whatever the response.
-next_step exchange::add_common_headers(http::response& response) {
-    auto const& state = *state_;
+next_step add_common_headers(request_state const& state, http::response& response) {
     if (state.principal && state.uses != nullptr)
         state.uses->count(state.principal->record().id, state.authenticated_at, response.status,
                           state.was_charged && !state.quota.admitted());
@@ -146,16 +138,11 @@ next_step exchange::add_common_headers(http::response& response) {
     return next_step::respond;
 }
 
-void exchange::refuse_and_close(base::problem problem, http::response& response) {
-    refuse(excess(problem), response);
-    response.close = true;
-}
-
 // A refusal that names the limit of this request. Its head was accepted, so a header section that
 // is too large is that of the trailers.
-api_error exchange::excess(base::problem problem) const {
+api_error excess_error(request_state const& state, base::problem problem) {
     if (problem != problem::headers_too_large)
-        return make_error(problem, limit_detail(problem, *state_->settings, body_bytes_max()));
+        return make_error(problem, limit_detail(problem, *state.settings, state.body_bytes_max()));
     return make_error(
         problem, "The trailers have more than " + std::to_string(base::limits::trailer_bytes_max) +
                      " bytes or more than " + std::to_string(base::limits::trailer_fields_max) +
@@ -178,64 +165,6 @@ void refuse_unparsed(request_services& services, peer const& peer, base::problem
     // RFC 9110 §10.2.1: of CONNECT to another server, for which no method is allowed.
     if (problem == problem::method_not_allowed) response.add("Allow", "");
     response.close = true;
-}
-
-// ---- what the access log and the connection read
-
-std::size_t exchange::body_bytes_max() const {
-    auto const limit = state_->settings->body_bytes_max;
-    if (state_->is_external()) return std::min(limit, base::limits::event_bytes_max);
-    return state_->credential_in_body ? std::min(limit, base::limits::credential_body_bytes_max)
-                                      : limit;
-}
-bool exchange::ignores_body() const {
-    return state_->matched.gateway;
-}
-bool exchange::credential_in_body() const {
-    return state_->credential_in_body;
-}
-std::string_view exchange::request_id() const {
-    return state_->request_id.text();
-}
-std::string_view exchange::trace_id() const {
-    return state_->trace_id.text();
-}
-std::string_view exchange::parent_span_id() const {
-    return state_->trace_id.parent();
-}
-bool exchange::is_trace_sampled() const {
-    return state_->trace_id.is_sampled();
-}
-std::string_view exchange::route() const {
-    return state_->matched.pattern;
-}
-route const* exchange::handler() const {
-    return state_->matched.route;
-}
-http::method exchange::method() const {
-    return state_->method;
-}
-model::id exchange::key_id() const {
-    return state_->principal ? state_->principal->record().id : 0;
-}
-std::string_view exchange::project() const {
-    return state_->principal ? std::string_view(state_->principal->record().project)
-                             : std::string_view();
-}
-base::mono_ns exchange::resume_reading_at() const {
-    return state_->resume_reading_at;
-}
-key_source exchange::source() const {
-    return state_->source;
-}
-base::mono_ns exchange::token_wait_time() const {
-    return state_->tokens.duration;
-}
-bool exchange::let_in() const {
-    return state_->was_charged && state_->quota.admitted() && !state_->is_shared;
-}
-std::optional<model::address> const& exchange::client() const {
-    return state_->client;
 }
 
 }  // namespace latchkey::api

@@ -1,59 +1,73 @@
-// The state of an exchange between its steps. Private to exchange*.cpp.
+// The state of one request between the steps of its exchange, and the checks that it passes.
+// Private to exchange*.cpp.
 #pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
 
 #include "api/charge.hpp"
 #include "api/checks/credential.hpp"
 #include "api/event_stream.hpp"
+#include "api/next_step.hpp"
 #include "api/request_id.hpp"
 #include "api/request_services.hpp"
 #include "api/route.hpp"
 
 namespace latchkey::api {
 
-// What a request waits for, and what comes after it.
+// What a request waits for before its check is asked again.
 enum class wait_kind : std::uint8_t {
     none,
-    position,   // of the store, before its handler runs
-    admission,  // tokens of its key, before the checks that follow
-    action,     // tokens of the key that its handler charges
-    turn        // the next one, in which its handler goes on
+    position,  // of the store
+    tokens,    // of a key's limits
+    turn       // the next one, in which its handler goes on
 };
 
-// Of the current request. Reused; strings keep their capacity.
-struct exchange_state {
+// Made anew for each request, so that nothing of the one before it is left. The constructor is
+// user-provided: otherwise all bytes would be zeroed first.
+struct request_state {
+    request_state() noexcept {}
+    request_state(request_services& services, http::request const& request, api::peer const& peer);
+
     api::settings const* settings = nullptr;
     auth::usage_counter* uses = nullptr;
+    unsigned check = 0;  // of the order of checks: the one that ended the last step
+    wait_kind wait = wait_kind::none;
 
     // ---- the request
     api::request_id request_id;
     api::trace_id trace_id;
     http::method method = http::method::get;
-    bool tls = false;
     bool has_body = false;
     bool may_be_empty = false;   // of a body that has begun without a length
     bool is_coded = false;       // Content-Encoding
     bool is_unreadable = false;  // of another media type or coded: an error unless it is empty
-    bool body_complete = false;  // it was read before the key was known
+    bool body_complete = false;  // it was read
     bool unknown_expectation = false;
-    bool masks_limits = false;  // ?limit_status=403
-    match matched;              // `variable` is valid while the head is
+    bool masks_limits = false;          // ?limit_status=403
+    std::uint64_t announced_bytes = 0;  // of the body, by Content-Length
+    match matched;                      // `variable` is valid while the head is
     std::optional<model::id> path_id;
     std::string event_source;    // of the path; empty: it names none
     std::string canonical_path;  // of a path without the prefix
-    api::query query;
 
     // ---- the client
+    bool tls = false;
+    bool is_local = false;    // peer::local
+    bool is_relayed = false;  // peer::relayed
+    bool is_proxy = false;    // peer::is_proxy
+    bool is_shared = false;   // a proxy or a gateway: its connection carries other clients
     std::optional<model::address> client;
-    bool is_shared = false;          // a proxy or a gateway: its connection carries other clients
-    model::address failure_address;  // failed authentications count against it
-    std::uint32_t retry_after = 0;   // seconds for which the client is refused for its failures
+    model::address failure_address = limit::unknown_client;  // failed authentications count here
+    std::uint32_t retry_after = 0;  // seconds for which the client is refused for its failures
     base::mono_ns resume_reading_at = 0;
 
     // ---- its key
     bool needs_key = false;
-    key_source source = key_source::none;
     bool credential_in_body = false;
-    std::string decoded_credential;  // of one that was percent-encoded
+    key_source source = key_source::none;
+    auth::verdict verdict;  // of the look-up; its caller goes to `principal`
     std::optional<auth::browser_session> session;
     std::optional<auth::principal> principal;
     base::wall_ms authenticated_at = 0;
@@ -61,29 +75,69 @@ struct exchange_state {
     limit::decision quota;
     token_wait tokens;
 
-    wait_kind wait = wait_kind::none;
-
-    // ---- its read in steps
+    // ---- its read in steps, its stream from its handler to the session
     std::unique_ptr<steps> reading;
-
-    // ---- its stream, from its handler to the session
     bool wants_events = false;
     std::unique_ptr<event_stream> events;
 
     // ---- its write
-    store::command command;
+    std::optional<store::command> command;
     std::optional<store::idempotency> idempotency;
     in_progress::claim claim;  // with `idempotency`, until the response is made
     write const* writing = nullptr;
     std::optional<auth::fresh_key> fresh_key;  // shown once, by the response
 
-    void start(request_services& services, http::request const& request, peer const& peer);
     bool is_external() const;  // write::external of the route
-    // The key came by a way on which others may have read it (api.md §16): one that was looked up,
-    // or one in a head that is refused for that.
-    void note_exposed(auth::verdict const& verdict);
-    void note_exposed(http::request const& request);
-    bool may_be_https(http::request const& request, peer const& peer) const;
+    // The key came by a way on which others may have read it (api.md §16): the one of `verdict`, or
+    // one in a head that is refused for that.
+    void note_exposed() const;
+    void note_exposed(http::request const& request) const;
+    bool takes_body() const;
+    bool takes_form() const;
+    std::size_t body_bytes_max() const;
 };
+
+struct exchange_state {
+    request_state request;
+    api::query query;  // parsed anew before each handler
+};
+
+// What a step of the exchange gets from its caller.
+struct exchange_input {
+    request_services& services;
+    http::request const& request;
+    base::instant now;
+    http::response& response;
+    api::query& query;
+};
+
+// What a check says: that the request passes to the next one (nullopt), that its response is
+// complete, or what it waits for before this check is asked again.
+using check_result = std::optional<next_step>;
+using check_fn = check_result (*)(request_state&, exchange_input const&);
+inline constexpr std::nullopt_t passes = std::nullopt;
+
+// Who makes the contexts of handlers: nobody else can (request_context.hpp).
+struct request_handlers {
+    static next_step run(request_state& state, exchange_input const& input);
+    static next_step ask(request_state& state, exchange_input const& input);  // of a gateway
+};
+
+// From a request that passed the checks to its handler (exchange_run.cpp).
+check_result serve_public(request_state& state, exchange_input const& input);
+check_result serve_gateway(request_state& state, exchange_input const& input);
+next_step serve_options(request_state const& state, http::response& response);
+check_result await_position(request_state& state, exchange_input const& input);
+check_result replay_outcome(request_state& state, exchange_input const& input);
+check_result run_handler(request_state& state, exchange_input const& input);
+void answer_outcome(request_state& state, request_services& services, store::outcome const& outcome,
+                    http::response& response);
+
+// Refusals, and what all responses share (exchange_answer.cpp). They complete the response.
+next_step refuse(request_state const& state, base::problem problem, http::response& response);
+next_step refuse(request_state const& state, api_error error, http::response& response);
+// A refusal that names the limit of this request.
+api_error excess_error(request_state const& state, base::problem problem);
+next_step add_common_headers(request_state const& state, http::response& response);
 
 }  // namespace latchkey::api

@@ -82,7 +82,7 @@ class request_context {
     cluster::quota_verdict charge(auth::principal const& key, std::uint32_t cost) const;
 
   private:
-    friend class exchange;
+    friend struct request_handlers;
     request_context(request_services& services, http::request const& request,
                     auth::principal const& principal, limit::decision const& quota,
                     base::instant now, api::query& query, request_target const& target);
