@@ -53,16 +53,17 @@ export function openStream(server, key, { query = 'after=latest', headers = {}, 
   return over === 'h2' ? overHttp2(server, pathOf(query), fieldsOf(key, headers)) : byFetch(server, pathOf(query), fieldsOf(key, headers));
 }
 
+// It is closed by its reader: the signal of a fetch is without effect in Node 18 once its memory was collected.
 async function byFetch(server, path, headers) {
   const stream = new EventStream();
-  const abort = new AbortController();
-  const response = await fetch(`${server.base('http')}${path}`, { headers, signal: abort.signal });
+  const response = await fetch(`${server.base('http')}${path}`, { headers });
   stream.status = response.status;
   stream.headers = response.headers;
-  stream.close = () => abort.abort();
+  const reader = response.body.getReader();
+  stream.close = () => { reader.cancel().catch(() => {}); };
   const read = async () => {
     const decoder = new TextDecoder();
-    for await (const part of response.body) stream.feed(decoder.decode(part, { stream: true }));
+    for (let part; !(part = await reader.read()).done;) stream.feed(decoder.decode(part.value, { stream: true }));
   };
   read().then(() => stream.end(), (error) => stream.end(error));
   return stream;
