@@ -128,7 +128,7 @@ constexpr setting table[] = {
     {"http.handshake_seconds", &config::http_handshake_seconds, "time for a TLS handshake", 1,
      3600},
     {"http.send_seconds", &config::http_send_seconds,
-     "time for the client to read 64 KiB of a response", 1, 3600},
+     "time for the client to read 1/64 of what waits for it", 1, 3600},
     at_start(
         {"http.connections_per_address", &config::http_connections_per_address,
          "maximum of open connections per client address (IPv6: a /64), over all workers; further "
