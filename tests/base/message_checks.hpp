@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/hash.hpp"
+
 namespace latchkey::base {
 
 // Neither the beginning of a message nor one with something behind it is a message.
@@ -38,6 +40,14 @@ void expect_nothing_guessed(Messages const& samples, int rounds, Decode decode) 
             if (decoded) EXPECT_EQ(encode(*decoded), damaged);
         }
     }
+}
+
+// Changes with the encoding of any of them, and then the protocol has another version.
+template <class Messages>
+std::uint64_t fingerprint(Messages const& samples) {
+    std::string all;
+    for (auto const& each : samples) all += encode(each);
+    return hash(all);
 }
 
 }  // namespace latchkey::base

@@ -52,6 +52,10 @@ TEST(delivery_messages, have_one_encoding) {
             std::string(16, '\0'));
 }
 
+TEST(delivery_messages, have_the_encoding_of_their_version) {
+    EXPECT_EQ(base::fingerprint(sample_messages()), 0x021ed0e5c5d08479);
+}
+
 TEST(delivery_messages, cut_or_longer_ones_are_refused) {
     base::expect_whole_messages(sample_messages(), decode);
     EXPECT_FALSE(decode(std::string("\x05\0\0\0\0\0\0\0\0", 9)));

@@ -27,6 +27,10 @@ TEST(messages, the_encoding_begins_with_type_and_request) {
               std::string("\x05\x01\x02\x03\x04\0\0\0\0\0\0\0\x09", 13) + std::string(16, '\0'));
 }
 
+TEST(messages, have_the_encoding_of_their_version) {
+    EXPECT_EQ(base::fingerprint(sample_messages()), 0x9b865885e95aa424);
+}
+
 TEST(messages, cut_or_longer_ones_are_refused) {
     base::expect_whole_messages(sample_messages(), decode);
 }

@@ -51,6 +51,10 @@ TEST(tracing_messages, survive_their_encoding) {
     }
 }
 
+TEST(tracing_messages, have_the_encoding_of_their_version) {
+    EXPECT_EQ(base::fingerprint(samples()), 0x566f2b08a9f78c3d);
+}
+
 TEST(tracing_messages, are_refused_when_cut_or_longer) {
     base::expect_whole_messages(samples(), decode);
     EXPECT_FALSE(decode(std::string(1, '\x7f')));
