@@ -139,19 +139,13 @@ base::error link::reason_of_silence() const {
 }
 
 void link::receive_all() {
-    while (!is_full() && !closed) {
-        auto bytes = channel.receive();
-        if (!bytes) {
-            closed = bytes.error();
-            break;
-        }
-        if (!*bytes) return;
-        auto message = replication::decode(**bytes);
-        if (!message) {
-            closed = message.error();
-            break;
-        }
-        handle(message->request, std::move(message->content));
+    if (!is_full() && !closed) {
+        auto const intake = replication::receive_each(
+            channel, replication::decode, [this](replication::envelope&& parcel) {
+                handle(parcel.request, std::move(parcel.content));
+                return !is_full() && !closed;
+            });
+        if (!intake) closed = intake.error();
     }
     if (!closed) return;
     drop_calls();

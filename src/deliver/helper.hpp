@@ -10,7 +10,7 @@
 #include "deliver/sender.hpp"
 #include "deliver/watched_files.hpp"
 #include "delivery/ordered_lines.hpp"
-#include "replication/channel.hpp"
+#include "replication/hello.hpp"
 
 namespace latchkey::deliver {
 
@@ -25,21 +25,16 @@ class helper {
     base::result<void> run();
 
   private:
-    // False: the channel has ended; `error_` says so unless the service has closed it.
-    bool exchange();
-    bool receive_all();
+    bool exchange();  // false: the conversation has ended
     bool take(delivery::message&& content);
     void finish(delivery::result const& result);
     void follow(delivery::ordered_lines::step&& step);
 
-    replication::channel channel_;
+    replication::helper_channel service_;
     watched_files files_;
-    std::uint64_t session_;
     sender sender_;
     delivery::ordered_lines lines_;
-    bool has_begun_ = false;
     bool is_last_ = false;  // what has begun is finished, nothing else begun
-    std::string error_;
 };
 
 }  // namespace latchkey::deliver

@@ -1,7 +1,6 @@
 #include <curl/curl.h>
 #include <malloc.h>
 #include <signal.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -46,12 +45,10 @@ void limit_resources() {
 }
 
 // Look-ups that have not ended at its end are not waited for: the process ends with them.
-latchkey::base::result<void> serve(latchkey::base::descriptor socket) {
+latchkey::base::result<void> serve(latchkey::base::descriptor socket, std::uint64_t session) {
     using namespace latchkey;
     limit_resources();
-    std::uint64_t session = 0;
-    if (::getrandom(&session, sizeof session, 0) != sizeof session ||
-        ::curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+    if (::curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return base::error{"libcurl does not start"};
     auto const authorities = deliver::authorities_file();
     deliver::watched_files const files(authorities);

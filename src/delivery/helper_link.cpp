@@ -1,16 +1,10 @@
 #include "delivery/helper_link.hpp"
 
-#include <poll.h>
-
 #include <utility>
 
 #include "base/check.hpp"
 
 namespace latchkey::delivery {
-
-short helper_link::events() const {
-    return channel_.unsent_bytes() != 0 ? POLLIN | POLLOUT : POLLIN;
-}
 
 std::size_t helper_link::capacity() const {
     if (!is_ready_ || bytes_ >= attempts_bytes_max) return 0;
@@ -29,14 +23,13 @@ void helper_link::begin(attempt const& attempt) {
 // Received first: a hello voids what is unsent.
 base::result<helper_link::arrivals> helper_link::turn() {
     arrivals arrivals;
-    for (;;) {
-        auto const bytes = channel_.receive();
-        if (!bytes) return base::error{"latchkey-deliver: " + bytes.error().message};
-        if (!*bytes) break;
-        auto content = decode(**bytes);
-        if (!content) return base::error{"latchkey-deliver: " + content.error().message};
-        if (auto const batch = take(std::move(*content), arrivals); !batch) return batch.error();
-    }
+    base::result<void> progress;
+    auto const intake = replication::receive_each(channel_, decode, [&](message&& content) {
+        progress = take(std::move(content), arrivals);
+        return progress.has_value();
+    });
+    if (!intake) return base::error{"latchkey-deliver: " + intake.error().message};
+    if (!progress) return progress.error();
     if (auto const flushed = channel_.flush(); !flushed)
         return base::error{"latchkey-deliver: " + flushed.error().message};
     return arrivals;

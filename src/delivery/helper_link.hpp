@@ -32,7 +32,7 @@ class helper_link {
 
     // For poll(), level-triggered.
     int descriptor() const { return channel_.descriptor(); }
-    short events() const;
+    short events() const { return channel_.events(); }
 
     // How many attempts may begin now, as far as bytes allow: ask again after each. 0 while there
     // is no helper, or it has all that it takes.

@@ -14,17 +14,14 @@ bool is_visible(std::string_view text) {
     return std::ranges::all_of(text, [](char byte) { return byte >= ' ' && byte < 0x7f; });
 }
 
-struct layout {
-    static void walk(auto& archive, is<hello> auto& message) {
-        archive(message.version, message.session);
-    }
+struct layout : replication::hello_layout {
+    using hello_layout::walk;
     static void walk(auto& archive, is<result> auto& message) {
         archive(message.number, message.status, message.duration_ms, message.retry_after_seconds,
                 bounded{message.error, error_bytes_max},
                 bounded{message.response, response_bytes_max});
         archive.require(message.status < 1000 && is_visible(message.error));
     }
-    static void walk(auto& archive, is<begin> auto& message) { archive(message.session); }
     static void walk(auto& archive, is<field> auto& field) {
         archive(bounded{field.name, field_bytes_max}, bounded{field.value, field_bytes_max});
         archive.require(base::is_token(field.name) && is_visible(field.value));

@@ -3,12 +3,10 @@
 // encoded messages.
 //
 //     helper               service
-//     hello            →   all attempts in flight are lost: the process that had them has ended
-//                      ←   begin, with the session of that hello
+//     hello            →   all attempts in flight are lost (replication/hello.hpp)
+//                      ←   begin
 //                      ←   attempt…
 //     result…, unsent… →   one for each attempt, in no order
-//
-// Until `begin` a helper drops what it receives: it was meant for the one before it.
 //
 // Encoding: type (1), then the members in the order in which they stand here. Integers are
 // big-endian, byte strings and lists follow their length (4). Decoding checks every length against
@@ -26,8 +24,11 @@
 #include "base/limits.hpp"
 #include "base/result.hpp"
 #include "model/cidr.hpp"
+#include "replication/hello.hpp"
 
 namespace latchkey::delivery {
+
+using replication::hello, replication::begin;
 
 // Raised with every change of a message: service and helper come from the same build.
 inline constexpr std::uint32_t protocol_version = 2;
@@ -49,12 +50,6 @@ inline constexpr std::size_t attempt_bytes_max = 18 * base::limits::mib;
 
 // ---- helper → service
 
-struct hello {
-    std::uint32_t version = 0;  // protocol_version
-    std::uint64_t session = 0;  // random: of this process
-    bool operator==(hello const&) const = default;
-};
-
 struct result {
     std::uint64_t number = 0;               // of the attempt
     std::uint16_t status = 0;               // 0: there was no answer, and `error` says why
@@ -72,11 +67,6 @@ struct unsent {
 };
 
 // ---- service → helper
-
-struct begin {
-    std::uint64_t session = 0;
-    bool operator==(begin const&) const = default;
-};
 
 struct field {
     std::string name, value;

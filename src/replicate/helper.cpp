@@ -1,7 +1,5 @@
 #include "replicate/helper.hpp"
 
-#include <poll.h>
-
 #include <utility>
 
 #include "replicate/confine.hpp"
@@ -17,9 +15,8 @@ coro::task<> run_lane(Lane* lane) {
 }  // namespace
 
 helper::helper(base::descriptor socket, std::uint64_t session)
-    : channel_(std::move(socket)),
-      session_(session),
-      shared_(channel_),
+    : node_(std::move(socket), session),
+      shared_(node_.channel()),
       appends_(shared_),
       follower_(shared_),
       states_(
@@ -28,12 +25,10 @@ helper::helper(base::descriptor socket, std::uint64_t session)
       quotas_(shared_) {}
 
 base::result<void> helper::run() {
-    shared_.out.send(
-        replication::hello{.version = replication::protocol_version, .session = session_});
+    shared_.out.send(node_.greeting(replication::protocol_version));
     lanes_.spawn(run_channel, this);
     while (running_) shared_.poller.turn();
-    if (!error_.empty()) return base::error{error_};
-    return {};
+    return node_.outcome();
 }
 
 coro::task<> helper::run_channel(helper* self) {
@@ -41,43 +36,28 @@ coro::task<> helper::run_channel(helper* self) {
 }
 
 coro::task<> helper::serve_channel() {
+    auto& channel = node_.channel();
     while (running_) {
-        auto const flushed = channel_.flush();
-        if (!flushed || !take_messages()) {
+        auto const flushed = channel.flush();
+        if (!flushed || !node_.receive(replication::decode, [this](replication::envelope&& parcel) {
+                return take(std::move(parcel));
+            })) {
             running_ = false;
             break;
         }
         shared_.out.news().clear();
-        short const events = channel_.unsent_bytes() != 0 ? POLLIN | POLLOUT : POLLIN;
-        if (channel_.unsent_bytes() != 0 && *flushed) continue;
-        co_await shared_.poller.until(
-            {.descriptor = channel_.descriptor(), .events = events, .news = &shared_.out.news()});
-    }
-}
-
-// False: the channel has ended.
-bool helper::take_messages() {
-    for (;;) {
-        auto bytes = channel_.receive();
-        if (!bytes) return false;
-        if (!*bytes) return true;
-        auto parcel = replication::decode(**bytes);
-        if (!parcel) {
-            error_ = parcel.error().message;
-            return false;
-        }
-        if (!take(std::move(*parcel))) return false;
+        if (channel.unsent_bytes() != 0 && *flushed) continue;
+        co_await shared_.poller.until({.descriptor = channel.descriptor(),
+                                       .events = channel.events(),
+                                       .news = &shared_.out.news()});
     }
 }
 
 // What was sent to an earlier helper is dropped: it ends with the configure of this session.
 bool helper::take(replication::envelope parcel) {
     if (auto* settings = std::get_if<replication::configure>(&parcel.content)) {
-        if (settings->session != session_) return true;
-        if (shared_.configured) {
-            error_ = "configured twice";
-            return false;
-        }
+        if (settings->session != node_.session()) return true;
+        if (shared_.configured) return node_.fail("configured twice");
         configure(std::move(*settings));
     } else if (shared_.configured) {
         dispatch(std::move(parcel));

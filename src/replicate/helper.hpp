@@ -12,7 +12,7 @@
 #include "replicate/follow_lane.hpp"
 #include "replicate/quota_lane.hpp"
 #include "replicate/state_lane.hpp"
-#include "replication/channel.hpp"
+#include "replication/hello.hpp"
 
 namespace latchkey::replicate {
 
@@ -27,13 +27,11 @@ class helper {
   private:
     static coro::task<> run_channel(helper* self);
     coro::task<> serve_channel();
-    bool take_messages();
     bool take(replication::envelope parcel);
     void configure(replication::configure settings);
     void dispatch(replication::envelope parcel);
 
-    replication::channel channel_;
-    std::uint64_t session_;
+    replication::helper_channel node_;
     context shared_;
     append_lane appends_;
     follow_lane follower_;
@@ -41,7 +39,6 @@ class helper {
     quota_lane quotas_;
     coro::scope lanes_;
     bool running_ = true;
-    std::string error_;
 };
 
 }  // namespace latchkey::replicate

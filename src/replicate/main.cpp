@@ -1,5 +1,3 @@
-#include <sys/random.h>
-
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -24,10 +22,7 @@ constexpr std::string_view help =
     "\n"
     "Exit codes: 0 the node has ended, 1 failure, 2 wrong usage.\n";
 
-latchkey::base::result<void> serve(latchkey::base::descriptor socket) {
-    std::uint64_t session = 0;
-    if (::getrandom(&session, sizeof session, 0) != sizeof session)
-        return latchkey::base::error{"there is no randomness"};
+latchkey::base::result<void> serve(latchkey::base::descriptor socket, std::uint64_t session) {
     // Lanes that wait have no end of their own: the process ends with them, as the last of all.
     auto* const helper = new latchkey::replicate::helper(std::move(socket), session);
     return helper->run();

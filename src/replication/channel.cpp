@@ -53,8 +53,17 @@ void channel::drop_unsent() {
     has_unfit_ = false;
 }
 
+short channel::events() const {
+    return unsent_ != 0 ? POLLIN | POLLOUT : POLLIN;
+}
+
+base::error channel::close(base::error reason) {
+    is_closed_ = true;
+    return reason;
+}
+
 base::result<bool> channel::flush() {
-    if (has_unfit_) return base::error{"a message to send is beyond the bounds of a channel"};
+    if (has_unfit_) return close({"a message to send is beyond the bounds of a channel"});
     while (!unsent_messages_.empty()) {
         auto const progress = send_packet();
         if (!progress) return progress.error();
@@ -77,7 +86,7 @@ base::result<bool> channel::send_packet() {
         0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return false;
         if (errno == EINTR) return true;
-        return base::errno_error("cannot send a message", errno);
+        return close(base::errno_error("cannot send a message", errno));
     }
     front_place_ += size;
     unsent_ -= size;
@@ -95,12 +104,12 @@ base::result<std::optional<std::string>> channel::receive() {
         if (size < 0 && errno == EINTR) continue;
         if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return std::optional<std::string>();
-        if (size < 0) return base::errno_error("cannot receive a message", errno);
-        if (size == 0) return base::error{"the other side has closed the channel"};
+        if (size < 0) return close(base::errno_error("cannot receive a message", errno));
+        if (size == 0) return close({"the other side has closed the channel"});
         if (static_cast<std::size_t>(size) > packet_.size())
-            return base::error{"a packet beyond the bounds of a channel"};
+            return close({"a packet beyond the bounds of a channel"});
         auto const whole = take_packet({packet_.data(), static_cast<std::size_t>(size)});
-        if (!whole) return whole.error();
+        if (!whole) return close(whole.error());
         if (*whole) return std::optional(std::exchange(partial_, {}));
     }
 }

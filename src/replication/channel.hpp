@@ -35,7 +35,6 @@ class channel {
   public:
     explicit channel(base::descriptor socket);
 
-    // For poll(): POLLIN, and POLLOUT while unsent_bytes() is not 0.
     int descriptor() const { return socket_.get(); }
 
     // Takes a message of 1 to message_bytes_max bytes; sends nothing. Another size is an error of
@@ -44,6 +43,10 @@ class channel {
     // Sends what the socket takes now. True: nothing is left.
     base::result<bool> flush();
     std::size_t unsent_bytes() const { return unsent_; }
+    // For poll(): what there is to wait for.
+    short events() const;
+    // `flush` or `receive` has returned an error.
+    bool is_closed() const { return is_closed_; }
     // Forgets what is queued: it was meant for a helper that has ended.
     void drop_unsent();
 
@@ -56,14 +59,16 @@ class channel {
     base::result<std::optional<std::string>> receive_until(base::mono_ns deadline);
 
   private:
+    base::error close(base::error reason);
     base::result<bool> send_packet();
     base::result<bool> take_packet(std::string_view packet);
 
     base::descriptor socket_;
     std::deque<std::string> unsent_messages_;
-    std::size_t unsent_ = 0;         // bytes of those, without what has gone
-    std::size_t front_place_ = 0;    // of the first one: what has gone
-    bool has_unfit_ = false;         // a message of another size was queued
+    std::size_t unsent_ = 0;       // bytes of those, without what has gone
+    std::size_t front_place_ = 0;  // of the first one: what has gone
+    bool has_unfit_ = false;       // a message of another size was queued
+    bool is_closed_ = false;
     std::string partial_;            // of the message that arrives
     std::size_t partial_size_ = 0;   // its whole size; 0: none arrives
     std::string packet_, outgoing_;  // buffers of one packet each

@@ -1,10 +1,12 @@
 #include "replication/helper_program.hpp"
 
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <string>
 #include <utility>
@@ -33,8 +35,8 @@ base::descriptor parse_socket(std::string_view text) {
 
 }  // namespace
 
-int run_helper(helper_program const& program, base::result<void> (*serve)(base::descriptor socket),
-               int argument_count, char** arguments) {
+int run_helper(helper_program const& program, serve_function* serve, int argument_count,
+               char** arguments) {
     base::set_log_style(base::log_style_of_environment());
     base::drop_unread_messages();
     std::string const name(program.name);
@@ -51,7 +53,10 @@ int run_helper(helper_program const& program, base::result<void> (*serve)(base::
     }
     ::umask(077);
     ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // what it gets may hold a password or a signature
-    auto const result = serve(std::move(socket));
+    std::uint64_t session = 0;
+    auto const result = ::getrandom(&session, sizeof session, 0) == sizeof session
+                            ? serve(std::move(socket), session)
+                            : base::errno_error("there is no randomness", errno);
     if (!result) base::log(base::severity::failure, name + ": " + result.error().message);
     ::_exit(result ? 0 : 1);
 }

@@ -7,6 +7,7 @@
 //     }
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/descriptor.hpp"
@@ -19,10 +20,11 @@ struct helper_program {
     std::string_view help;
 };
 
-// `--descriptor N`: serves the service at the other end of that SEQPACKET socket, then ends the
-// process without destroying what `serve` left behind. Else prints help, version or what is wrong.
-// The exit code: 0, 1 failure, 2 wrong usage.
-int run_helper(helper_program const& program, base::result<void> (*serve)(base::descriptor socket),
-               int argument_count, char** arguments);
+// `--descriptor N`: serves the service at the other end of that SEQPACKET socket, as a session with
+// a random number (hello.hpp), then ends the process without destroying what `serve` left behind.
+// Else prints help, version or what is wrong. The exit code: 0, 1 failure, 2 wrong usage.
+using serve_function = base::result<void>(base::descriptor socket, std::uint64_t session);
+int run_helper(helper_program const& program, serve_function* serve, int argument_count,
+               char** arguments);
 
 }  // namespace latchkey::replication

@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::size_t list_count_max = 1 << 20;
 
-struct layout {
+struct layout : hello_layout {
+    using hello_layout::walk;
     static void walk(auto& archive, is<log_row> auto& row) {
         archive(row.position, row.nonce, row.schema, row.urgent,
                 bounded{row.effects, effects_bytes_max});
@@ -50,9 +51,6 @@ struct layout {
     static void walk(auto& archive, is<init_begin> auto& message) { archive(message.cluster); }
     static void walk(auto& archive, is<init_end> auto& message) {
         archive(message.position, message.schema);
-    }
-    static void walk(auto& archive, is<hello> auto& message) {
-        archive(message.version, message.session);
     }
     static void walk(auto& archive, is<ready> auto& message) {
         archive(message.cluster, message.head, message.folded, message.first);

@@ -32,6 +32,7 @@
 
 #include "base/limits.hpp"
 #include "base/result.hpp"
+#include "replication/hello.hpp"
 
 namespace latchkey::replication {
 
@@ -88,7 +89,7 @@ struct node_state {
 
 // ---- node → helper ----
 
-// The first message, an answer to `hello`; whatever comes before it is dropped.
+// The first message, an answer to `hello` (hello.hpp) in the place of `begin`.
 struct configure {
     std::uint64_t session = 0;  // of the hello
     std::string conninfo;       // as libpq takes it; a secret, if it holds a password
@@ -241,14 +242,6 @@ struct quota_ask {
 };
 
 // ---- helper → node ----
-
-// The helper is there and knows nothing; a second one: the first has ended, and what it had not
-// answered is not known.
-struct hello {
-    std::uint32_t version = 0;  // protocol_version
-    std::uint64_t session = 0;  // random
-    bool operator==(hello const&) const = default;
-};
 
 // The engine was reached and holds the cluster of this node: after `configure` or `init_end`, and
 // each time when the engine is reached again.

@@ -6,54 +6,38 @@ namespace latchkey::trace {
 
 helper::helper(base::descriptor socket, deliver::watched_files files, std::string authorities_file,
                std::uint64_t session)
-    : channel_(std::move(socket)),
+    : service_(std::move(socket), session),
       files_(std::move(files)),
-      exporter_(std::move(authorities_file)),
-      session_(session) {}
+      exporter_(std::move(authorities_file)) {}
 
 base::result<void> helper::run() {
-    channel_.queue(
-        tracing::encode(tracing::hello{.version = tracing::protocol_version, .session = session_}));
-    while (channel_.flush() && receive_all()) {
-        if (exporter_.turn()) channel_.queue(tracing::encode(exporter_.report()));
-        if (!channel_.flush()) break;
+    auto& channel = service_.channel();
+    channel.queue(tracing::encode(service_.greeting(tracing::protocol_version)));
+    while (channel.flush() && receive_all()) {
+        if (exporter_.turn()) channel.queue(tracing::encode(exporter_.report()));
+        if (!channel.flush()) break;
         if (files_.have_changed())
             return base::error{"names or authorities are configured otherwise now"};
-        exporter_.wait(channel_.descriptor());
+        exporter_.wait(channel.descriptor());
     }
-    if (!error_.empty()) return base::error{error_};
-    return {};
+    return service_.outcome();
 }
 
 bool helper::receive_all() {
-    for (;;) {
-        auto const bytes = channel_.receive();
-        if (!bytes) return false;
-        if (!*bytes) return true;
-        auto const content = tracing::decode(**bytes);
-        if (!content) error_ = content.error().message;
-        if (!content || !take(*content)) return false;
-    }
+    return service_.receive(tracing::decode, [this](tracing::message const& content) {
+        return !service_.admits(content) || take(content);
+    });
 }
 
-// What was sent to an earlier helper, and what the service counts as lost with it, is dropped: it
-// ends with the `begin` of this session.
 bool helper::take(tracing::message const& content) {
-    if (auto const* const begin = std::get_if<tracing::begin>(&content)) {
-        if (begin->session == session_) has_begun_ = true;
-        return true;
-    }
-    if (!has_begun_) return true;
-    if (auto const* const settings = std::get_if<tracing::settings>(&content)) {
+    if (auto const* const settings = std::get_if<tracing::settings>(&content))
         exporter_.use(*settings);
-    } else if (auto const* const batch = std::get_if<tracing::batch>(&content)) {
+    else if (auto const* const batch = std::get_if<tracing::batch>(&content))
         exporter_.add(batch->spans);
-    } else if (std::holds_alternative<tracing::flush>(content)) {
+    else if (std::holds_alternative<tracing::flush>(content))
         exporter_.flush();
-    } else {
-        error_ = "a message that the service does not send";
+    else
         return false;
-    }
     return true;
 }
 

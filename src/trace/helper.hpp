@@ -8,7 +8,7 @@
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "deliver/watched_files.hpp"
-#include "replication/channel.hpp"
+#include "replication/hello.hpp"
 #include "trace/exporter.hpp"
 
 namespace latchkey::trace {
@@ -26,12 +26,9 @@ class helper {
     bool receive_all();
     bool take(tracing::message const& content);
 
-    replication::channel channel_;
+    replication::helper_channel service_;
     deliver::watched_files files_;
     exporter exporter_;
-    std::uint64_t const session_;
-    bool has_begun_ = false;
-    std::string error_;
 };
 
 }  // namespace latchkey::trace

@@ -1,8 +1,6 @@
 #include <curl/curl.h>
 #include <signal.h>
-#include <sys/random.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -30,7 +28,7 @@ constexpr std::string_view help =
     "Environment: SSL_CERT_FILE names authorities that take the place of those of the system.\n"
     "Exit codes: 0 the service has ended, 1 failure, 2 wrong usage.\n";
 
-latchkey::base::result<void> serve(latchkey::base::descriptor socket) {
+latchkey::base::result<void> serve(latchkey::base::descriptor socket, std::uint64_t session) {
     using namespace latchkey;
     ::signal(SIGPIPE, SIG_IGN);
     if (::curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
@@ -39,9 +37,6 @@ latchkey::base::result<void> serve(latchkey::base::descriptor socket) {
     deliver::watched_files files(authorities);
     // Before the sandbox: libcurl makes the descriptor by which it wakes itself up.
     auto const paths = files.paths();
-    std::uint64_t session = 0;
-    if (::getrandom(&session, sizeof session, 0) != sizeof session)
-        return base::errno_error("there is no randomness", errno);
     trace::helper helper(std::move(socket), std::move(files), authorities, session);
     if (auto const confined = deliver::confine(paths); !confined) return confined;
     return helper.run();

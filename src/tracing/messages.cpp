@@ -7,10 +7,8 @@ namespace {
 
 using replication::bounded, replication::is;
 
-struct layout {
-    static void walk(auto& archive, is<hello> auto& message) {
-        archive(message.version, message.session);
-    }
+struct layout : replication::hello_layout {
+    using hello_layout::walk;
     static void walk(auto& archive, is<report> auto& message) {
         archive(message.exported, message.dropped, bounded{message.failure, text_bytes_max});
     }
@@ -39,7 +37,6 @@ struct layout {
     static void walk(auto& archive, is<batch> auto& message) {
         archive(bounded{message.spans, spans_per_batch_max});
     }
-    static void walk(auto& archive, is<begin> auto& message) { archive(message.session); }
 };
 
 using span_codec = replication::codec<layout, std::uint16_t>;

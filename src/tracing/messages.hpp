@@ -2,8 +2,8 @@
 // (replication/channel.hpp) carries the encoded messages.
 //
 //     helper               service
-//     hello            →   spans on the way are lost: the process that had them has ended
-//                      ←   begin, with the session of that hello: what comes before is not for it
+//     hello            →   spans on the way are lost (replication/hello.hpp)
+//                      ←   begin
 //                      ←   settings
 //                      ←   batch…
 //     report…          →   after each request to the endpoint
@@ -22,21 +22,18 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "replication/hello.hpp"
 #include "tracing/span.hpp"
 
 namespace latchkey::tracing {
+
+using replication::hello, replication::begin;
 
 // Raised with every change of a message: service and helper come from the same build.
 inline constexpr std::uint32_t protocol_version = 2;
 inline constexpr std::size_t text_bytes_max = 8 * 1024;
 inline constexpr std::size_t fields_max = 64;
 inline constexpr std::size_t spans_per_batch_max = 512;
-
-struct hello {
-    std::uint32_t version = 0;
-    std::uint64_t session = 0;  // random: of this process
-    bool operator==(hello const&) const = default;
-};
 
 // Since the helper began. A span is reported once: it was exported, or it was dropped because the
 // helper had too many or the endpoint did not take it.
@@ -73,11 +70,6 @@ struct batch {
 
 struct flush {
     bool operator==(flush const&) const = default;
-};
-
-struct begin {
-    std::uint64_t session = 0;
-    bool operator==(begin const&) const = default;
 };
 
 // The index is the type in the encoding: append only.

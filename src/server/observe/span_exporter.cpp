@@ -38,14 +38,10 @@ void span_exporter::turn(base::mono_ns now) {
 }
 
 void span_exporter::receive() {
-    for (;;) {
-        auto const bytes = channel_.receive();
-        if (!bytes) return fail(bytes.error().message);
-        if (!*bytes) return;
-        auto const content = tracing::decode(**bytes);
-        if (!content) return fail(content.error().message);
-        if (!take(*content)) return;
-    }
+    auto const intake = replication::receive_each(
+        channel_, tracing::decode,
+        [this](tracing::message const& content) { return take(content); });
+    if (!intake) fail(intake.error().message);
 }
 
 bool span_exporter::take(tracing::message const& content) {
@@ -115,8 +111,7 @@ void span_exporter::finish(base::mono_ns deadline) {
         if (auto const flushed = channel_.flush(); !flushed) return;
         auto const rest = deadline - base::read_mono();
         if (rest <= 0) return;
-        short const events = channel_.unsent_bytes() != 0 ? POLLIN | POLLOUT : POLLIN;
-        pollfd event{.fd = channel_.descriptor(), .events = events, .revents = 0};
+        pollfd event{.fd = channel_.descriptor(), .events = channel_.events(), .revents = 0};
         ::poll(&event, 1, static_cast<int>(rest / base::millisecond + 1));
         receive();
     }
