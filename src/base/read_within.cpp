@@ -1,11 +1,11 @@
 #include "base/read_within.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
+
+#include "base/poll_until.hpp"
 
 namespace latchkey::base {
 
@@ -20,10 +20,8 @@ result<std::size_t> read_within(descriptor const& file, std::string const& path,
     auto const end = read_mono() + patience;
     std::size_t size = 0;
     while (size < target.size()) {
-        auto const left = std::max<mono_ns>(0, end - read_mono());
         pollfd ready{.fd = file.get(), .events = POLLIN, .revents = 0};
-        int const count = ::poll(&ready, 1, static_cast<int>((left + 999'999) / 1'000'000));
-        if (count < 0 && errno == EINTR) continue;
+        int const count = poll_until({&ready, 1}, end);
         if (count == 0)
             return error{path + " is a pipe that nobody has written to its end in time"};
         auto const bytes =

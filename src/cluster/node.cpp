@@ -1,6 +1,5 @@
 #include "cluster/node.hpp"
 
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -8,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/poll_until.hpp"
 #include "base/time_units.hpp"
 #include "cluster/link.hpp"
 
@@ -19,12 +19,7 @@ using lock = std::unique_lock<std::mutex>;
 // Beyond, what became of a row is asked for again (`resolve`), and clients go on waiting.
 constexpr base::mono_ns append_patience = 5 * base::second;
 constexpr base::mono_ns fetch_patience = 2 * base::second;
-constexpr int look_interval_ms = 50;
-
-int pause_until(boot_ns time) {
-    auto const rest = (time - read_boot() + base::millisecond - 1) / base::millisecond;
-    return static_cast<int>(std::clamp<boot_ns>(rest, 0, look_interval_ms));
-}
+constexpr base::mono_ns look_interval = 50 * base::millisecond;
 
 replication::log_row to_message(store::log_row const& row) {
     return {row.position, row.nonce, row.schema, row.urgent, row.effects};
@@ -57,16 +52,16 @@ void node::run() {
     auto& link = *link_;
     for (;;) {
         short events = 0;
-        int pause_ms = look_interval_ms;
+        base::mono_ns pause = look_interval;
         {
             lock const mutex_lock(link.mutex);
             if (link.stopping || link.closed) return;
             if (!link.is_full()) events |= POLLIN;
             if (link.channel.unsent_bytes() != 0) events |= POLLOUT;
-            pause_ms = pause_until(link.next_ask_time());
+            pause = std::min(pause, link.next_ask_time() - read_boot());
         }
         pollfd sources[] = {{link.channel.descriptor(), events, 0}, {link.wakes.get(), POLLIN, 0}};
-        ::poll(sources, std::size(sources), pause_ms);
+        base::poll_until(sources, base::read_mono() + pause);
         std::uint64_t calls = 0;
         [[maybe_unused]] auto const size = ::read(link.wakes.get(), &calls, sizeof calls);
         turn();

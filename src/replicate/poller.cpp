@@ -1,9 +1,8 @@
 #include "replicate/poller.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
 
+#include "base/poll_until.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::replicate {
@@ -48,11 +47,7 @@ void poller::turn() {
         deadline = std::min(deadline, interest.deadline);
         if (interest.news != nullptr && interest.news->is_set()) deadline = 0;
     }
-    auto const left = std::clamp<base::mono_ns>(
-        deadline == never ? base::second : deadline - base::read_mono(), 0, base::second);
-    timespec const timeout{left / base::second, left % base::second};
-    if (::ppoll(polled.data(), polled.size(), &timeout, nullptr) < 0)
-        for (auto& each : polled) each.revents = 0;
+    base::poll_until(polled, std::min(deadline, base::read_mono() + base::second));
 
     auto const now = base::read_mono();
     std::vector<waiter*> due;

@@ -10,14 +10,13 @@
 
 #include <coroutine>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
-#include "base/clock.hpp"
+#include "base/poll_until.hpp"
 
 namespace latchkey::replicate {
 
-inline constexpr base::mono_ns never = std::numeric_limits<base::mono_ns>::max();
+using base::never;
 
 // Stays set until a waiter takes it.
 class signal {

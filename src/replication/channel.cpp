@@ -1,14 +1,13 @@
 #include "replication/channel.hpp"
 
 #include <errno.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 
 #include "base/bytes.hpp"
-#include "base/time_units.hpp"
+#include "base/poll_until.hpp"
 
 namespace latchkey::replication {
 namespace {
@@ -20,16 +19,10 @@ constexpr int buffer_bytes = 1 << 20;
 
 // False: the deadline has passed.
 base::result<bool> wait_for(int socket, short events, base::mono_ns deadline) {
-    for (;;) {
-        auto const left = deadline - base::read_mono();
-        if (left <= 0) return false;
-        pollfd waited{.fd = socket, .events = events, .revents = 0};
-        auto const milliseconds = std::min<base::mono_ns>(left / base::millisecond + 1, 60'000);
-        int const count = ::poll(&waited, 1, static_cast<int>(milliseconds));
-        if (count > 0) return true;
-        if (count < 0 && errno != EINTR)
-            return base::errno_error("cannot wait for a socket", errno);
-    }
+    pollfd waited{.fd = socket, .events = events, .revents = 0};
+    int const count = base::poll_until({&waited, 1}, deadline);
+    if (count < 0) return base::errno_error("cannot wait for a socket", errno);
+    return count > 0;
 }
 
 }  // namespace

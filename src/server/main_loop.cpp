@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "base/time_units.hpp"
+#include "base/poll_until.hpp"
 
 namespace latchkey::server {
 
@@ -34,9 +34,7 @@ int main_loop::wait(base::mono_ns deadline) {
         for (int const fd : watched_) polled_.push_back({fd, POLLIN, 0});
         auto next = deadline;
         if (management_ && management_->next() != 0) next = std::min(next, management_->next());
-        auto const patience = std::max<base::mono_ns>(next - base::read_clocks().mono, 0);
-        timespec const timeout{patience / base::second, patience % base::second};
-        ::ppoll(polled_.data(), polled_.size(), &timeout, nullptr);
+        base::poll_until(polled_, next);
         bool const is_woken =
             std::any_of(polled_.begin() + static_cast<std::ptrdiff_t>(own), polled_.end(),
                         [](pollfd const& each) { return each.revents != 0; });

@@ -1,15 +1,14 @@
 #include "server/deliver/deliverer.hpp"
 
-#include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
+#include "base/poll_until.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -87,7 +86,7 @@ base::instant deliverer::read_time() const {
 void deliverer::await_release() const {
     while (is_held_ && !is_finishing_) {
         pollfd event{.fd = event_.get(), .events = POLLIN, .revents = 0};
-        if (::poll(&event, 1, -1) <= 0) continue;
+        if (base::poll_until({&event, 1}, base::never) <= 0) continue;
         std::uint64_t count = 0;
         [[maybe_unused]] auto const ignored = ::read(event_.get(), &count, sizeof count);
     }
@@ -114,9 +113,7 @@ void deliverer::wait(base::mono_ns deadline) {
     bool const has_link = dispatcher_.failure().empty();
     std::array<pollfd, 2> polled{
         {{event_.get(), POLLIN, 0}, {link_.descriptor(), has_link ? link_.events() : short{0}, 0}}};
-    auto const rest = std::max<base::mono_ns>(0, deadline - base::read_mono());
-    auto const timeout = static_cast<int>((rest + base::millisecond - 1) / base::millisecond);
-    if (::poll(polled.data(), has_link ? 2 : 1, timeout) <= 0) return;
+    if (base::poll_until({polled.data(), has_link ? 2u : 1u}, deadline) <= 0) return;
     std::uint64_t count = 0;
     [[maybe_unused]] auto const ignored = ::read(event_.get(), &count, sizeof count);
 }

@@ -1,11 +1,10 @@
 #include "server/observe/span_exporter.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/poll_until.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::server {
@@ -109,10 +108,8 @@ void span_exporter::finish(base::mono_ns deadline) {
     channel_.queue(tracing::encode(tracing::flush{}));
     while (!has_failed_ && unreported() != 0 && report_.failure.empty()) {
         if (auto const flushed = channel_.flush(); !flushed) return;
-        auto const rest = deadline - base::read_mono();
-        if (rest <= 0) return;
         pollfd event{.fd = channel_.descriptor(), .events = channel_.events(), .revents = 0};
-        ::poll(&event, 1, static_cast<int>(rest / base::millisecond + 1));
+        if (base::poll_until({&event, 1}, deadline) <= 0) return;
         receive();
     }
 }

@@ -1,6 +1,5 @@
 #include "server/process/handover.hpp"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -11,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/time_units.hpp"
+#include "base/poll_until.hpp"
 
 namespace latchkey::server::handover {
 namespace {
@@ -58,13 +57,9 @@ void take_descriptors(msghdr& message, std::vector<base::descriptor>& output) {
 }
 
 base::result<void> await_input(int socket, base::mono_ns deadline) {
-    for (;;) {
-        auto const rest = deadline - base::read_mono();
-        if (rest <= 0) return base::error{"nothing came from the other process in time"};
-        pollfd event{.fd = socket, .events = POLLIN, .revents = 0};
-        auto const milliseconds = std::min<base::mono_ns>(rest / base::millisecond + 1, 60'000);
-        if (::poll(&event, 1, static_cast<int>(milliseconds)) > 0) return {};
-    }
+    pollfd event{.fd = socket, .events = POLLIN, .revents = 0};
+    if (base::poll_until({&event, 1}, deadline) > 0) return {};
+    return base::error{"nothing came from the other process in time"};
 }
 
 // What was sent before a peer closed is there still, behind the reset that comes with input that it

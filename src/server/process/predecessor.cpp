@@ -1,6 +1,5 @@
 #include "server/process/predecessor.hpp"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/poll_until.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::server {
@@ -203,10 +203,8 @@ bool predecessor::has_ended() {
 
 bool predecessor::await_end(base::mono_ns deadline) {
     while (!has_ended()) {
-        auto const rest = deadline - base::read_mono();
-        if (rest <= 0) return false;
         pollfd event{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-        ::poll(&event, 1, static_cast<int>(rest / base::millisecond + 1));
+        if (base::poll_until({&event, 1}, deadline) <= 0) return false;
     }
     return true;
 }
