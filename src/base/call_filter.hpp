@@ -2,7 +2,7 @@
 // seccomp_filter.rst), for good. clone3 fails with ENOSYS, which makes the C library take clone.
 //
 //     constexpr base::allowed_call calls[] = {{__NR_read}, {__NR_socket, 0, UINT32_MAX, AF_INET}};
-//     give_up_privileges(), then filter_calls({base::client_calls, calls})
+//     give_up_privileges(), then filter_calls({base::common_calls, calls})
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,13 @@
 #include "base/result.hpp"
 
 namespace latchkey::base {
+
+// Sanitizers make system calls that the program does not: their builds run without a filter.
+#if defined(__has_feature) && (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
 
 // With `argument`, allowed only if the masked `bits` of its lower half equal `value`: all that are
 // checked are flags and small numbers.

@@ -3,9 +3,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include "base/client_calls.hpp"
-#include "base/file_access.hpp"
+#include "base/call_lists.hpp"
 #include "replicate/confine_files.hpp"
+#include "replication/confine.hpp"
 
 namespace latchkey::replicate {
 namespace {
@@ -16,16 +16,9 @@ constexpr base::allowed_call calls[] = {
 
 }  // namespace
 
-base::result<void> confine([[maybe_unused]] std::vector<conninfo::setting> const& settings) {
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    return {};
-#endif
-#endif
-    if (auto const result = base::give_up_privileges(); !result) return result;
-    auto const restriction = base::restrict_files({.read = readable_places(settings)});
-    if (!restriction) return restriction.error();
-    return base::filter_calls({base::client_calls, calls});
+base::result<void> confine(std::vector<conninfo::setting> const& settings) {
+    return replication::confine(readable_places(settings),
+                                {base::common_calls, base::client_calls, calls});
 }
 
 }  // namespace latchkey::replicate

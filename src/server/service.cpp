@@ -74,7 +74,7 @@ base::result<void> service::start() {
 
     // After bind(), which needs a capability for ports below 1024; before the first thread starts.
     if (auto const result = base::give_up_privileges(); !result) return result.error();
-    if (configuration().confined && !sanitized) files_.confine(configuration(), sockets_);
+    if (configuration().confined && !base::sanitized) files_.confine(configuration(), sockets_);
     auto log = log_thread::open(access_log_path(configuration()));
     if (!log) return log.error();
     log_ = std::move(*log);
@@ -95,7 +95,7 @@ base::result<void> service::start() {
     if (auto const started = start_workers(workers); !started) return started.error();
     if (deliverer_)
         deliverer_->begin(predecessor_ ? deliverer::start::on_release : deliverer::start::at_once);
-    if (configuration().confined && !sanitized) confine_system_calls();
+    if (configuration().confined && !base::sanitized) confine_system_calls();
     if (auto const accepted = take_over(); !accepted) {
         end_at_once();
         return accepted.error();

@@ -31,16 +31,4 @@ void hide_memory();
 // files.
 base::result<void> filter_system_calls();
 
-// Sanitizers make system calls that the service does not: their builds run without a filter.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define LATCHKEY_SANITIZED 1
-#endif
-#endif
-#ifdef LATCHKEY_SANITIZED
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
-
 }  // namespace latchkey::server
