@@ -20,13 +20,6 @@ namespace {
 constexpr std::size_t head_bytes_max = 64 * base::limits::kib;
 constexpr std::size_t content_bytes_max = 64 * base::limits::kib;
 
-template <class Value>
-void set(CURL* easy, CURLoption option, Value value) {
-    // Texts are refused from 8 MB on, and numbers below 0; decoded attempts have neither.
-    base::check(::curl_easy_setopt(easy, option, value) == CURLE_OK,
-                "libcurl lacks an option that is needed");
-}
-
 // nullopt: of another family, or an IPv6 address that has an IPv4 address inside, which a socket of
 // IPv4 is the way to.
 std::optional<model::address> address_of(curl_sockaddr const& place) {
@@ -64,9 +57,7 @@ std::uint32_t read_retry_after(CURL* easy) {
             text.size() > std::numeric_limits<std::uint32_t>::digits10 &&
             std::ranges::all_of(text, base::is_digit))
             return UINT32_MAX;
-    curl_off_t seconds = 0;
-    ::curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
-    return static_cast<std::uint32_t>(std::clamp<curl_off_t>(seconds, 0, UINT32_MAX));
+    return retry_after_seconds(easy);
 }
 
 }  // namespace
@@ -77,26 +68,9 @@ transfer::transfer(delivery::attempt&& attempt, std::string const& authorities_f
       start_(base::read_mono()),
       easy_(::curl_easy_init()) {
     base::check(easy_ != nullptr, "out of memory");
-    set_protocol(authorities_file);
+    set_post(easy_.get(), authorities_file);
     set_request();
     set_callbacks();
-}
-
-void transfer::set_protocol(std::string const& authorities_file) {
-    auto* const easy = easy_.get();
-    set(easy, CURLOPT_PROTOCOLS_STR, "https,http");
-    set(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
-    set(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
-    set(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    set(easy, CURLOPT_PROXY, "");  // whatever the environment says
-    set(easy, CURLOPT_NETRC, CURL_NETRC_IGNORED);
-    set(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
-    set(easy, CURLOPT_NOSIGNAL, 1L);
-    // A look-up of a name that has not ended by the time-out goes on in its own thread: waiting for
-    // it would hold up all others.
-    set(easy, CURLOPT_QUICK_EXIT, 1L);
-    set(easy, CURLOPT_CAINFO, authorities_file.c_str());
-    set(easy, CURLOPT_CAPATH, static_cast<char const*>(nullptr));  // beside the file it would count
 }
 
 void transfer::set_request() {
@@ -104,19 +78,12 @@ void transfer::set_request() {
     set(easy, CURLOPT_URL, attempt_.url.c_str());
     set(easy, CURLOPT_PATH_AS_IS, 1L);
     set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(attempt_.timeout_ms));
-    set(easy, CURLOPT_POST, 1L);
-    set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(attempt_.body.size()));
-    set(easy, CURLOPT_POSTFIELDS, attempt_.body.data());
-    auto const add = [&](std::string const& line) {
-        auto* const list = ::curl_slist_append(fields_.get(), line.c_str());
-        base::check(list != nullptr, "out of memory");
-        std::ignore = fields_.release();
-        fields_.reset(list);
-    };
+    set_content(easy, attempt_.body);
     // A semicolon stands for an empty value, since a colon alone removes a field.
     for (auto const& [name, value] : attempt_.fields)
-        add(value.find_first_not_of(' ') == value.npos ? name + ";" : name + ": " + value);
-    for (auto const* own : {"Expect:", "Accept:"}) add(own);  // that libcurl would add
+        append(fields_,
+               value.find_first_not_of(' ') == value.npos ? name + ";" : name + ": " + value);
+    for (auto const* own : {"Expect:", "Accept:"}) append(fields_, own);  // that libcurl would add
     set(easy, CURLOPT_HTTPHEADER, fields_.get());
 }
 

@@ -11,11 +11,11 @@
 
 #include <curl/curl.h>
 
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/clock.hpp"
+#include "deliver/curl_options.hpp"
 #include "delivery/messages.hpp"
 
 namespace latchkey::deliver {
@@ -34,7 +34,6 @@ class transfer {
     delivery::result finish(CURLcode code);
 
   private:
-    void set_protocol(std::string const& authorities_file);
     void set_request();
     void set_callbacks();
     bool may_connect(model::address const& peer);
@@ -47,19 +46,12 @@ class transfer {
     template <auto member>
     static std::size_t on_bytes(char* bytes, std::size_t size, std::size_t count, void* self);
 
-    struct easy_deleter {
-        void operator()(CURL* handle) const { ::curl_easy_cleanup(handle); }
-    };
-    struct list_deleter {
-        void operator()(curl_slist* list) const { ::curl_slist_free_all(list); }
-    };
-
     delivery::attempt attempt_;
     bool encrypted_;
     base::mono_ns start_;
-    std::unique_ptr<curl_slist, list_deleter> fields_;
+    field_list fields_;
     char error_[CURL_ERROR_SIZE] = {};
-    std::unique_ptr<CURL, easy_deleter> easy_;  // after what it refers to
+    easy_handle easy_;  // after what it refers to
 
     std::optional<model::address> refusal_;  // the last address that may not be reached
     bool has_opened_ = false;                // a socket: the name is resolved

@@ -2,7 +2,6 @@
 
 #include <strings.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "base/ascii.hpp"
@@ -12,15 +11,10 @@
 namespace latchkey::remote {
 namespace {
 
+using deliver::set;
+
 constexpr std::size_t answer_bytes_max = 64u << 20;
 constexpr long connect_seconds_max = 15, answer_seconds_max = 60;
-
-template <class Value>
-void set(CURL* easy, CURLoption option, Value value) {
-    // Texts are refused from 8 MB on; an argument of a command is shorter.
-    base::check(::curl_easy_setopt(easy, option, value) == CURLE_OK,
-                "libcurl lacks an option that is needed");
-}
 
 std::size_t take_content(char* bytes, std::size_t size, std::size_t count, void* self) {
     auto& body = static_cast<answer*>(self)->body;
@@ -52,11 +46,7 @@ connection::~connection() {
 
 void connection::set_protocol() {
     auto* const easy = easy_.get();
-    set(easy, CURLOPT_PROTOCOLS_STR, "https,http");
-    set(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
-    set(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    set(easy, CURLOPT_NETRC, CURL_NETRC_IGNORED);
-    set(easy, CURLOPT_NOSIGNAL, 1L);
+    deliver::set_protocol(easy);
     set(easy, CURLOPT_PATH_AS_IS, 1L);
     set(easy, CURLOPT_CONNECTTIMEOUT, connect_seconds_max);
     set(easy, CURLOPT_TIMEOUT, answer_seconds_max);
@@ -64,9 +54,7 @@ void connection::set_protocol() {
     set(easy, CURLOPT_USERAGENT, "latchkey/" LATCHKEY_VERSION);
     // Without TLS the key goes to this machine alone, never through a proxy.
     if (base::begins_ignoring_case(address_.url, "http://")) set(easy, CURLOPT_PROXY, "");
-    if (address_.ca_file.empty()) return;
-    set(easy, CURLOPT_CAINFO, address_.ca_file.c_str());
-    set(easy, CURLOPT_CAPATH, static_cast<char const*>(nullptr));  // beside the file it would count
+    if (!address_.ca_file.empty()) deliver::set_authorities(easy, address_.ca_file);
 }
 
 answer connection::send(request const& request) {
@@ -77,19 +65,15 @@ answer connection::send(request const& request) {
     char error[CURL_ERROR_SIZE] = "";
     auto const url = address_.url + request.target;
     auto credential = "Authorization: Bearer " + address_.key;
-    std::unique_ptr<curl_slist, list_closer> fields(
-        ::curl_slist_append(nullptr, credential.c_str()));
+    deliver::field_list fields;
+    deliver::append(fields, credential);
     base::wipe(credential.data(), credential.size());
     for (auto const* const line : {"Accept: application/json", "Content-Type: application/json"})
-        if (line[0] == 'A' || !request.body.empty())
-            std::ignore = ::curl_slist_append(fields.get(), line);
+        if (line[0] == 'A' || !request.body.empty()) deliver::append(fields, line);
     set(easy, CURLOPT_HTTPHEADER, fields.get());
     set(easy, CURLOPT_URL, url.c_str());
     set(easy, CURLOPT_ERRORBUFFER, error);
-    if (!request.body.empty()) {
-        set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-        set(easy, CURLOPT_POSTFIELDS, request.body.data());
-    }
+    if (!request.body.empty()) deliver::set_content(easy, request.body);
     set(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
     set(easy, CURLOPT_WRITEDATA, static_cast<void*>(&result));
     set(easy, CURLOPT_WRITEFUNCTION, &take_content);
@@ -100,10 +84,7 @@ answer connection::send(request const& request) {
         base::wipe(field->data, std::string_view(field->data).size());
     if (code != CURLE_OK) return {.body = explain(code, error)};
     ::curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &result.status);
-    curl_off_t seconds = 0;
-    ::curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
-    result.retry_after_seconds =
-        static_cast<std::uint32_t>(std::clamp<curl_off_t>(seconds, 0, UINT32_MAX));
+    result.retry_after_seconds = deliver::retry_after_seconds(easy);
     return result;
 }
 

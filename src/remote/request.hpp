@@ -3,12 +3,11 @@
 // another host. One thread; blocks.
 #pragma once
 
-#include <curl/curl.h>
-
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
+
+#include "deliver/curl_options.hpp"
 
 namespace latchkey::remote {
 
@@ -40,18 +39,11 @@ class connection {
     answer send(request const& request);
 
   private:
-    struct list_closer {
-        void operator()(curl_slist* list) const { ::curl_slist_free_all(list); }
-    };
-    struct easy_closer {
-        void operator()(CURL* easy) const { ::curl_easy_cleanup(easy); }
-    };
-
     void set_protocol();
     std::string explain(CURLcode code, char const* detail) const;
 
     service_address address_;
-    std::unique_ptr<CURL, easy_closer> easy_;
+    deliver::easy_handle easy_;
 };
 
 }  // namespace latchkey::remote

@@ -11,6 +11,8 @@
 namespace latchkey::trace {
 namespace {
 
+using deliver::set;
+
 constexpr base::mono_ns batch_delay = base::second;
 constexpr base::mono_ns first_pause = base::second, longest_pause = 30 * base::second;
 // What an endpoint asks for at most: the queue is full long before.
@@ -19,13 +21,6 @@ constexpr unsigned attempts_max = 8;
 constexpr long timeout_ms = 10'000;
 constexpr base::mono_ns wait_max = base::second;
 constexpr std::size_t response_bytes_max = 64 * 1024;
-
-template <class Value>
-void set(CURL* easy, CURLoption option, Value value) {
-    // Texts are refused from 8 MB on; decoded settings are shorter.
-    base::check(::curl_easy_setopt(easy, option, value) == CURLE_OK,
-                "libcurl lacks an option that is needed");
-}
 
 std::size_t take_content(char* bytes, std::size_t size, std::size_t count, void* output) {
     auto& response = *static_cast<std::string*>(output);
@@ -48,48 +43,35 @@ exporter::exporter(std::string authorities_file)
 }
 
 exporter::~exporter() {
-    if (is_sending_) ::curl_multi_remove_handle(multi_, easy_);
-    ::curl_easy_cleanup(easy_);
+    if (is_sending_) ::curl_multi_remove_handle(multi_, easy_.get());
+    easy_.reset();
     ::curl_multi_cleanup(multi_);
-    ::curl_slist_free_all(fields_);
 }
 
 void exporter::use(tracing::settings settings) {
     settings_ = std::move(settings);
     has_settings_ = true;
     // libcurl uses the fields until its request ends: the batch is sent once more, by the new ones.
-    if (std::exchange(is_sending_, false)) ::curl_multi_remove_handle(multi_, easy_);
+    if (std::exchange(is_sending_, false)) ::curl_multi_remove_handle(multi_, easy_.get());
     next_attempt_ = 0;
     set_options();
 }
 
 void exporter::set_options() {
-    set(easy_, CURLOPT_URL, settings_.endpoint.c_str());
-    set(easy_, CURLOPT_PROTOCOLS_STR, "https,http");
-    set(easy_, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
-    set(easy_, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
-    set(easy_, CURLOPT_FOLLOWLOCATION, 0L);
-    set(easy_, CURLOPT_PROXY, "");  // whatever the environment says
-    set(easy_, CURLOPT_NETRC, CURL_NETRC_IGNORED);
-    set(easy_, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
-    set(easy_, CURLOPT_NOSIGNAL, 1L);
-    set(easy_, CURLOPT_QUICK_EXIT, 1L);
-    set(easy_, CURLOPT_CAINFO, authorities_file_.c_str());
-    set(easy_, CURLOPT_CAPATH, static_cast<char const*>(nullptr));
-    set(easy_, CURLOPT_TIMEOUT_MS, timeout_ms);
-    set(easy_, CURLOPT_POST, 1L);
-    set(easy_, CURLOPT_WRITEFUNCTION, &take_content);
-    set(easy_, CURLOPT_WRITEDATA, &response_);
-    ::curl_slist_free_all(std::exchange(fields_, nullptr));
-    auto const add = [this](std::string const& line) {
-        fields_ = ::curl_slist_append(fields_, line.c_str());
-        base::check(fields_ != nullptr, "out of memory");
-    };
-    add("Content-Type: application/json");
-    add("User-Agent: latchkey-trace/" LATCHKEY_VERSION);
-    for (auto const* own : {"Expect:", "Accept:"}) add(own);  // that libcurl would add
-    for (auto const& [name, value] : settings_.fields) add(name + ": " + value);
-    set(easy_, CURLOPT_HTTPHEADER, fields_);
+    auto* const easy = easy_.get();
+    deliver::set_post(easy, authorities_file_);
+    set(easy, CURLOPT_URL, settings_.endpoint.c_str());
+    set(easy, CURLOPT_TIMEOUT_MS, timeout_ms);
+    set(easy, CURLOPT_WRITEFUNCTION, &take_content);
+    set(easy, CURLOPT_WRITEDATA, &response_);
+    fields_.reset();
+    // Without a value: those that libcurl would add.
+    for (auto const* own : {"Content-Type: application/json",
+                            "User-Agent: latchkey-trace/" LATCHKEY_VERSION, "Expect:", "Accept:"})
+        deliver::append(fields_, own);
+    for (auto const& [name, value] : settings_.fields)
+        deliver::append(fields_, name + ": " + value);
+    set(easy, CURLOPT_HTTPHEADER, fields_.get());
 }
 
 void exporter::add(std::span<tracing::span const> spans) {
@@ -131,9 +113,8 @@ void exporter::begin() {
     }
     ++attempts_;
     response_.clear();
-    set(easy_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body_.size()));
-    set(easy_, CURLOPT_POSTFIELDS, body_.data());
-    base::check(::curl_multi_add_handle(multi_, easy_) == CURLM_OK, "out of memory");
+    deliver::set_content(easy_.get(), body_);
+    base::check(::curl_multi_add_handle(multi_, easy_.get()) == CURLM_OK, "out of memory");
     is_sending_ = true;
     int running = 0;
     ::curl_multi_perform(multi_, &running);
@@ -147,7 +128,7 @@ bool exporter::end() {
     while (auto const* const message = ::curl_multi_info_read(multi_, &left)) {
         if (message->msg != CURLMSG_DONE) continue;
         auto const code = message->data.result;
-        ::curl_multi_remove_handle(multi_, easy_);
+        ::curl_multi_remove_handle(multi_, easy_.get());
         is_sending_ = false;
         judge(code);
         return true;
@@ -161,7 +142,7 @@ void exporter::judge(CURLcode code) {
         return retry(0);
     }
     long status = 0;
-    ::curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+    ::curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
     if (status >= 200 && status < 300) {
         auto const count = std::min<std::uint64_t>(rejected_spans(response_), batch_.size());
         report_.exported += batch_.size() - count;
@@ -173,9 +154,8 @@ void exporter::judge(CURLcode code) {
     auto const reason = "the endpoint answered " + std::to_string(status);
     if (!is_temporary(status)) return drop_batch(reason);
     report_.failure = reason;
-    curl_off_t seconds = 0;
-    ::curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &seconds);
-    retry(std::clamp<curl_off_t>(seconds, 0, retry_after_max / base::second) * base::second);
+    auto const seconds = deliver::retry_after_seconds(easy_.get());
+    retry(std::min(seconds * base::second, retry_after_max));
 }
 
 // 0: the endpoint named no pause.

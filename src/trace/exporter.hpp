@@ -16,11 +16,11 @@
 
 #include <boost/json/array.hpp>
 #include <deque>
-#include <memory>
 #include <span>
 #include <string>
 
 #include "base/clock.hpp"
+#include "deliver/curl_options.hpp"
 #include "tracing/messages.hpp"
 
 namespace latchkey::trace {
@@ -58,8 +58,8 @@ class exporter {
 
     std::string authorities_file_;
     CURLM* multi_;
-    CURL* easy_;
-    curl_slist* fields_ = nullptr;
+    deliver::easy_handle easy_;
+    deliver::field_list fields_;
     tracing::settings settings_;
     bool has_settings_ = false;
 
