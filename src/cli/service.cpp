@@ -18,8 +18,8 @@
 #include "base/visible.hpp"
 #include "cli/json.hpp"
 #include "cli/secret_file.hpp"
+#include "helpers/kit/start.hpp"
 #include "model/cidr.hpp"
-#include "server/process/helper_process.hpp"
 
 namespace latchkey::cli {
 namespace {

@@ -16,9 +16,9 @@
 
 #include "base/descriptor.hpp"
 #include "base/function_ref.hpp"
-#include "base/netstring.hpp"
 #include "cli/cli11_names.hpp"
 #include "cli/refusal.hpp"
+#include "helpers/remote/protocol/netstring.hpp"
 
 namespace latchkey::cli {
 

@@ -17,7 +17,7 @@
 #include "cluster/lease.hpp"
 #include "cluster/node_options.hpp"
 #include "cluster/quota.hpp"
-#include "replication/channel.hpp"
+#include "helpers/kit/channel.hpp"
 
 namespace latchkey::cluster {
 

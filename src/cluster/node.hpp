@@ -1,6 +1,6 @@
 // This process as a node of a cluster: the other end of the helper `latchkey-replicate`, which
-// speaks to the engine (replication/messages.hpp has the messages). It gives the store its shared
-// log, and the workers the lease under which they may answer.
+// speaks to the engine (helpers/replicate/protocol/messages.hpp has the messages). It gives the
+// store its shared log, and the workers the lease under which they may answer.
 //
 //     cluster::node node(std::move(socket), options);
 //     auto const joined = node.join(10 * base::second);     // who and where the cluster is
@@ -25,7 +25,7 @@
 #include "cluster/lease.hpp"
 #include "cluster/node_options.hpp"
 #include "cluster/quota.hpp"
-#include "replication/messages.hpp"
+#include "helpers/replicate/protocol/messages.hpp"
 #include "store/shared_log.hpp"
 
 namespace latchkey::cluster {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cluster/lease.hpp"
-#include "replication/messages.hpp"
+#include "helpers/replicate/protocol/messages.hpp"
 #include "store/shared_log.hpp"
 
 namespace latchkey::cluster {

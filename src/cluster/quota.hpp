@@ -1,6 +1,7 @@
 // Rate limits across the nodes of a cluster, on a node: tokens are granted by the engine ahead of
-// need (replication/quota_grant.hpp) and spent without asking anybody. Without I/O and clocks: time
-// is an argument (CLOCK_BOOTTIME, so that tokens do not survive the sleep of a machine).
+// need (helpers/replicate/protocol/quota_grant.hpp) and spent without asking anybody. Without I/O
+// and clocks: time is an argument (CLOCK_BOOTTIME, so that tokens do not survive the sleep of a
+// machine).
 //
 //     on a worker, in the place of limit::leases::admit:
 //         auto const verdict = purse.admit(key, policy, now, 1, ticket);   // quota_purse.hpp
@@ -35,9 +36,9 @@
 #include "cluster/quota_key.hpp"
 #include "cluster/quota_members.hpp"
 #include "cluster/quota_table.hpp"
+#include "helpers/replicate/protocol/messages.hpp"
 #include "limit/decision.hpp"
 #include "limit/policy.hpp"
-#include "replication/messages.hpp"
 
 namespace latchkey::cluster {
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "cluster/lease.hpp"
-#include "replication/messages.hpp"
+#include "helpers/replicate/protocol/messages.hpp"
 
 namespace latchkey::cluster {
 

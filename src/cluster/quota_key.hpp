@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cluster/quota_table.hpp"
+#include "helpers/replicate/protocol/quota_grant.hpp"
 #include "limit/decision.hpp"
 #include "limit/policy.hpp"
-#include "replication/quota_grant.hpp"
 
 namespace latchkey::cluster {
 

@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "cluster/lease.hpp"
-#include "replication/messages.hpp"
+#include "helpers/replicate/protocol/messages.hpp"
 
 namespace latchkey::cluster {
 

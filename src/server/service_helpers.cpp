@@ -1,7 +1,7 @@
 // The helper processes of a service: how they are started, and what goes to them: changes for
 // webhooks (docs/decisions/changes.md), spans of requests (docs/decisions/tracing.md).
 #include "base/time_units.hpp"
-#include "server/process/helper_process.hpp"
+#include "helpers/kit/start.hpp"
 #include "server/process/trace_settings.hpp"
 #include "server/running_service.hpp"
 

@@ -12,8 +12,8 @@
 
 #include "base/descriptor.hpp"
 #include "base/time_units.hpp"
-#include "replication/channel.hpp"
-#include "replication/messages.hpp"
+#include "helpers/kit/channel.hpp"
+#include "helpers/replicate/protocol/messages.hpp"
 
 namespace latchkey::cluster {
 

@@ -6,7 +6,7 @@
 #include <future>
 #include <thread>
 
-#include "replication/quota_grant.hpp"
+#include "helpers/replicate/protocol/quota_grant.hpp"
 #include "tests/cluster/fake_helper.hpp"
 
 namespace latchkey::cluster {

@@ -1,5 +1,5 @@
 // What the engine grants, bucket by bucket.
-#include "replication/quota_grant.hpp"
+#include "helpers/replicate/protocol/quota_grant.hpp"
 
 #include <gtest/gtest.h>
 

@@ -18,8 +18,8 @@
 #include "base/time_units.hpp"
 #include "cluster/quota.hpp"
 #include "cluster/quota_purse.hpp"
+#include "helpers/replicate/protocol/quota_grant.hpp"
 #include "quota_promise.hpp"
-#include "replication/quota_grant.hpp"
 
 namespace latchkey::cluster {
 

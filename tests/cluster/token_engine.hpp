@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cluster/quota.hpp"
-#include "replication/quota_grant.hpp"
+#include "helpers/replicate/protocol/quota_grant.hpp"
 
 namespace latchkey::cluster {
 

@@ -321,7 +321,7 @@ describe('the service elsewhere', () => {
   test('the service itself links no client', async () => {
     const linked = await commandOf('ldd', binary);
     assert.doesNotMatch(linked.stdout, /libcurl|libssl\.so\.3/);
-    const alone = await commandOf('sh', '-c', '"$0" < /dev/null', path.join(path.dirname(binary), 'remote', 'latchkey-remote'));
+    const alone = await commandOf('sh', '-c', '"$0" < /dev/null', path.join(path.dirname(binary), 'helpers/remote/latchkey-remote'));
     assert.equal(alone.code, 2);
     assert.match(alone.stderr, /It is started by such a command/);
   });

@@ -44,7 +44,7 @@ export function installVersion(name) {
   const build = path.join(path.dirname(binary), '..');
   const folder = temporaryFolder();
   fs.copyFileSync(path.join(build, `tests/e2e/latchkey-${name}`), path.join(folder, 'latchkey'));
-  fs.symlinkSync(path.join(build, 'src/replicate/latchkey-replicate'), path.join(folder, 'latchkey-replicate'));
+  fs.symlinkSync(path.join(build, 'src/helpers/replicate/latchkey-replicate'), path.join(folder, 'latchkey-replicate'));
   return path.join(folder, 'latchkey');
 }
 

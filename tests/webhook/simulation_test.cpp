@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include "delivery/ordered_lines.hpp"
+#include "helpers/deliver/protocol/ordered_lines.hpp"
 #include "tests/webhook/fake_store.hpp"
 
 namespace latchkey::webhook {

@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include "delivery/messages.hpp"
+#include "helpers/deliver/protocol/messages.hpp"
 #include "store/snapshot.hpp"
 #include "webhook/attempt.hpp"
 

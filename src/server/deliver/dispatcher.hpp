@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cluster/node.hpp"
-#include "delivery/helper_link.hpp"
+#include "helpers/deliver/protocol/helper_link.hpp"
 #include "server/deliver/command_port.hpp"
 #include "server/deliver/delivery_metrics.hpp"
 #include "server/deliver/lease_keeper.hpp"

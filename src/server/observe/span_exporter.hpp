@@ -15,9 +15,9 @@
 
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
-#include "replication/channel.hpp"
-#include "tracing/messages.hpp"
-#include "tracing/span_ring.hpp"
+#include "helpers/kit/channel.hpp"
+#include "helpers/trace/protocol/messages.hpp"
+#include "helpers/trace/protocol/span_ring.hpp"
 
 namespace latchkey::server {
 

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "api/exchange.hpp"
+#include "helpers/trace/protocol/span_ring.hpp"
 #include "session/log_entry.hpp"
-#include "tracing/span_ring.hpp"
 
 namespace latchkey::server {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/visible.hpp"
-#include "replication/messages.hpp"
+#include "helpers/replicate/protocol/messages.hpp"
 
 namespace latchkey::server {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/log.hpp"
 #include "base/read_within.hpp"
 #include "base/time_units.hpp"
-#include "server/process/helper_process.hpp"
+#include "helpers/kit/start.hpp"
 #include "server/process/node_instance.hpp"
 #include "store/admin/state_load.hpp"
 

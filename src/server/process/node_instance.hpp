@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "replication/messages.hpp"
+#include "helpers/replicate/protocol/messages.hpp"
 
 namespace latchkey::server {
 

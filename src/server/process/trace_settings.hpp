@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "helpers/trace/protocol/messages.hpp"
 #include "server/process/config.hpp"
 #include "server/process/listener.hpp"
-#include "tracing/messages.hpp"
 
 namespace latchkey::server {
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "dice.hpp"
+#include "helpers/replicate/node_table.hpp"
+#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/protocol/quota_grant.hpp"
 #include "machine.hpp"
-#include "replicate/node_table.hpp"
-#include "replication/messages.hpp"
-#include "replication/quota_grant.hpp"
 
 namespace latchkey::simulation {
 

@@ -1,5 +1,5 @@
 // What latchkey-replicate says to its node, with the engine of a simulation in place of SQL: the
-// same order of steps, and the table of nodes that the program has (replicate/node_table.hpp). Each
+// same order of steps, and the table of nodes that the program has (helpers/replicate/node_table.hpp). Each
 // step that waits for the engine there may take several turns here.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "engine.hpp"
-#include "replication/channel.hpp"
+#include "helpers/kit/channel.hpp"
 
 namespace latchkey::simulation {
 

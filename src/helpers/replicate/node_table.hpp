@@ -1,0 +1,63 @@
+// What this helper has seen of the nodes: who may hold a lease, and until when. Clocks of machines
+// are never compared: a node renews its row by counting, and a watcher times with its own clock how
+// long a count has stood still. A lease whose renewal was first seen now began before, so it ends
+// within its length from now; a second is added for clocks that run at different speeds.
+//
+// Nodes are told apart by name and instance: a new data directory under an old name does not end
+// the lease of the old one. No I/O; time is an argument; one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "helpers/replicate/protocol/messages.hpp"
+
+namespace latchkey::replicate {
+
+// A line of latchkey_node.
+struct node_row {
+    std::string name;
+    replication::identity instance{};
+    std::uint64_t position = 0;
+    std::uint64_t renewal = 0;
+    std::uint32_t lease_ms = 0;
+    std::uint32_t schema = 0;
+    std::string version;
+    bool departed = false;
+};
+
+class node_table {
+  public:
+    // What the engine has at `now`, read after that time; all lines, in any order.
+    void observe(std::vector<node_row> const& lines, replication::boot_ns now);
+
+    // The position that all nodes but `self` have reached that may hold a lease at `now`; at most
+    // `position`. And the last end of the leases of those that are not at `position`.
+    replication::confirmed confirmation(std::uint64_t position, replication::identity const& self,
+                                        replication::boot_ns now) const;
+    // The lowest position of a node that is alive, joining ones too; at most `position`.
+    std::uint64_t lowest_position(std::uint64_t position, replication::boot_ns now) const;
+    // Of the living nodes with a lease the first by name: it does the work that one does for all.
+    bool is_first(replication::identity const& self, replication::boot_ns now) const;
+
+    // nullptr: no line has that name.
+    replication::node_state const* find(std::string const& name) const;
+    std::vector<replication::node_state> list(replication::boot_ns now) const;
+
+  private:
+    using key = std::pair<std::string, replication::identity>;
+
+    struct entry {
+        replication::node_state state;
+        bool listed = false;  // the engine still has its line
+    };
+
+    static bool is_alive(entry const& entry, replication::boot_ns now);
+
+    std::map<key, entry> entries_;
+};
+
+}  // namespace latchkey::replicate
