@@ -75,7 +75,7 @@ std::string_view key_in(std::string_view text) {
 
 // A request may take long; of a command that was killed nobody waits for its answer.
 [[noreturn]] void become_helper(std::string const& path, int socket, pid_t command) {
-    server::end_with(command);
+    kit::end_with(command);
     ::dup2(socket, STDIN_FILENO);
     ::close_range(STDERR_FILENO + 1, ~0U, 0);
     ::execl(path.c_str(), "latchkey-remote", nullptr);
@@ -151,7 +151,7 @@ answer_of<std::unique_ptr<service>> service::connect(service_options const& opti
     if (!std::ranges::all_of(key_in(key->text()),
                              [](char byte) { return byte > ' ' && byte < '\x7f'; }))
         return refusal{"there is a character in " + key_file + " that no key has", usage_error};
-    auto const path = server::find_helper("latchkey-remote");
+    auto const path = kit::find_helper("latchkey-remote");
     if (path.empty())
         return refusal{
             "there is no program latchkey-remote, through which --url asks: install "
@@ -169,10 +169,10 @@ answer_of<std::unique_ptr<service>> service::connect(service_options const& opti
     std::unique_ptr<service> result(new service(std::move(own), helper));
     std::string address;
     address.reserve(4096);
-    base::append_netstring(address, *url);
-    base::append_netstring(address, key_in(key->text()));
-    base::append_netstring(address, from_environment(options.ca_file, "LATCHKEY_CA_FILE"));
-    std::ignore = base::write_stream(result->socket_.get(), address);
+    remote::append_netstring(address, *url);
+    remote::append_netstring(address, key_in(key->text()));
+    remote::append_netstring(address, from_environment(options.ca_file, "LATCHKEY_CA_FILE"));
+    std::ignore = remote::write_stream(result->socket_.get(), address);
     base::wipe(address.data(), address.size());
     return result;
 }
@@ -181,8 +181,8 @@ service::answer service::exchange(std::string_view method, std::string_view targ
                                   std::string_view body) {
     std::string text;
     text.reserve(method.size() + target.size() + body.size() + 64);
-    for (auto const part : {method, target, body}) base::append_netstring(text, part);
-    bool const is_sent = base::write_stream(socket_.get(), text);
+    for (auto const part : {method, target, body}) remote::append_netstring(text, part);
+    bool const is_sent = remote::write_stream(socket_.get(), text);
     base::wipe(text.data(), text.size());
     auto const status = is_sent ? input_.next() : std::nullopt;
     auto request_id = status ? input_.next() : std::nullopt;

@@ -73,7 +73,7 @@ class service {
     answer exchange(std::string_view method, std::string_view target, std::string_view body);
 
     base::descriptor socket_;
-    base::netstring_reader input_;
+    remote::netstring_reader input_;
     pid_t helper_;
 };
 

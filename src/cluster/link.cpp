@@ -140,8 +140,8 @@ base::error link::reason_of_silence() const {
 
 void link::receive_all() {
     if (!is_full() && !closed) {
-        auto const intake = replication::receive_each(
-            channel, replication::decode, [this](replication::envelope&& parcel) {
+        auto const intake =
+            kit::receive_each(channel, replication::decode, [this](replication::envelope&& parcel) {
                 handle(parcel.request, std::move(parcel.content));
                 return !is_full() && !closed;
             });

@@ -99,7 +99,7 @@ struct link {
 
     std::mutex mutex;
     std::condition_variable change;
-    replication::channel channel;
+    kit::channel channel;
     base::descriptor wakes;  // eventfd: the thread is to look at the socket again, or to end
     bool stopping = false;
     std::optional<base::error> closed;  // the socket is of no use any more

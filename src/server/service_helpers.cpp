@@ -16,9 +16,10 @@ constexpr base::mono_ns last_spans_patience = 2 * base::second;
 // Before the first thread, and before this process has read anything that is secret.
 base::result<void> service::start_helpers() {
     if (configuration().changes_enabled)
-        delivery_socket_ = start_optional_helper("latchkey-deliver", "webhooks are not delivered");
+        delivery_socket_ =
+            kit::start_optional_helper("latchkey-deliver", "webhooks are not delivered");
     if (configuration().tracing_endpoint.empty()) return {};
-    auto socket = start_helper("latchkey-trace");
+    auto socket = kit::start_helper("latchkey-trace");
     if (!socket) return base::error{"tracing.endpoint is set, but " + socket.error().message};
     spans_ = std::make_unique<span_exporter>(std::move(*socket));
     return {};

@@ -3,7 +3,7 @@
 namespace latchkey::cluster {
 
 fake_helper::fake_helper() {
-    auto sockets = replication::make_socket_pair();
+    auto sockets = kit::make_socket_pair();
     EXPECT_TRUE(sockets.has_value());
     node_socket_ = std::move(sockets->first);
     channel_.emplace(std::move(sockets->second));

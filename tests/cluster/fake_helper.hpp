@@ -49,7 +49,7 @@ class fake_helper {
 
   private:
     base::descriptor node_socket_;
-    std::optional<replication::channel> channel_;
+    std::optional<kit::channel> channel_;
 };
 
 }  // namespace latchkey::cluster

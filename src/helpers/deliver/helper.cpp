@@ -7,7 +7,7 @@
 
 namespace latchkey::deliver {
 
-helper::helper(base::descriptor socket, watched_files files, std::string authorities_file,
+helper::helper(base::descriptor socket, kit::watched_files files, std::string authorities_file,
                std::uint64_t session)
     : service_(std::move(socket), session),
       files_(std::move(files)),

@@ -17,7 +17,7 @@ namespace latchkey::deliver {
 class helper {
   public:
     // `session`: random. The process has confined itself.
-    helper(base::descriptor socket, watched_files files, std::string authorities_file,
+    helper(base::descriptor socket, kit::watched_files files, std::string authorities_file,
            std::uint64_t session);
 
     // The error says why it ended and is to be started again; a service that closes the channel is
@@ -30,8 +30,8 @@ class helper {
     void finish(delivery::result const& result);
     void follow(delivery::ordered_lines::step&& step);
 
-    replication::helper_channel service_;
-    watched_files files_;
+    kit::helper_channel service_;
+    kit::watched_files files_;
     sender sender_;
     delivery::ordered_lines lines_;
     bool is_last_ = false;  // what has begun is finished, nothing else begun

@@ -50,9 +50,9 @@ latchkey::base::result<void> serve(latchkey::base::descriptor socket, std::uint6
     limit_resources();
     if (::curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return base::error{"libcurl does not start"};
-    auto const authorities = deliver::authorities_file();
-    deliver::watched_files const files(authorities);
-    if (auto const confined = deliver::confine(files.paths()); !confined) return confined;
+    auto const authorities = kit::authorities_file();
+    kit::watched_files const files(authorities);
+    if (auto const confined = kit::confine_sender(files.paths()); !confined) return confined;
     return deliver::helper(std::move(socket), files, authorities, session).run();
 }
 
@@ -60,6 +60,6 @@ latchkey::base::result<void> serve(latchkey::base::descriptor socket, std::uint6
 
 int main(int argument_count, char** arguments) {
     latchkey::base::open_standard_streams();
-    return latchkey::replication::run_helper({.name = "latchkey-deliver", .help = help}, serve,
-                                             argument_count, arguments);
+    return latchkey::kit::run_helper({.name = "latchkey-deliver", .help = help}, serve,
+                                     argument_count, arguments);
 }

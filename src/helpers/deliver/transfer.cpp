@@ -16,6 +16,8 @@
 namespace latchkey::deliver {
 namespace {
 
+using kit::set;
+
 // Of one answer. Content beyond that ends the connection.
 constexpr std::size_t head_bytes_max = 64 * base::limits::kib;
 constexpr std::size_t content_bytes_max = 64 * base::limits::kib;
@@ -57,7 +59,7 @@ std::uint32_t read_retry_after(CURL* easy) {
             text.size() > std::numeric_limits<std::uint32_t>::digits10 &&
             std::ranges::all_of(text, base::is_digit))
             return UINT32_MAX;
-    return retry_after_seconds(easy);
+    return kit::retry_after_seconds(easy);
 }
 
 }  // namespace
@@ -68,7 +70,7 @@ transfer::transfer(delivery::attempt&& attempt, std::string const& authorities_f
       start_(base::read_mono()),
       easy_(::curl_easy_init()) {
     base::check(easy_ != nullptr, "out of memory");
-    set_post(easy_.get(), authorities_file);
+    kit::set_post(easy_.get(), authorities_file);
     set_request();
     set_callbacks();
 }
@@ -78,12 +80,13 @@ void transfer::set_request() {
     set(easy, CURLOPT_URL, attempt_.url.c_str());
     set(easy, CURLOPT_PATH_AS_IS, 1L);
     set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(attempt_.timeout_ms));
-    set_content(easy, attempt_.body);
+    kit::set_content(easy, attempt_.body);
     // A semicolon stands for an empty value, since a colon alone removes a field.
     for (auto const& [name, value] : attempt_.fields)
-        append(fields_,
-               value.find_first_not_of(' ') == value.npos ? name + ";" : name + ": " + value);
-    for (auto const* own : {"Expect:", "Accept:"}) append(fields_, own);  // that libcurl would add
+        kit::append(fields_,
+                    value.find_first_not_of(' ') == value.npos ? name + ";" : name + ": " + value);
+    for (auto const* own : {"Expect:", "Accept:"})
+        kit::append(fields_, own);  // that libcurl would add
     set(easy, CURLOPT_HTTPHEADER, fields_.get());
 }
 

@@ -49,9 +49,9 @@ class transfer {
     delivery::attempt attempt_;
     bool encrypted_;
     base::mono_ns start_;
-    field_list fields_;
+    kit::field_list fields_;
     char error_[CURL_ERROR_SIZE] = {};
-    easy_handle easy_;  // after what it refers to
+    kit::easy_handle easy_;  // after what it refers to
 
     std::optional<model::address> refusal_;  // the last address that may not be reached
     bool has_opened_ = false;                // a socket: the name is resolved

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-namespace latchkey::deliver {
+namespace latchkey::kit {
 namespace {
 
 constexpr std::array bundles{"/etc/ssl/certs/ca-certificates.crt",  // Debian, Arch
@@ -24,4 +24,4 @@ std::string authorities_file() {
     return bundle != bundles.end() ? *bundle : bundles.front();
 }
 
-}  // namespace latchkey::deliver
+}  // namespace latchkey::kit

@@ -5,9 +5,9 @@
 
 #include <string>
 
-namespace latchkey::deliver {
+namespace latchkey::kit {
 
 // Reads the environment; before there are threads.
 std::string authorities_file();
 
-}  // namespace latchkey::deliver
+}  // namespace latchkey::kit

@@ -9,7 +9,7 @@
 #include "base/bytes.hpp"
 #include "base/poll_until.hpp"
 
-namespace latchkey::replication {
+namespace latchkey::kit {
 namespace {
 
 constexpr std::size_t head_bytes = 8;
@@ -161,4 +161,4 @@ base::result<std::pair<base::descriptor, base::descriptor>> make_socket_pair() {
     return std::pair(base::descriptor(ends[0]), base::descriptor(ends[1]));
 }
 
-}  // namespace latchkey::replication
+}  // namespace latchkey::kit

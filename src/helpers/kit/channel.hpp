@@ -5,7 +5,7 @@
 // Helpers come and go while the socket stays: a packet with place 0 begins a new message, and an
 // unfinished one is dropped; packets of a message whose begin went to another process are skipped.
 //
-//     replication::channel to_helper(std::move(socket));
+//     kit::channel to_helper(std::move(socket));
 //     to_helper.queue(encode({.request = 7, .content = status{}}));
 //     auto const flushed = to_helper.flush();               // false: wait for POLLOUT
 //     auto const bytes = to_helper.receive();                // empty: wait for POLLIN
@@ -26,7 +26,7 @@
 #include "base/limits.hpp"
 #include "base/result.hpp"
 
-namespace latchkey::replication {
+namespace latchkey::kit {
 
 inline constexpr std::size_t packet_bytes_max = 64 * base::limits::kib;
 inline constexpr std::size_t message_bytes_max = 32 * base::limits::mib;
@@ -77,4 +77,4 @@ class channel {
 // Two connected ends, closed on exec: the first is the node's, the second the helper's.
 base::result<std::pair<base::descriptor, base::descriptor>> make_socket_pair();
 
-}  // namespace latchkey::replication
+}  // namespace latchkey::kit

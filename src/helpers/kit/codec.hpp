@@ -32,7 +32,7 @@
 #include "base/result.hpp"
 #include "base/variant.hpp"
 
-namespace latchkey::replication {
+namespace latchkey::kit {
 
 template <class Message, class Type>
 concept is = std::same_as<std::remove_const_t<Message>, Type>;
@@ -174,4 +174,4 @@ struct codec {
     }
 };
 
-}  // namespace latchkey::replication
+}  // namespace latchkey::kit

@@ -4,7 +4,7 @@
 
 #include "base/file_access.hpp"
 
-namespace latchkey::replication {
+namespace latchkey::kit {
 
 base::result<void> confine(std::vector<std::string> readable_files,
                            std::initializer_list<std::span<base::allowed_call const>> calls) {
@@ -15,4 +15,4 @@ base::result<void> confine(std::vector<std::string> readable_files,
     return base::filter_calls(calls);
 }
 
-}  // namespace latchkey::replication
+}  // namespace latchkey::kit

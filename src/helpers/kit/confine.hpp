@@ -11,7 +11,7 @@
 #include "base/call_filter.hpp"
 #include "base/result.hpp"
 
-namespace latchkey::replication {
+namespace latchkey::kit {
 
 // For the rest of the process, which has a single thread: no other calls than those of the lists,
 // such as base/call_lists.hpp has. An error: the kernel refuses the filter. Where it has no
@@ -20,4 +20,4 @@ namespace latchkey::replication {
 base::result<void> confine(std::vector<std::string> readable_files,
                            std::initializer_list<std::span<base::allowed_call const>> calls);
 
-}  // namespace latchkey::replication
+}  // namespace latchkey::kit

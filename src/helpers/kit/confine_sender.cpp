@@ -12,7 +12,7 @@
 #include "base/call_lists.hpp"
 #include "helpers/kit/confine.hpp"
 
-namespace latchkey::deliver {
+namespace latchkey::kit {
 namespace {
 
 // Libraries, what these read of their own settings, authorities.
@@ -45,11 +45,11 @@ constexpr base::allowed_call calls[] = {
 
 }  // namespace
 
-base::result<void> confine(std::span<std::string const> files) {
+base::result<void> confine_sender(std::span<std::string const> files) {
     std::vector<std::string> readable(places.begin(), places.end());
     readable.insert(readable.end(), files.begin(), files.end());
-    return replication::confine(
-        std::move(readable), {base::common_calls, base::client_calls, base::thread_calls, calls});
+    return confine(std::move(readable),
+                   {base::common_calls, base::client_calls, base::thread_calls, calls});
 }
 
-}  // namespace latchkey::deliver
+}  // namespace latchkey::kit

@@ -9,11 +9,11 @@
 
 #include "base/result.hpp"
 
-namespace latchkey::deliver {
+namespace latchkey::kit {
 
 // For the rest of the process, which has a single thread. An error: the kernel refuses the filter.
 // Builds with a sanitizer, whose run time does more than the program, are left as they are.
 // `files`: what names and certificates need, beside the folders of the system.
-base::result<void> confine(std::span<std::string const> files);
+base::result<void> confine_sender(std::span<std::string const> files);
 
-}  // namespace latchkey::deliver
+}  // namespace latchkey::kit

@@ -11,7 +11,7 @@
 
 #include "base/check.hpp"
 
-namespace latchkey::deliver {
+namespace latchkey::kit {
 
 struct easy_closer {
     void operator()(CURL* easy) const { ::curl_easy_cleanup(easy); }
@@ -76,4 +76,4 @@ inline std::uint32_t retry_after_seconds(CURL* easy) {
     return static_cast<std::uint32_t>(std::clamp<curl_off_t>(seconds, 0, UINT32_MAX));
 }
 
-}  // namespace latchkey::deliver
+}  // namespace latchkey::kit

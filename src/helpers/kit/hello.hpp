@@ -18,7 +18,7 @@
 #include "helpers/kit/channel.hpp"
 #include "helpers/kit/codec.hpp"
 
-namespace latchkey::replication {
+namespace latchkey::kit {
 
 struct hello {
     std::uint32_t version = 0;  // of the protocol
@@ -59,7 +59,7 @@ class helper_channel {
     helper_channel(base::descriptor socket, std::uint64_t session)
         : channel_(std::move(socket)), session_(session) {}
 
-    replication::channel& channel() { return channel_; }
+    kit::channel& channel() { return channel_; }
     int descriptor() const { return channel_.descriptor(); }
     std::uint64_t session() const { return session_; }
     hello greeting(std::uint32_t version) const { return {version, session_}; }
@@ -77,7 +77,7 @@ class helper_channel {
     // Is the message for this helper, and no `begin`?
     template <class... Types>
     bool admits(std::variant<Types...> const& content) {
-        auto const* const begin = std::get_if<replication::begin>(&content);
+        auto const* const begin = std::get_if<kit::begin>(&content);
         if (begin != nullptr && begin->session == session_) has_begun_ = true;
         return has_begun_ && begin == nullptr;
     }
@@ -92,10 +92,10 @@ class helper_channel {
     }
 
   private:
-    replication::channel channel_;
+    kit::channel channel_;
     std::uint64_t session_;
     bool has_begun_ = false;
     std::string error_;
 };
 
-}  // namespace latchkey::replication
+}  // namespace latchkey::kit

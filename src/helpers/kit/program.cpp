@@ -14,7 +14,7 @@
 #include "base/log.hpp"
 #include "base/write_now.hpp"
 
-namespace latchkey::replication {
+namespace latchkey::kit {
 namespace {
 
 int print(std::string_view text) {
@@ -61,4 +61,4 @@ int run_helper(helper_program const& program, serve_function* serve, int argumen
     ::_exit(result ? 0 : 1);
 }
 
-}  // namespace latchkey::replication
+}  // namespace latchkey::kit

@@ -2,7 +2,7 @@
 // they give up first.
 //
 //     int main(int count, char** arguments) {
-//         return replication::run_helper({.name = "latchkey-deliver", .help = help}, serve, count,
+//         return kit::run_helper({.name = "latchkey-deliver", .help = help}, serve, count,
 //                                        arguments);
 //     }
 #pragma once
@@ -13,7 +13,7 @@
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
 
-namespace latchkey::replication {
+namespace latchkey::kit {
 
 struct helper_program {
     std::string_view name;
@@ -27,4 +27,4 @@ using serve_function = base::result<void>(base::descriptor socket, std::uint64_t
 int run_helper(helper_program const& program, serve_function* serve, int argument_count,
                char** arguments);
 
-}  // namespace latchkey::replication
+}  // namespace latchkey::kit

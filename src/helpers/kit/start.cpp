@@ -18,7 +18,7 @@
 #include "base/time_units.hpp"
 #include "helpers/kit/channel.hpp"
 
-namespace latchkey::server {
+namespace latchkey::kit {
 namespace {
 
 constexpr int helper_descriptor = 3;
@@ -144,7 +144,7 @@ base::result<base::descriptor> start_helper(std::string const& program) {
     if (path.empty())
         return base::error{"there is no program " + program +
                            ": install the package that has it (latchkey, latchkey-cluster)"};
-    auto sockets = replication::make_socket_pair();
+    auto sockets = kit::make_socket_pair();
     if (!sockets) return sockets.error();
     auto const parent = ::getpid();
     auto const child = ::fork();
@@ -165,4 +165,4 @@ base::descriptor start_optional_helper(std::string const& program, std::string c
     return {};
 }
 
-}  // namespace latchkey::server
+}  // namespace latchkey::kit

@@ -14,7 +14,7 @@
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
 
-namespace latchkey::server {
+namespace latchkey::kit {
 
 // In a process that was just forked: from now on it ends with `parent`, even if that has ended
 // already. What it executes then keeps this.
@@ -31,4 +31,4 @@ base::result<base::descriptor> start_helper(std::string const& program);
 // One without which the service works but for `loss`, which is logged then.
 base::descriptor start_optional_helper(std::string const& program, std::string const& loss);
 
-}  // namespace latchkey::server
+}  // namespace latchkey::kit

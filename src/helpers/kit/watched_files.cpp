@@ -4,7 +4,7 @@
 
 #include "base/time_units.hpp"
 
-namespace latchkey::deliver {
+namespace latchkey::kit {
 namespace {
 
 constexpr base::mono_ns interval = base::second;
@@ -34,4 +34,4 @@ bool watched_files::have_changed() {
     return read_inodes() != inodes_;
 }
 
-}  // namespace latchkey::deliver
+}  // namespace latchkey::kit

@@ -14,7 +14,7 @@
 
 #include "base/clock.hpp"
 
-namespace latchkey::deliver {
+namespace latchkey::kit {
 
 class watched_files {
   public:
@@ -33,4 +33,4 @@ class watched_files {
     base::mono_ns next_look_;
 };
 
-}  // namespace latchkey::deliver
+}  // namespace latchkey::kit

@@ -27,7 +27,7 @@ constexpr char const* help =
     "It is started by such a command, over a socket, and is of no use alone.\n";
 
 // Three netstrings; nullopt: the stream has ended.
-std::optional<std::array<std::string, 3>> read_three(latchkey::base::netstring_reader& input) {
+std::optional<std::array<std::string, 3>> read_three(latchkey::remote::netstring_reader& input) {
     std::array<std::string, 3> texts;
     for (auto& text : texts) {
         auto next = input.next();
@@ -38,7 +38,7 @@ std::optional<std::array<std::string, 3>> read_three(latchkey::base::netstring_r
 }
 
 int serve(int socket) {
-    latchkey::base::netstring_reader input(socket, request_bytes_max);
+    latchkey::remote::netstring_reader input(socket, request_bytes_max);
     auto address = read_three(input);
     if (!address) return 1;
     connection service(
@@ -47,11 +47,11 @@ int serve(int socket) {
         auto& [method, target, body] = *words;
         auto answer = service.send({method, target, body});
         std::string text;
-        latchkey::base::append_netstring(text, std::to_string(answer.status));
-        latchkey::base::append_netstring(text, answer.request_id);
-        latchkey::base::append_netstring(text, std::to_string(answer.retry_after_seconds));
-        latchkey::base::append_netstring(text, answer.body);
-        bool const is_sent = latchkey::base::write_stream(socket, text);
+        latchkey::remote::append_netstring(text, std::to_string(answer.status));
+        latchkey::remote::append_netstring(text, answer.request_id);
+        latchkey::remote::append_netstring(text, std::to_string(answer.retry_after_seconds));
+        latchkey::remote::append_netstring(text, answer.body);
+        bool const is_sent = latchkey::remote::write_stream(socket, text);
         for (auto* const each : {&text, &answer.body, &body})
             latchkey::base::wipe(each->data(), each->size());
         if (!is_sent) return 1;

@@ -11,7 +11,7 @@
 namespace latchkey::remote {
 namespace {
 
-using deliver::set;
+using kit::set;
 
 constexpr std::size_t answer_bytes_max = 64u << 20;
 constexpr long connect_seconds_max = 15, answer_seconds_max = 60;
@@ -46,7 +46,7 @@ connection::~connection() {
 
 void connection::set_protocol() {
     auto* const easy = easy_.get();
-    deliver::set_protocol(easy);
+    kit::set_protocol(easy);
     set(easy, CURLOPT_PATH_AS_IS, 1L);
     set(easy, CURLOPT_CONNECTTIMEOUT, connect_seconds_max);
     set(easy, CURLOPT_TIMEOUT, answer_seconds_max);
@@ -54,7 +54,7 @@ void connection::set_protocol() {
     set(easy, CURLOPT_USERAGENT, "latchkey/" LATCHKEY_VERSION);
     // Without TLS the key goes to this machine alone, never through a proxy.
     if (base::begins_ignoring_case(address_.url, "http://")) set(easy, CURLOPT_PROXY, "");
-    if (!address_.ca_file.empty()) deliver::set_authorities(easy, address_.ca_file);
+    if (!address_.ca_file.empty()) kit::set_authorities(easy, address_.ca_file);
 }
 
 answer connection::send(request const& request) {
@@ -65,15 +65,15 @@ answer connection::send(request const& request) {
     char error[CURL_ERROR_SIZE] = "";
     auto const url = address_.url + request.target;
     auto credential = "Authorization: Bearer " + address_.key;
-    deliver::field_list fields;
-    deliver::append(fields, credential);
+    kit::field_list fields;
+    kit::append(fields, credential);
     base::wipe(credential.data(), credential.size());
     for (auto const* const line : {"Accept: application/json", "Content-Type: application/json"})
-        if (line[0] == 'A' || !request.body.empty()) deliver::append(fields, line);
+        if (line[0] == 'A' || !request.body.empty()) kit::append(fields, line);
     set(easy, CURLOPT_HTTPHEADER, fields.get());
     set(easy, CURLOPT_URL, url.c_str());
     set(easy, CURLOPT_ERRORBUFFER, error);
-    if (!request.body.empty()) deliver::set_content(easy, request.body);
+    if (!request.body.empty()) kit::set_content(easy, request.body);
     set(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
     set(easy, CURLOPT_WRITEDATA, static_cast<void*>(&result));
     set(easy, CURLOPT_WRITEFUNCTION, &take_content);
@@ -84,7 +84,7 @@ answer connection::send(request const& request) {
         base::wipe(field->data, std::string_view(field->data).size());
     if (code != CURLE_OK) return {.body = explain(code, error)};
     ::curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &result.status);
-    result.retry_after_seconds = deliver::retry_after_seconds(easy);
+    result.retry_after_seconds = kit::retry_after_seconds(easy);
     return result;
 }
 

@@ -43,7 +43,7 @@ class connection {
     std::string explain(CURLcode code, char const* detail) const;
 
     service_address address_;
-    deliver::easy_handle easy_;
+    kit::easy_handle easy_;
 };
 
 }  // namespace latchkey::remote

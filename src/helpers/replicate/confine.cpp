@@ -17,8 +17,7 @@ constexpr base::allowed_call calls[] = {
 }  // namespace
 
 base::result<void> confine(std::vector<conninfo::setting> const& settings) {
-    return replication::confine(readable_places(settings),
-                                {base::common_calls, base::client_calls, calls});
+    return kit::confine(readable_places(settings), {base::common_calls, base::client_calls, calls});
 }
 
 }  // namespace latchkey::replicate

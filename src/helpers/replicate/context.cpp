@@ -10,7 +10,7 @@
 namespace latchkey::replicate {
 namespace {
 
-constexpr std::size_t unsent_bytes_max = replication::message_bytes_max;
+constexpr std::size_t unsent_bytes_max = kit::message_bytes_max;
 
 }  // namespace
 

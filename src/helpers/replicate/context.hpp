@@ -28,7 +28,7 @@ replication::boot_ns read_boot_clock();
 // Messages to the node.
 class outbox {
   public:
-    explicit outbox(replication::channel& channel) : channel_(channel) {}
+    explicit outbox(kit::channel& channel) : channel_(channel) {}
 
     void send(replication::message content, std::uint32_t request = 0);
     // failed{}: the answer to a request, or with 0 a word on the whole.
@@ -39,12 +39,12 @@ class outbox {
     signal& news() { return news_; }
 
   private:
-    replication::channel& channel_;
+    kit::channel& channel_;
     signal news_;
 };
 
 struct context {
-    explicit context(replication::channel& channel) : out(channel) {}
+    explicit context(kit::channel& channel) : out(channel) {}
 
     // Says so once, and ends the work of all lanes; requests are refused from now on.
     void stop_for_good(replication::failure reason, std::string text);

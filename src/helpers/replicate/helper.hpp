@@ -31,7 +31,7 @@ class helper {
     void configure(replication::configure settings);
     void dispatch(replication::envelope parcel);
 
-    replication::helper_channel node_;
+    kit::helper_channel node_;
     context shared_;
     append_lane appends_;
     follow_lane follower_;

@@ -32,6 +32,6 @@ latchkey::base::result<void> serve(latchkey::base::descriptor socket, std::uint6
 
 int main(int argument_count, char** arguments) {
     latchkey::base::open_standard_streams();
-    return latchkey::replication::run_helper({.name = "latchkey-replicate", .help = help}, serve,
-                                             argument_count, arguments);
+    return latchkey::kit::run_helper({.name = "latchkey-replicate", .help = help}, serve,
+                                     argument_count, arguments);
 }

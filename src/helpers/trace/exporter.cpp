@@ -11,7 +11,7 @@
 namespace latchkey::trace {
 namespace {
 
-using deliver::set;
+using kit::set;
 
 constexpr base::mono_ns batch_delay = base::second;
 constexpr base::mono_ns first_pause = base::second, longest_pause = 30 * base::second;
@@ -59,7 +59,7 @@ void exporter::use(tracing::settings settings) {
 
 void exporter::set_options() {
     auto* const easy = easy_.get();
-    deliver::set_post(easy, authorities_file_);
+    kit::set_post(easy, authorities_file_);
     set(easy, CURLOPT_URL, settings_.endpoint.c_str());
     set(easy, CURLOPT_TIMEOUT_MS, timeout_ms);
     set(easy, CURLOPT_WRITEFUNCTION, &take_content);
@@ -68,9 +68,8 @@ void exporter::set_options() {
     // Without a value: those that libcurl would add.
     for (auto const* own : {"Content-Type: application/json",
                             "User-Agent: latchkey-trace/" LATCHKEY_VERSION, "Expect:", "Accept:"})
-        deliver::append(fields_, own);
-    for (auto const& [name, value] : settings_.fields)
-        deliver::append(fields_, name + ": " + value);
+        kit::append(fields_, own);
+    for (auto const& [name, value] : settings_.fields) kit::append(fields_, name + ": " + value);
     set(easy, CURLOPT_HTTPHEADER, fields_.get());
 }
 
@@ -113,7 +112,7 @@ void exporter::begin() {
     }
     ++attempts_;
     response_.clear();
-    deliver::set_content(easy_.get(), body_);
+    kit::set_content(easy_.get(), body_);
     base::check(::curl_multi_add_handle(multi_, easy_.get()) == CURLM_OK, "out of memory");
     is_sending_ = true;
     int running = 0;
@@ -154,7 +153,7 @@ void exporter::judge(CURLcode code) {
     auto const reason = "the endpoint answered " + std::to_string(status);
     if (!is_temporary(status)) return drop_batch(reason);
     report_.failure = reason;
-    auto const seconds = deliver::retry_after_seconds(easy_.get());
+    auto const seconds = kit::retry_after_seconds(easy_.get());
     retry(std::min(seconds * base::second, retry_after_max));
 }
 

@@ -58,8 +58,8 @@ class exporter {
 
     std::string authorities_file_;
     CURLM* multi_;
-    deliver::easy_handle easy_;
-    deliver::field_list fields_;
+    kit::easy_handle easy_;
+    kit::field_list fields_;
     tracing::settings settings_;
     bool has_settings_ = false;
 

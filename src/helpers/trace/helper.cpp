@@ -4,7 +4,7 @@
 
 namespace latchkey::trace {
 
-helper::helper(base::descriptor socket, deliver::watched_files files, std::string authorities_file,
+helper::helper(base::descriptor socket, kit::watched_files files, std::string authorities_file,
                std::uint64_t session)
     : service_(std::move(socket), session),
       files_(std::move(files)),

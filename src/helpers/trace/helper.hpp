@@ -16,7 +16,7 @@ namespace latchkey::trace {
 class helper {
   public:
     // `session`: a random number that no helper before has had.
-    helper(base::descriptor socket, deliver::watched_files files, std::string authorities_file,
+    helper(base::descriptor socket, kit::watched_files files, std::string authorities_file,
            std::uint64_t session);
 
     // Until the service has ended; the error says why this process cannot go on.
@@ -26,8 +26,8 @@ class helper {
     bool receive_all();
     bool take(tracing::message const& content);
 
-    replication::helper_channel service_;
-    deliver::watched_files files_;
+    kit::helper_channel service_;
+    kit::watched_files files_;
     exporter exporter_;
 };
 

@@ -33,12 +33,12 @@ latchkey::base::result<void> serve(latchkey::base::descriptor socket, std::uint6
     ::signal(SIGPIPE, SIG_IGN);
     if (::curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return base::error{"libcurl does not start"};
-    auto const authorities = deliver::authorities_file();
-    deliver::watched_files files(authorities);
+    auto const authorities = kit::authorities_file();
+    kit::watched_files files(authorities);
     // Before the sandbox: libcurl makes the descriptor by which it wakes itself up.
     auto const paths = files.paths();
     trace::helper helper(std::move(socket), std::move(files), authorities, session);
-    if (auto const confined = deliver::confine(paths); !confined) return confined;
+    if (auto const confined = kit::confine_sender(paths); !confined) return confined;
     return helper.run();
 }
 
@@ -46,6 +46,6 @@ latchkey::base::result<void> serve(latchkey::base::descriptor socket, std::uint6
 
 int main(int argument_count, char** arguments) {
     latchkey::base::open_standard_streams();
-    return latchkey::replication::run_helper({.name = "latchkey-trace", .help = help}, serve,
-                                             argument_count, arguments);
+    return latchkey::kit::run_helper({.name = "latchkey-trace", .help = help}, serve,
+                                     argument_count, arguments);
 }

@@ -37,9 +37,9 @@ void span_exporter::turn(base::mono_ns now) {
 }
 
 void span_exporter::receive() {
-    auto const intake = replication::receive_each(
-        channel_, tracing::decode,
-        [this](tracing::message const& content) { return take(content); });
+    auto const intake =
+        kit::receive_each(channel_, tracing::decode,
+                          [this](tracing::message const& content) { return take(content); });
     if (!intake) fail(intake.error().message);
 }
 

@@ -49,7 +49,7 @@ class span_exporter {
     void fail(std::string const& reason);
     std::uint64_t unreported() const { return sent_spans_ - report_.exported - report_.dropped; }
 
-    replication::channel channel_;
+    kit::channel channel_;
     tracing::settings settings_;  // what `hello` is answered with
     std::vector<tracing::span_ring*> rings_;
     tracing::batch batch_;  // its capacity is kept

@@ -37,7 +37,7 @@ std::string node_name(config const& configuration) {
 // hidden its memory shows it to root alone).
 base::result<base::descriptor> start_engine_helper(config const& configuration) {
     auto const& path = configuration.cluster_password_file;
-    if (path.empty()) return start_helper(std::string(helper_name));
+    if (path.empty()) return kit::start_helper(std::string(helper_name));
     std::array<char, password_bytes_max + 1> bytes{};
     auto const file = base::open_to_read(path);
     auto const size =
@@ -51,7 +51,7 @@ base::result<base::descriptor> start_engine_helper(config const& configuration) 
     if (is_empty)
         return base::error{"cluster.password_file: " + path +
                            " has no password in its first line, or cannot be read"};
-    auto socket = start_helper(std::string(helper_name));
+    auto socket = kit::start_helper(std::string(helper_name));
     if (auto* const value = std::getenv("PGPASSWORD")) base::wipe(value, std::strlen(value));
     ::unsetenv("PGPASSWORD");
     return socket;

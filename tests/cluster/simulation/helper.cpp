@@ -17,7 +17,7 @@ constexpr int renewals_per_lease = 6;
 
 }  // namespace
 
-helper::helper(engine& engine, dice& dice, machine const& machine, replication::channel& channel,
+helper::helper(engine& engine, dice& dice, machine const& machine, kit::channel& channel,
                std::uint64_t session)
     : engine_(engine), dice_(dice), machine_(machine), channel_(channel), session_(session) {
     send(replication::hello{replication::protocol_version, session});

@@ -15,7 +15,7 @@ namespace latchkey::simulation {
 class helper {
   public:
     // `channel` is the helper's end; a new helper goes on with that of the one before.
-    helper(engine& engine, dice& dice, machine const& machine, replication::channel& channel,
+    helper(engine& engine, dice& dice, machine const& machine, kit::channel& channel,
            std::uint64_t session);
     ~helper() { engine_.release(this); }
     helper(helper const&) = delete;
@@ -60,7 +60,7 @@ class helper {
     engine& engine_;
     dice& dice_;
     machine const& machine_;
-    replication::channel& channel_;
+    kit::channel& channel_;
     std::uint64_t session_;
     std::deque<std::pair<cluster::boot_ns, std::string>> outbox_;  // by the time of arrival
     replication::configure settings_;

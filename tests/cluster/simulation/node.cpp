@@ -45,9 +45,9 @@ void node::wipe() {
 
 void node::start(std::uint64_t session) {
     on_machine const here(machine);
-    auto sockets = replication::make_socket_pair();
+    auto sockets = kit::make_socket_pair();
     ASSERT_TRUE(sockets.has_value());
-    helper_channel_ = std::make_unique<replication::channel>(std::move(sockets->second));
+    helper_channel_ = std::make_unique<kit::channel>(std::move(sockets->second));
     auto result = store::environment::open({.directory = options_.directory,
                                             .map_bytes = map_bytes,
                                             .sync = false,

@@ -89,7 +89,7 @@ class node final : coro::executor {
     engine& engine_;
     dice& dice_;
     std::function<void(node&)> pass_;
-    std::unique_ptr<replication::channel> helper_channel_;
+    std::unique_ptr<kit::channel> helper_channel_;
     std::unique_ptr<helper> helper_;
     std::unique_ptr<cluster::node> node_;
     std::unique_ptr<store::environment> store_;

@@ -31,7 +31,7 @@ std::vector<model::cidr> loopback() {
 
 fake_service::fake_service(std::string authorities_file)
     : authorities_file_(std::move(authorities_file)), link_([this] {
-          auto ends = replication::make_socket_pair();
+          auto ends = kit::make_socket_pair();
           helper_end_ = std::move(ends->second);
           return std::move(ends->first);
       }()) {

@@ -8,7 +8,7 @@
 #include "base/bytes.hpp"
 #include "base/time_units.hpp"
 
-namespace latchkey::replication {
+namespace latchkey::kit {
 namespace {
 
 base::mono_ns soon() {
@@ -169,4 +169,4 @@ TEST_F(pair_test, a_packet_beyond_its_bound_is_refused) {
 }
 
 }  // namespace
-}  // namespace latchkey::replication
+}  // namespace latchkey::kit

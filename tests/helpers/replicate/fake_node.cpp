@@ -32,7 +32,7 @@ replication::identity identity_from(std::string_view text) {
 
 fake_node::fake_node(std::string conninfo, node_options options)
     : conninfo_(std::move(conninfo)), options_(std::move(options)) {
-    auto ends = replication::make_socket_pair();
+    auto ends = kit::make_socket_pair();
     channel_.emplace(std::move(ends->first));
     helper_end_ = std::move(ends->second);
     if (options_.instance == replication::identity{})

@@ -96,7 +96,7 @@ class fake_node {
     std::string conninfo_;
     node_options options_;
     base::descriptor helper_end_;
-    std::optional<replication::channel> channel_;
+    std::optional<kit::channel> channel_;
     pid_t process_ = -1;
     std::uint32_t requests_ = 0;
     std::deque<replication::envelope> arrivals_;

@@ -89,7 +89,7 @@ class collector {
 class running_helper {
   public:
     explicit running_helper(std::string const& endpoint) {
-        auto ends = replication::make_socket_pair();
+        auto ends = kit::make_socket_pair();
         process_ = ::fork();
         if (process_ == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -101,7 +101,7 @@ class running_helper {
             ::execl(path.c_str(), path.c_str(), "--descriptor", number.c_str(), nullptr);
             ::_exit(127);
         }
-        channel_ = std::make_unique<replication::channel>(std::move(ends->first));
+        channel_ = std::make_unique<kit::channel>(std::move(ends->first));
         tracing::settings settings;
         settings.endpoint = endpoint;
         settings.fields = {{"Authorization", "Bearer x"}};
@@ -158,7 +158,7 @@ class running_helper {
         return tracing::decode(**bytes).value();
     }
 
-    std::unique_ptr<replication::channel> channel_;
+    std::unique_ptr<kit::channel> channel_;
     pid_t process_ = -1;
 };
 

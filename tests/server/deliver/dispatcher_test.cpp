@@ -16,9 +16,9 @@ using store::one;
 
 struct dispatcher_test : testing::Test {
     dispatcher_test() {
-        auto sockets = replication::make_socket_pair();
+        auto sockets = kit::make_socket_pair();
         link = std::make_unique<delivery::helper_link>(std::move(sockets->first));
-        helper = std::make_unique<replication::channel>(std::move(sockets->second));
+        helper = std::make_unique<kit::channel>(std::move(sockets->second));
         begin();
     }
     ~dispatcher_test() override {
@@ -110,7 +110,7 @@ struct dispatcher_test : testing::Test {
     store::writer writer{*store};
     int event = ::eventfd(0, EFD_NONBLOCK);
     std::unique_ptr<delivery::helper_link> link;
-    std::unique_ptr<replication::channel> helper;
+    std::unique_ptr<kit::channel> helper;
     std::optional<dispatcher> instance;
     base::wall_ms shift = 0;
     unsigned users = 0;

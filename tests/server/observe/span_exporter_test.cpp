@@ -24,9 +24,9 @@ tracing::settings settings_of(std::string service_name) {
 class exporter_fixture : public testing::Test {
   protected:
     exporter_fixture() {
-        auto ends = replication::make_socket_pair();
+        auto ends = kit::make_socket_pair();
         exporter = std::make_unique<span_exporter>(std::move(ends->first));
-        helper = std::make_unique<replication::channel>(std::move(ends->second));
+        helper = std::make_unique<kit::channel>(std::move(ends->second));
         exporter->add(ring);
         exporter->use(settings_of("first"));
     }
@@ -54,7 +54,7 @@ class exporter_fixture : public testing::Test {
 
     tracing::span_ring ring;
     std::unique_ptr<span_exporter> exporter;
-    std::unique_ptr<replication::channel> helper;
+    std::unique_ptr<kit::channel> helper;
 
   private:
     std::string last_bytes_;

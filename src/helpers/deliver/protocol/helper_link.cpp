@@ -24,7 +24,7 @@ void helper_link::begin(attempt const& attempt) {
 base::result<helper_link::arrivals> helper_link::turn() {
     arrivals arrivals;
     base::result<void> progress;
-    auto const intake = replication::receive_each(channel_, decode, [&](message&& content) {
+    auto const intake = kit::receive_each(channel_, decode, [&](message&& content) {
         progress = take(std::move(content), arrivals);
         return progress.has_value();
     });

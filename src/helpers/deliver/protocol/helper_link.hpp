@@ -55,7 +55,7 @@ class helper_link {
     base::result<void> take(message&& content, arrivals& arrivals);
     base::result<void> greet(hello const& hello, arrivals& arrivals);
 
-    replication::channel channel_;
+    kit::channel channel_;
     std::unordered_map<std::uint64_t, std::size_t> in_flight_;  // and the bytes of each
     std::size_t bytes_ = 0;                                     // of all of them
     bool is_ready_ = false;  // a helper has said hello, and was answered

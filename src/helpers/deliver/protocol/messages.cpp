@@ -8,13 +8,13 @@
 namespace latchkey::delivery {
 namespace {
 
-using replication::bounded, replication::is;
+using kit::bounded, kit::is;
 
 bool is_visible(std::string_view text) {
     return std::ranges::all_of(text, [](char byte) { return byte >= ' ' && byte < 0x7f; });
 }
 
-struct layout : replication::hello_layout {
+struct layout : kit::hello_layout {
     using hello_layout::walk;
     static void walk(auto& archive, is<result> auto& message) {
         archive(message.number, message.status, message.duration_ms, message.retry_after_seconds,
@@ -41,7 +41,7 @@ struct layout : replication::hello_layout {
     static void walk(auto& archive, is<unsent> auto& message) { archive(message.number); }
 };
 
-using attempt_codec = replication::codec<layout, std::uint32_t>;
+using attempt_codec = kit::codec<layout, std::uint32_t>;
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 
 #include "base/bytes.hpp"
 
-namespace latchkey::base {
+namespace latchkey::remote {
 namespace {
 
 constexpr std::size_t digits_max = 10;
@@ -31,7 +31,7 @@ bool write_stream(int descriptor, std::string_view bytes) {
 }
 
 netstring_reader::~netstring_reader() {
-    wipe(buffer_.data(), buffer_.size());
+    base::wipe(buffer_.data(), buffer_.size());
 }
 
 bool netstring_reader::fill() {
@@ -41,7 +41,7 @@ bool netstring_reader::fill() {
     while (count < 0 && errno == EINTR);
     if (count <= 0) return false;
     buffer_.append(bytes.data(), static_cast<std::size_t>(count));
-    wipe(bytes.data(), static_cast<std::size_t>(count));
+    base::wipe(bytes.data(), static_cast<std::size_t>(count));
     return true;
 }
 
@@ -60,10 +60,10 @@ std::optional<std::string> netstring_reader::next() {
         if (!fill()) return std::nullopt;
     if (buffer_[start + length] != ',') return std::nullopt;
     auto text = buffer_.substr(start, length);
-    wipe(buffer_.data() + begin_, start + length + 1 - begin_);
+    base::wipe(buffer_.data() + begin_, start + length + 1 - begin_);
     begin_ = start + length + 1;
     if (begin_ == buffer_.size()) buffer_.clear(), begin_ = 0;
     return text;
 }
 
-}  // namespace latchkey::base
+}  // namespace latchkey::remote

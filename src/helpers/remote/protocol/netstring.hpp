@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace latchkey::base {
+namespace latchkey::remote {
 
 void append_netstring(std::string& output, std::string_view text);
 
@@ -34,4 +34,4 @@ class netstring_reader {
     std::size_t begin_ = 0;
 };
 
-}  // namespace latchkey::base
+}  // namespace latchkey::remote

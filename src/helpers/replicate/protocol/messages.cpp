@@ -5,9 +5,11 @@
 namespace latchkey::replication {
 namespace {
 
+using kit::bounded, kit::is;
+
 constexpr std::size_t list_count_max = 1 << 20;
 
-struct layout : hello_layout {
+struct layout : kit::hello_layout {
     using hello_layout::walk;
     static void walk(auto& archive, is<log_row> auto& row) {
         archive(row.position, row.nonce, row.schema, row.urgent,
@@ -119,7 +121,7 @@ struct layout : hello_layout {
     }
 };
 
-using node_codec = codec<layout, std::uint32_t>;
+using node_codec = kit::codec<layout, std::uint32_t>;
 
 }  // namespace
 

@@ -36,6 +36,8 @@
 
 namespace latchkey::replication {
 
+using kit::hello;
+
 // Raised with every change of a message: node and helper come from the same build.
 inline constexpr std::uint32_t protocol_version = 3;
 

@@ -5,9 +5,9 @@
 namespace latchkey::tracing {
 namespace {
 
-using replication::bounded, replication::is;
+using kit::bounded, kit::is;
 
-struct layout : replication::hello_layout {
+struct layout : kit::hello_layout {
     using hello_layout::walk;
     static void walk(auto& archive, is<report> auto& message) {
         archive(message.exported, message.dropped, bounded{message.failure, text_bytes_max});
@@ -39,7 +39,7 @@ struct layout : replication::hello_layout {
     }
 };
 
-using span_codec = replication::codec<layout, std::uint16_t>;
+using span_codec = kit::codec<layout, std::uint16_t>;
 
 }  // namespace
 

@@ -27,7 +27,7 @@
 
 namespace latchkey::tracing {
 
-using replication::hello, replication::begin;
+using kit::hello, kit::begin;
 
 // Raised with every change of a message: service and helper come from the same build.
 inline constexpr std::uint32_t protocol_version = 2;

@@ -12,9 +12,9 @@ namespace {
 
 struct conversation {
     conversation() {
-        auto sockets = replication::make_socket_pair();
+        auto sockets = kit::make_socket_pair();
         link = std::make_unique<helper_link>(std::move(sockets->first));
-        helper = std::make_unique<replication::channel>(std::move(sockets->second));
+        helper = std::make_unique<kit::channel>(std::move(sockets->second));
     }
     void say(message const& content) {
         ASSERT_TRUE(helper->send(encode(content), base::read_mono() + 10 * base::second));
@@ -33,7 +33,7 @@ struct conversation {
     }
 
     std::unique_ptr<helper_link> link;
-    std::unique_ptr<replication::channel> helper;
+    std::unique_ptr<kit::channel> helper;
 };
 
 TEST(helper_links, begin_nothing_before_there_is_a_helper) {

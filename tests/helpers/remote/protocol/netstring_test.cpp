@@ -7,7 +7,7 @@
 
 #include "base/descriptor.hpp"
 
-namespace latchkey::base {
+namespace latchkey::remote {
 namespace {
 
 class netstrings : public testing::Test {
@@ -15,8 +15,8 @@ class netstrings : public testing::Test {
     netstrings() {
         int ends[2];
         EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-        writer_ = descriptor(ends[0]);
-        reader_ = descriptor(ends[1]);
+        writer_ = base::descriptor(ends[0]);
+        reader_ = base::descriptor(ends[1]);
     }
     // What is read of a stream that ends after these bytes.
     std::vector<std::string> read(std::string_view bytes, std::size_t bytes_max = 100) {
@@ -28,7 +28,7 @@ class netstrings : public testing::Test {
         return texts;
     }
 
-    descriptor writer_, reader_;
+    base::descriptor writer_, reader_;
 };
 
 using strings = std::vector<std::string>;
@@ -62,4 +62,4 @@ TEST_F(netstrings, are_not_written_to_a_closed_end) {
 }
 
 }  // namespace
-}  // namespace latchkey::base
+}  // namespace latchkey::remote
