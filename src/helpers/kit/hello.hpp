@@ -60,7 +60,6 @@ class helper_channel {
         : channel_(std::move(socket)), session_(session) {}
 
     kit::channel& channel() { return channel_; }
-    int descriptor() const { return channel_.descriptor(); }
     std::uint64_t session() const { return session_; }
     hello greeting(std::uint32_t version) const { return {version, session_}; }
 
