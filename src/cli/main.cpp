@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -32,7 +33,8 @@ int run(int argument_count, char** arguments) {
     int code = cli::done;
     cli::add_commands(program, code);
     try {
-        program.parse(argument_count, arguments);
+        cli::parse_words(program,
+                         {arguments + std::min(argument_count, 1), arguments + argument_count});
     } catch (CLI::ParseError const& error) {
         return cli::report_parse_error(program, error);
     } catch (std::exception const& error) {

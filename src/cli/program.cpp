@@ -1,19 +1,29 @@
 #include "cli/program.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
 
 #include "base/log.hpp"
 #include "base/visible.hpp"
+#include "cli/settings.hpp"
 #include "cli/suggest.hpp"
 
 namespace latchkey::cli {
 namespace {
 
 // An option takes one value each time that it is given: CLI11 lets those of lists take the words
-// behind it, too, which are the arguments of the command.
+// behind it, too, which are the arguments of the command. An empty one would count as none, unless
+// that is what a setting or a description is set to.
 void limit_values(CLI::App& command) {
-    for (auto* const option : command.get_options())
-        if (!option->get_positional()) option->allow_extra_args(false);
+    for (auto* const option : command.get_options()) {
+        if (option->get_positional()) continue;
+        option->allow_extra_args(false);
+        if (option->get_name() == "--description" || is_setting_flag(option->get_name())) continue;
+        option->check([](std::string const& text) {
+            return std::string(text.empty() ? "must not be empty" : "");
+        });
+    }
     for (auto* const each : command.get_subcommands([](CLI::App*) { return true; }))
         limit_values(*each);
 }
@@ -53,6 +63,18 @@ void add_commands(CLI::App& program, int& code) {
     add_completion(program, code);
     add_man(program, code);
     limit_values(program);
+}
+
+void parse_words(CLI::App& program, std::vector<std::string> const& words) {
+    std::vector<std::string> all;
+    for (auto const& word : words) {
+        bool const is_unfilled =
+            word.size() > 3 && word.starts_with("--") && word.find('=') == word.size() - 1;
+        all.push_back(is_unfilled ? word.substr(0, word.size() - 1) : word);
+        if (is_unfilled) all.emplace_back();
+    }
+    std::ranges::reverse(all);
+    program.parse(std::move(all));
 }
 
 int report_parse_error(CLI::App& program, CLI::ParseError const& error) {

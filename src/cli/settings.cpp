@@ -341,6 +341,11 @@ void setting_flags::add_to(CLI::App& command, std::vector<std::string> const& on
     }
 }
 
+bool is_setting_flag(std::string_view flag) {
+    return std::ranges::any_of(server::setting_table(),
+                               [&](auto const& entry) { return flag_of(entry) == flag; });
+}
+
 bool setting_flags::is_any_given() const {
     return !file_.empty() ||
            std::ranges::any_of(flags_, [](auto const& flag) { return flag->option->count() != 0; });

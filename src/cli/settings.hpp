@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -44,6 +45,9 @@ class setting_flags {
     std::string file_;
     std::vector<std::unique_ptr<flag>> flags_;
 };
+
+// Whether a flag, such as `--data`, is that of a setting.
+bool is_setting_flag(std::string_view flag);
 
 // Sets one setting from the values of a flag.
 base::result<void> assign(server::config& target, server::setting const& setting,

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -45,15 +44,14 @@ class command_test : public testing::Test {
     // As main() does, with `--data` added.
     int execute(std::vector<std::string> words) const {
         words.insert(words.end(), {"--data", data()});
-        return execute_as_given(std::move(words));
+        return execute_as_given(words);
     }
-    static int execute_as_given(std::vector<std::string> words) {
+    static int execute_as_given(std::vector<std::string> const& words) {
         CLI::App program;
         int code = done;
         add_commands(program, code);
-        std::reverse(words.begin(), words.end());
         try {
-            program.parse(words);
+            parse_words(program, words);
         } catch (CLI::ParseError const& error) {
             return end_output(program.exit(error) == 0 ? done : usage_error);
         }

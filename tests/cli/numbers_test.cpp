@@ -1,4 +1,5 @@
-// Every option of every command that takes a number takes nothing else, and says what it takes.
+// Every option of every command that takes a number takes nothing else, and says what it takes; none
+// takes an empty value for none.
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
@@ -22,13 +23,15 @@ bool takes_number(CLI::Option const& option) {
     return false;
 }
 
-std::vector<std::pair<std::string, CLI::Option*>> number_options(CLI::App& command) {
-    std::vector<std::pair<std::string, CLI::Option*>> all;
+using named_options = std::vector<std::pair<std::string, CLI::Option*>>;
+
+named_options find_options(CLI::App& command, bool (*is_sought)(CLI::Option const&)) {
+    named_options all;
     for (auto* const option : command.get_options())
-        if (takes_number(*option))
+        if (is_sought(*option))
             all.emplace_back(command.get_name() + " " + option->get_name(), option);
     for (auto* const each : command.get_subcommands([](CLI::App*) { return true; }))
-        for (auto const& entry : number_options(*each)) all.push_back(entry);
+        for (auto const& entry : find_options(*each, is_sought)) all.push_back(entry);
     return all;
 }
 
@@ -48,7 +51,7 @@ TEST(numbers, are_all_that_options_of_numbers_take) {
     CLI::App program("", "latchkey");
     int code = done;
     add_commands(program, code);
-    auto const options = number_options(program);
+    auto const options = find_options(program, takes_number);
     EXPECT_GT(options.size(), 25u);
     for (auto const& [name, option] : options) {
         auto const type = option->get_type_name();
@@ -62,6 +65,24 @@ TEST(numbers, are_all_that_options_of_numbers_take) {
         EXPECT_EQ(error_of(*option, std::to_string(most)), "") << name;
         if (most != UINT64_MAX) EXPECT_NE(error_of(*option, std::to_string(most + 1)), "") << name;
     }
+}
+
+TEST(options, take_no_empty_value_but_settings_and_descriptions) {
+    CLI::App program("", "latchkey");
+    int code = done;
+    add_commands(program, code);
+    auto const options = find_options(program, [](CLI::Option const& option) {
+        auto const name = option.get_name();
+        return option.get_items_expected_max() != 0 && !option.get_positional() &&
+               name != "--description" && !is_setting_flag(name);
+    });
+    EXPECT_GT(options.size(), 80u);
+    for (auto const& [name, option] : options)
+        EXPECT_TRUE(error_of(*option, "").starts_with(option->get_name() + ": ")) << name;
+    for (auto const& [name, option] : find_options(program, [](CLI::Option const& option) {
+             return option.get_name() == "--description" || option.get_name() == "--access-log";
+         }))
+        EXPECT_EQ(error_of(*option, ""), "") << name;
 }
 
 TEST(numbers, are_all_that_settings_of_numbers_take) {

@@ -21,6 +21,30 @@ struct store_commands : command_test {
     }
 };
 
+TEST_F(store_commands, take_no_empty_value_for_none) {
+    for (std::string const option : {"--expires-in", "--expires-at", "--not-before", "--project"})
+        for (auto const& words :
+             std::vector<std::vector<std::string>>{{option, ""}, {option + '='}}) {
+            std::vector<std::string> all{"keys", "create", "--name", "a", "--data", data()};
+            all.insert(all.end(), words.begin(), words.end());
+            auto const refusal = run_as_given(all);
+            EXPECT_EQ(refusal.code, usage_error) << option;
+            EXPECT_TRUE(has(refusal.messages, option + ": must not be empty")) << refusal.messages;
+        }
+    EXPECT_FALSE(std::filesystem::exists(data()));
+}
+
+TEST_F(store_commands, leave_the_word_behind_an_empty_value_alone) {
+    auto const refusal = run_as_given({"seed", "--data", data(), "--users=", "5"});
+    EXPECT_EQ(refusal.code, usage_error);
+    EXPECT_TRUE(has(refusal.messages, "--users: must be a whole number")) << refusal.messages;
+    EXPECT_EQ(run_as_given({"seed", "--data", data(), "--quiet=", "--users=1", "--posts=1"}).code,
+              usage_error)
+        << "a flag has no value";
+    EXPECT_FALSE(std::filesystem::exists(data()));
+    EXPECT_EQ(run_as_given({"seed", "--data", data(), "--users=1", "--posts=1"}).code, done);
+}
+
 TEST_F(store_commands, leave_the_words_behind_an_option_alone) {
     EXPECT_EQ(run_as_given({"keys", "create", "--data", data(), "--name", "first"}).code, done);
     auto const rotated = run_as_given({"keys", "rotate", "--data", data(), "1"});
