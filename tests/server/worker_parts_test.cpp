@@ -158,6 +158,29 @@ TEST(memory_holders, end_with_the_largest_of_an_owner_who_holds_too_much) {
     EXPECT_EQ(all.size(), 5u);
 }
 
+TEST(memory_holders, beyond_what_all_or_an_owner_may_hold_are_ended) {
+    using places = std::vector<std::ptrdiff_t>;
+    // Of three owners, the second of which holds most.
+    auto const find_ends = [](std::size_t bytes_max, std::size_t owner_bytes_max) {
+        int connections[5] = {};
+        std::vector<holding<int>> all{{1, 30, &connections[0], true},
+                                      {2, 25, &connections[1], true},
+                                      {3, 5, &connections[2], true},
+                                      {2, 20, &connections[3], true},
+                                      {2, 10, &connections[4], false}};
+        places ends;
+        end_beyond(all, bytes_max, owner_bytes_max,
+                   [&](int& each) { ends.push_back(&each - connections); });
+        return ends;
+    };
+    EXPECT_EQ(find_ends(90, 55), places{});
+    EXPECT_EQ(find_ends(90, 54), places{1}) << "one owner alone is above his share";
+    EXPECT_EQ(find_ends(89, 55), places{1}) << "all are above the budget, and no owner above his";
+    EXPECT_EQ(find_ends(50, 55), (places{1, 3})) << "the largest of who holds most";
+    EXPECT_EQ(find_ends(44, 54), (places{1, 3, 0})) << "what is not heavy stays";
+    EXPECT_EQ(find_ends(90, 29), (places{1, 3, 0})) << "of each owner";
+}
+
 TEST(buffer_pool, keeps_what_is_neither_tiny_nor_large) {
     buffer_pool pool;
     auto buffer = pool.take();

@@ -41,11 +41,7 @@ void admission::relieve_memory() {
     next_relief_ = now + holder_watch::look_every;
     auto const& memory = context_.memory;
     auto const share = memory.fair_share(context_.connections.count());
-    auto held_bytes = memory.used();
-    auto const end = [&held_bytes](transport& connection) {
-        held_bytes -= std::min(held_bytes, connection.held_bytes());
-        connection.reset();
-    };
+    auto const end = [](transport& connection) { connection.reset(); };
     context_.connections.for_each([&](transport& connection) {
         auto const standing = connection.look(share, now);
         if (standing == holder_watch::standing::slow)
@@ -54,14 +50,7 @@ void admission::relieve_memory() {
             holdings_.push_back({connection.owner(), connection.held_bytes(), &connection,
                                  standing == holder_watch::standing::heavy});
     });
-    if (held_bytes > memory.owner_bytes_max()) {
-        sort_by_owner(holdings_);
-        end_excess(holdings_, memory.owner_bytes_max(), end);
-    }
-    for (auto const& each : holdings_) {
-        if (held_bytes <= memory.bytes_max()) break;
-        if (each.is_heavy) end(*each.connection);
-    }
+    end_beyond(holdings_, memory.bytes_max(), memory.owner_bytes_max(), end);
     holdings_.clear();
 }
 

@@ -97,4 +97,26 @@ void end_excess(std::vector<holding<Connection>>& all, std::size_t bytes_max, En
     });
 }
 
+// All together may be `bytes_max`, those of one owner `owner_bytes_max`: gives the heavy ones that
+// are beyond to `end`, each owner's first, then of those who hold most.
+template <class Connection, class End>
+void end_beyond(std::vector<holding<Connection>>& all, std::size_t bytes_max,
+                std::size_t owner_bytes_max, End end) {
+    auto const sum = [&] {
+        std::size_t bytes = 0;
+        for (auto const& each : all) bytes += each.bytes;
+        return bytes;
+    };
+    if (sum() <= owner_bytes_max) return;
+    sort_by_owner(all);
+    end_excess(all, owner_bytes_max, end);
+    auto left = sum();
+    for (auto const& each : all) {
+        if (left <= bytes_max) return;
+        if (!each.is_heavy) continue;
+        left -= each.bytes;
+        end(*each.connection);
+    }
+}
+
 }  // namespace latchkey::server

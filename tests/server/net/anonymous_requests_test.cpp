@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <vector>
 
@@ -89,6 +90,22 @@ TEST_F(anonymous, of_the_client_with_most_go_first) {
     EXPECT_TRUE(slow.waits) << "nor do the other one's bytes take its place";
     EXPECT_TRUE(all.hold(slow, one_body));
     EXPECT_LE(all.bytes(), 4 * one_body);
+}
+
+// Two parties: one has all addresses of a network, of which no address has much.
+TEST_F(anonymous, count_for_the_network_of_their_client) {
+    auto const neighbour = [&](std::size_t i) {
+        return model::address::parse("2001:db8:0:1::" + std::to_string(i % 9000));
+    };
+    auto const other = model::address::parse("2001:db8:0:2::1");
+    std::vector<awaited*> own;
+    for (int i = 0; i < 20; ++i) own.push_back(&enter(other));
+    for (std::size_t i = 0; i < 5 * waiting_max; ++i) enter(neighbour(i));
+    EXPECT_TRUE(std::ranges::all_of(own, &awaited::waits));
+    all.set_bytes_max(4 * one_body);
+    for (auto* const each : own) EXPECT_TRUE(all.hold(*each, one_body / 20));
+    for (std::size_t i = 0; i < 80; ++i) all.hold(enter(neighbour(i)), one_body / 10);
+    EXPECT_TRUE(std::ranges::all_of(own, &awaited::waits)) << "nor do bytes take their places";
 }
 
 TEST_F(anonymous, leave_from_anywhere_and_nothing_is_left) {
