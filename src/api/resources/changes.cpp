@@ -14,9 +14,6 @@ namespace {
 
 using base::field_code;
 
-// A page ends where so many were looked at of which few are shown.
-constexpr std::uint32_t looked_at_max = 10'000;
-
 api_error expired(model::id oldest) {
     auto error = make_error(base::problem::changes_expired);
     error.oldest_change = oldest;
@@ -52,19 +49,18 @@ std::uint32_t take_limit(query& query) {
     return static_cast<std::uint32_t>(std::min<model::id>(limit.value_or(1), changes_page_max));
 }
 
-// Appends the changes that are shown. The sequence up to which was looked.
+// Appends the changes that are shown. The sequence up to which was looked: each costs something, so
+// that a page ends also where none is shown.
 model::id append_page(std::string& output, store::snapshot const& snapshot,
                       request_context const& context, change_range const& range,
                       std::uint32_t limit) {
     auto looked_at = range.position;
-    std::uint32_t shown_count = 0, count = 0;
+    std::uint32_t shown_count = 0;
     auto const cost_end = snapshot.work().cost() + base::limits::page_cost_max;
     snapshot.changes_after(range.position, [&](store::change_view const& change) {
-        if (shown_count == limit || count == looked_at_max ||
-            output.size() >= context.page_bytes_max() ||
-            (count != 0 && snapshot.work().cost() >= cost_end))
+        bool const is_dear = looked_at != range.position && snapshot.work().cost() >= cost_end;
+        if (shown_count == limit || output.size() >= context.page_bytes_max() || is_dear)
             return false;
-        ++count;
         looked_at = change.sequence;
         if (!range.types.has(change.type) || !sees_change_of(context.principal, change.project))
             return true;

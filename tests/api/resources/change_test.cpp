@@ -2,7 +2,9 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
-#include "harness.hpp"
+#include "api/request_context.hpp"
+#include "base/limits.hpp"
+#include "dear_requests.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -143,6 +145,41 @@ TEST_F(changes, end_a_page_where_it_gets_long) {
     EXPECT_EQ(told(page).size(), 21u) << "of 30, since a MiB is enough";
     EXPECT_EQ(page.at("/pagination/has_more"), "true");
     EXPECT_EQ(told(get("after=" + page.at("/pagination/next_after"))).size(), 9u);
+}
+
+// Of which none is shown, each costs what its record does: 16 us.
+TEST_F(changes, end_a_page_where_much_was_read_in_vain) {
+    auto const user = service.add_user();
+    bound_ = last();
+    std::vector<store::command> commands;
+    for (int i = 0; i < 150; ++i) {
+        commands.push_back({.action = store::create_post{user, "T", std::string(65'000, 'x')}});
+        if (commands.size() == 25) service.commit_all(std::exchange(commands, {}));
+    }
+    auto const end = last();
+    int pages = 0;
+    for (auto position = bound_; position != end; ++pages) {
+        auto const page = get("type=post.deleted&after=" + std::to_string(position));
+        EXPECT_LE(service.turn_cost, base::limits::page_cost_max + 50'000);
+        EXPECT_EQ(told(page), texts{});
+        auto const next = std::stoll(page.at("/pagination/next_after"));
+        EXPECT_EQ(page.at("/pagination/has_more"), next == end ? "false" : "true");
+        ASSERT_GT(next, position);
+        position = next;
+    }
+    EXPECT_EQ(pages, 2);
+}
+
+TEST_F(changes, of_which_a_stream_shows_none_are_passed_over_in_steps) {
+    bound_ = last();
+    std::vector<store::command> commands;
+    for (int i = 0; i < 450; ++i) {
+        commands.push_back({.action = store::create_user{"A", std::to_string(i) + "@example.org"}});
+        if (commands.size() == 50) service.commit_all(std::exchange(commands, {}));
+    }
+    auto const dearest = follow_changes(service, "?type=post.deleted&" + beyond());
+    EXPECT_EQ(dearest.count, 3u) << "of 200 at most";
+    EXPECT_LT(dearest.cost, step_cost_max / 2) << "what is read would allow more";
 }
 
 TEST_F(changes, can_be_narrowed_to_types) {
