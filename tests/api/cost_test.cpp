@@ -12,6 +12,7 @@ namespace {
 constexpr std::int64_t cost_max = 5'000'000;
 // A list is made, hashed for its entity tag and copied.
 constexpr std::int64_t cost_of_content_byte = 3;
+constexpr std::int64_t cost_of_one = 100'000;  // change or key, at most
 
 class costs : public ::testing::Test {
   protected:
@@ -47,7 +48,6 @@ TEST_F(costs, are_known_of_every_route) {
 }
 
 TEST_F(costs, of_a_step_of_a_stream_are_bounded) {
-    constexpr std::int64_t cost_of_one = 100'000;
     for (auto const* const query : {"?after=0", "?after=0&type=key.deactivated"}) {
         auto const dearest = follow_changes(service, query);
         EXPECT_GT(dearest.count, 1u);
@@ -78,6 +78,31 @@ TEST_F(costs, of_the_usage_of_many_keys_are_spread_over_turns) {
     EXPECT_EQ(document.at("complete"), true);
     EXPECT_EQ(document.at("total").at("requests").as_int64(), sizes.keys + 1);
     EXPECT_EQ(document.at("data").as_array().size(), 3u);
+    // Each key is read for a caller who sees a part of them.
+    auto const reader = service.add_key({"usage:read"}, {.project = "dear", .rate_limits = {}});
+    send(service, {.line = "GET /api/v1/usage?top=1", .key = reader});
+    EXPECT_GT(service.turns, 4u);
+    EXPECT_LE(service.turn_cost, step_cost_max + cost_of_one);
+}
+
+// Of keys that are read to be passed over, and are not counted: those before a far page, beside
+// which a large page would be too much.
+TEST_F(costs, of_far_pages_are_bounded) {
+    bool is_reached = true;
+    std::size_t largest = 0, far = 0;
+    for (int page = 1; page <= 24; ++page) {
+        auto const response =
+            service.request("GET /api/v1/keys?limit=100&state=active&page=" + std::to_string(page));
+        auto const content = static_cast<std::int64_t>(response.body.size());
+        EXPECT_LE(service.turn_cost + cost_of_content_byte * content, cost_max) << page;
+        EXPECT_TRUE(is_reached || response.status == 400) << page;
+        is_reached = response.status == 200;
+        if (!is_reached) continue;
+        (page == 1 ? largest : far) = response.body.size();
+    }
+    EXPECT_FALSE(is_reached);
+    EXPECT_GT(largest, base::limits::page_bytes_max);
+    EXPECT_LT(far, base::limits::page_bytes_max / 3);
 }
 
 }  // namespace

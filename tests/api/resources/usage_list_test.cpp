@@ -1,13 +1,15 @@
 // GET /usage, the usage of many keys, and GET /service (api.md §4, §18).
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <deque>
 
 #include "harness.hpp"
 
 namespace latchkey::api {
 namespace {
 
-constexpr std::int64_t list_hour = 3'600'000;
+constexpr std::int64_t list_hour = 3'600'000, minute_ms = 60'000;
+constexpr std::int64_t minutes_max = 1440;  // that are kept
 
 class usage_list : public api_test {
   protected:
@@ -41,6 +43,42 @@ class usage_list : public api_test {
         EXPECT_EQ(document.at("complete"), true);
         return text + std::to_string(document.at("total").at("requests").as_int64());
     }
+    // A key that is used in each minute of which the use is kept.
+    void use_always() {
+        auto const key = use("a", 0);
+        store::note_key_uses batch;
+        for (std::int64_t i = 0; i < minutes_max; ++i) {
+            auto const minute = service.now.wall / minute_ms - i;
+            store::key_use each{.key = key, .minute = minute * minute_ms, .counted = {}};
+            each.counted.count(200, false);
+            batch.uses.push_back(each);
+            if (batch.uses.size() < store::key_uses_max && i + 1 < minutes_max) continue;
+            service.commit({.action = std::exchange(batch, {}), .required_scope = std::nullopt});
+        }
+    }
+};
+
+// One of those that are in progress at a time.
+struct report_request {
+    std::string text;
+    http::request request;
+    http::framing framing;
+    http::response response;
+    api::exchange exchange;
+
+    next_step begin(api_fixture& service) {
+        text = request_text("GET /api/v1/usage?granularity=minute&top=1", {bearer(service.key)});
+        http::parser(service.http_limits).read_head(text, request, framing);
+        return exchange.begin(service.services(), request, framing, service.peer, service.now,
+                              response);
+    }
+    // The status of the answer.
+    int end(api_fixture& service) {
+        while (exchange.resume(service.services(), request, service.now, response) !=
+               next_step::respond) {
+        }
+        return response.status;
+    }
 };
 
 TEST_F(usage_list, has_the_keys_that_are_named) {
@@ -70,33 +108,30 @@ TEST_F(usage_list, shows_the_keys_of_the_own_project_alone) {
 }
 
 TEST_F(usage_list, says_when_it_has_not_counted_all) {
-    constexpr std::int64_t minute = 60'000;
-    auto const start = service.now.wall / minute * minute;
-    std::vector<model::id> keys;
-    for (std::size_t i = 0; i * 1440 <= base::limits::usage_records_max; ++i)
-        keys.push_back(use("a", 0));
-    store::note_key_uses batch;
-    auto const commit = [&] {
-        service.commit({.action = std::exchange(batch, {}), .required_scope = std::nullopt});
-    };
     auto const complete = [&] {
         auto const response = service.request("GET /api/v1/usage?granularity=minute&top=1");
         return response.at("/complete");
     };
-    for (auto const key : keys) {
-        if (key == keys.back()) {
-            commit();
-            EXPECT_EQ(complete(), "true");
-        }
-        for (std::int64_t i = 0; i < 1440; ++i) {
-            store::key_use use{.key = key, .minute = start - i * minute, .counted = {}};
-            use.counted.count(200, false);
-            batch.uses.push_back(use);
-            if (batch.uses.size() == store::key_uses_max) commit();
-        }
-    }
-    commit();
+    for (std::size_t i = 1; i * minutes_max <= base::limits::usage_records_max; ++i) use_always();
+    EXPECT_EQ(complete(), "true");
+    use_always();
     EXPECT_EQ(complete(), "false");
+}
+
+// Each has what it has read so far until its last turn.
+TEST_F(usage_list, in_progress_are_bounded_in_number) {
+    constexpr std::size_t reports_max = 32;
+    for (int i = 0; i < 4; ++i) use_always();
+    EXPECT_EQ(service.request("GET /api/v1/users").status, 200) << "sees what was committed";
+    std::deque<report_request> all;
+    auto const begin = [&] { return all.emplace_back().begin(service); };
+    for (std::size_t i = 0; i < reports_max; ++i) ASSERT_EQ(begin(), next_step::await_turn) << i;
+    EXPECT_EQ(begin(), next_step::respond);
+    EXPECT_EQ(all.back().response.status, 503);
+    EXPECT_EQ(all.front().end(service), 200);
+    EXPECT_EQ(begin(), next_step::await_turn) << "one has ended";
+    all[1].exchange.end();
+    EXPECT_EQ(begin(), next_step::await_turn) << "one was given up";
 }
 
 TEST_F(usage_list, refuses_what_is_no_query) {

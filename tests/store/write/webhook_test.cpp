@@ -249,6 +249,36 @@ TEST_F(webhooks, have_ids_of_their_own_and_a_bound) {
     expect_sound(*store_);
 }
 
+// Two parties: a project gets another one while a third as many are left, whichever of its keys
+// asks.
+TEST_F(webhooks, of_one_project_leave_room_to_others) {
+    unsigned number = 0;
+    auto const add_key = [&](std::string const& project) {
+        auto record = key_number(++number, {"webhooks:*", "changes:read"});
+        record.project = project;
+        return get_key(one(*store_, new_key(record))).id;
+    };
+    command request{.action = create_webhook{a_webhook(), secret_of('a')},
+                    .required_scope = model::scope::webhooks_write};
+    auto const fill = [&](model::id caller, std::size_t count) {
+        request.caller = caller;
+        for (std::size_t left = count; left != 0;) {
+            auto const part = std::min<std::size_t>(left, 50);
+            left -= part;
+            for (auto const& each : apply(*store_, std::vector(part, request)).value())
+                ASSERT_EQ(each.problem, problem::none) << each.detail;
+        }
+    };
+    auto const share = webhooks_max / 4;
+    for (int i = 0; i < 3; ++i) fill(add_key("shop"), share);
+    request.caller = add_key("shop");
+    auto const refusal = one(*store_, request);
+    EXPECT_EQ(refusal.problem, problem::storage_full);
+    EXPECT_TRUE(refusal.detail.starts_with("This project has 750 webhooks and 250 are left"))
+        << refusal.detail;
+    fill(add_key("till"), share / 2);
+}
+
 TEST_F(webhooks, keep_the_outcome_of_a_creation_without_the_secret) {
     command request{.action = create_webhook{a_webhook(), secret_of('q')}};
     request.action = [&] {
