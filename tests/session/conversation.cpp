@@ -46,8 +46,11 @@ bool conversation::advance(wake_reason reason) {
     std::copy(input.begin(), input.end(), copy.get());
     fixture_.services().snapshot.renew();
     fixture_.services().keys.follow(fixture_.services().snapshot);
-    server_state const server{
-        .now = fixture_.now, .ready_since = fixture_.now.mono, .draining = draining};
+    server_state const server{.now = fixture_.now,
+                              .ready_since = fixture_.now.mono,
+                              .short_of_memory = short_of_memory,
+                              .quota = quota,
+                              .draining = draining};
     auto next = session_.advance({copy.get(), input.size()}, reason, server);
     pending_.assign(input, next.consumed);
     if (next.kind == step_kind::write) {

@@ -40,6 +40,9 @@ class conversation {
     void wake(wake_reason reason = wake_reason::late);
     base::mono_ns deadline() const { return deadline_; }  // of that wait; 0: there is none
     bool draining = false;
+    // As of server_state.
+    bool short_of_memory = false;
+    answer_quota const* quota = nullptr;
     // A request reached the store.
     bool committed() const { return committed_; }
 

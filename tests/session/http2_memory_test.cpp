@@ -136,30 +136,5 @@ TEST_F(http2_memory, a_part_of_what_is_held_now_and_then_is_progress) {
     EXPECT_EQ(server.held_bytes(), 0u);
 }
 
-TEST_F(http2_memory, short_of_it_a_large_answer_needs_a_quota) {
-    struct fixed_quota : answer_quota {
-        bool admits = false;
-        mutable unsigned questions = 0;
-        bool admits_answer(std::uint64_t key, std::size_t bytes) const override {
-            EXPECT_NE(key, 0u);
-            EXPECT_GT(bytes, 4096u);
-            ++questions;
-            return admits;
-        }
-    } quota;
-    begin();
-    server.server.quota = &quota;
-    receive(list(1));
-    EXPECT_EQ(quota.questions, 0u) << "there is enough";
-    server.server.short_of_memory = true;
-    EXPECT_EQ(reader.events(), "1: 200");
-    receive(list(3) + one.get(5));
-    EXPECT_EQ(reader.events(), "3: 503; 5: 200");
-    quota.admits = true;
-    receive(list(7));
-    EXPECT_EQ(reader.events(), "7: 200");
-    EXPECT_EQ(quota.questions, 2u);
-}
-
 }  // namespace
 }  // namespace latchkey::session
