@@ -126,7 +126,11 @@ std::unique_ptr<event_stream> exchange::take_event_stream() {
 }
 
 void exchange::refuse_and_close(base::problem problem, http::response& response) {
-    refuse(state_->request, excess_error(state_->request, problem), response);
+    auto const& state = state_->request;
+    if (problem == base::problem::body_too_large && state.is_unreadable)
+        refuse_body_form(state, response);
+    else
+        refuse(state, excess_error(state, problem), response);
     response.close = true;
 }
 

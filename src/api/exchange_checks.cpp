@@ -291,15 +291,11 @@ check_result require_scopes(request_state& state, exchange_input const& input) {
     return passes;
 }
 
-namespace {
-
 next_step refuse_body_form(request_state const& state, http::response& response) {
     auto const* const detail =
         state.is_coded ? "The body has a Content-Encoding. Send it as it is, without one." : "";
     return refuse(state, make_error(problem::unsupported_media_type, detail), response);
 }
-
-}  // namespace
 
 check_result negotiate(request_state& state, exchange_input const& input) {
     auto& [services, request, now, response, query] = input;

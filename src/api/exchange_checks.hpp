@@ -15,5 +15,6 @@ check_result find_handler(request_state& state, exchange_input const& input);
 check_result require_scopes(request_state& state, exchange_input const& input);
 check_result negotiate(request_state& state, exchange_input const& input);
 check_result read_body(request_state& state, exchange_input const& input);
+next_step refuse_body_form(request_state const& state, http::response& response);  // 415
 
 }  // namespace latchkey::api

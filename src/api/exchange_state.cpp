@@ -64,6 +64,7 @@ bool request_state::takes_form() const {
 }
 
 std::size_t request_state::body_bytes_max() const {
+    if (is_unreadable) return 0;  // its first byte decides
     auto const limit = settings->body_bytes_max;
     if (is_external()) return std::min(limit, base::limits::event_bytes_max);
     return credential_in_body ? std::min(limit, base::limits::credential_body_bytes_max) : limit;

@@ -94,11 +94,19 @@ step http2::read_frames(std::string_view input, server_state const& server, std:
         auto const head = h2::read_frame_head(rest.data());
         if (head.length > h2::default_frame_bytes_max)
             return fail(error_code::frame_size_error, "The frame is too large.", output);
-        if (rest.size() < h2::frame_head_bytes + head.length) return await_input(false);
+        if (rest.size() < h2::frame_head_bytes + head.length)
+            return await_frame(rest.size(), server, output);
         consumed_ += h2::frame_head_bytes + head.length;
         auto const payload = rest.substr(h2::frame_head_bytes, head.length);
         if (auto const result = read_frame(head, payload, server, output)) return *result;
     }
+}
+
+// What has come of a frame is kept until it is whole, and nobody is known yet to whom it counts.
+step http2::await_frame(std::size_t bytes, server_state const& server, std::string& output) {
+    if (server.quota != nullptr && !server.quota->admits_answer(0, bytes))
+        return fail(error_code::enhance_your_calm, "No memory for the frame.", output);
+    return await_input(false);
 }
 
 http2::next http2::read_frame(h2::frame_head const& head, std::string_view payload,

@@ -148,6 +148,7 @@ class http2 {
     void advance_drain(server_state const& server, std::string& output);
     void name_last_stream(std::string& output);
     step await_input(bool idle);
+    step await_frame(std::size_t bytes, server_state const& server, std::string& output);
     base::mono_ns deadline(bool idle) const;
     next end_late(server_state const& server, std::string& output);
 

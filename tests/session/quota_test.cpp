@@ -139,6 +139,21 @@ TEST_F(http2_quota, is_asked_for_the_first_part_of_a_header_block) {
     EXPECT_EQ(reader.events(), "GOAWAY ENHANCE_YOUR_CALM");
 }
 
+TEST_F(http2_quota, is_asked_for_a_frame_that_goes_on) {
+    room.bytes_max = 100;
+    auto const whole =
+        headers(1, block(one.get_fields()) + literal("x-long", std::string(300, 'x')),
+                flag::end_stream | flag::end_headers);
+    receive(std::string_view(whole).substr(0, 100));
+    EXPECT_EQ(reader.events(), "");
+    EXPECT_EQ(room.keys, std::vector<std::uint64_t>{0}) << "nobody is known yet";
+    receive(std::string_view(whole).substr(100));
+    EXPECT_EQ(reader.events(), "1: 200") << "it is whole";
+    receive(std::string_view(whole).substr(0, 101));
+    EXPECT_EQ(reader.events(), "GOAWAY ENHANCE_YOUR_CALM");
+    EXPECT_TRUE(server.closed());
+}
+
 TEST_F(http2_quota, events_wait_for_it) {
     auto fields = one.get_fields_but(":path", "/api/v1/changes?after=latest");
     fields.emplace_back("accept", "text/event-stream");

@@ -201,5 +201,24 @@ TEST_F(api_test, expectations) {
               "expectation_failed");
 }
 
+// The length of such a body is not known, and its first byte decides: it is not read to its end.
+TEST_F(api_test, a_body_that_cannot_be_read_is_refused_before_its_length_is_known) {
+    EXPECT_EQ(service.request("GET /api/v1/users").status, 200);  // begins a turn
+    http::response response;
+    http::request request;
+    http::framing framing;
+    auto text = in_chunks("POST /api/v1/users", {bearer(service.key)}, {});
+    text.replace(text.find("application/json"), 16, "text/plain      ");
+    http::parser parser(service.http_limits);
+    EXPECT_EQ(parser.read_head(text, request, framing).state, http::step::progress::complete);
+    EXPECT_EQ(service.exchange.begin(service.services(), request, framing, service.peer,
+                                     service.now, response),
+              next_step::read_body);
+    EXPECT_EQ(service.exchange.body_bytes_max(), 0u);
+    service.exchange.refuse_and_close(base::problem::body_too_large, response);
+    EXPECT_EQ(response.status, 415u);
+    EXPECT_TRUE(response.close);
+}
+
 }  // namespace
 }  // namespace latchkey::api
