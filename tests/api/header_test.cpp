@@ -26,6 +26,9 @@ TEST_F(api_test, a_valid_request_id_of_the_client_is_kept) {
         EXPECT_TRUE(fresh.insert(request_id).second) << "an id twice";
     }
     EXPECT_TRUE(service.request("GET /").field("X-Request-Id").starts_with("req_"));
+    auto const refusal = service.request("GET /", {}, {"X-Request-Id: 12345678", "Host: twice"});
+    EXPECT_EQ(refusal.code(), "malformed_request");
+    EXPECT_TRUE(refusal.field("X-Request-Id").starts_with("req_")) << "its head is not trusted";
     lines const twice{"X-Request-Id: 12345678", "X-Request-Id: 12345678"};
     EXPECT_TRUE(service.request("GET /", {}, twice).field("X-Request-Id").starts_with("req_"));
 }

@@ -207,6 +207,12 @@ TEST_F(conversation_test, bodies_that_are_read) {
            ends({"417 expectation_failed close"}));
     expect(request_text(path, key_and("Content-Type: text/plain"), body),
            goes_on({"415 unsupported_media_type", "200"}));
+    // Its first byte decides, whatever comes behind it.
+    for (auto const* const rest : {"0\r\n\r\n", "200000\r\n", "ZZ\r\n"})
+        expect(request_text(path, key_and("Transfer-Encoding: chunked\r\n"
+                                          "Content-Type: text/plain")) +
+                   "5\r\nabcde\r\n" + rest,
+               ends({"415 unsupported_media_type close"}));
     auto const chunked = key_and("Transfer-Encoding: chunked\r\nContent-Type: application/json");
     std::string const malformed = "400 malformed_request close";
     struct {
