@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "model/post.hpp"
+#include "model/user.hpp"
 #include "store/admin/bulk_load_state.hpp"
 #include "store/engine/transaction.hpp"
-#include "store/records/post_record.hpp"
-#include "store/records/user_record.hpp"
 
 namespace latchkey::store {
 

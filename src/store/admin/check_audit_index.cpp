@@ -4,6 +4,7 @@
 #include <map>
 
 #include "store/admin/consistency_check.hpp"
+#include "store/records/audit.hpp"
 
 namespace latchkey::store {
 
@@ -27,7 +28,8 @@ void check_audit_index(consistency_check& check) {
         ++indexed;
         auto const end = key.find('\0');
         auto const id = end == key.npos ? std::nullopt : read_id(key.substr(end + 1));
-        auto const entry = check.audit(id);
+        auto const content = id ? check.get(table::audit, id_key(*id)) : std::nullopt;
+        auto const entry = content ? decode_audit(*id, *content) : std::nullopt;
         if (!entry || entry->project != key.substr(0, end))
             check.report(name("entry", id.value_or(0)) +
                          " of the audit log is in the index of a project that it is not of");

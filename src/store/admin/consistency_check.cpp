@@ -62,11 +62,6 @@ std::optional<model::key> consistency_check::key(std::optional<model::id> id) {
     return content ? model::decode_key(*id, *content) : std::nullopt;
 }
 
-std::optional<audit_entry> consistency_check::audit(std::optional<model::id> id) {
-    auto const content = id ? get(table::audit, id_key(*id)) : std::nullopt;
-    return content ? decode_audit(*id, *content) : std::nullopt;
-}
-
 void consistency_check::walk(table table, std::string_view prefix, entry_visitor visit) {
     MDB_cursor* cursor = nullptr;
     if (int const code = ::mdb_cursor_open(txn_, store.dbi(table), &cursor); code != 0)

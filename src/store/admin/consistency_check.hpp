@@ -12,7 +12,6 @@
 #include "store/admin/findings.hpp"
 #include "store/engine/checksum.hpp"
 #include "store/engine/environment_state.hpp"
-#include "store/records/audit.hpp"
 
 namespace latchkey::store {
 
@@ -41,7 +40,6 @@ class consistency_check {
     std::optional<model::post_view> post(std::optional<model::id> id);
     std::optional<model::event_view> event(std::optional<model::id> id);
     std::optional<model::key> key(std::optional<model::id> id);
-    std::optional<audit_entry> audit(std::optional<model::id> id);
 
     // Visits every entry whose key begins with `prefix`: the rest of its key, and its content,
     // empty where that is damaged.

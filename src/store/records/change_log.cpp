@@ -1,12 +1,10 @@
 #include "store/records/change_log.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/limits.hpp"
-#include "store/records/audit_log.hpp"
-#include "store/records/key_record.hpp"
-#include "store/records/webhook_entries.hpp"
+#include "store/records/rejection.hpp"
+#include "store/write/commands.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -30,18 +28,6 @@ void note_record_of_all(transaction& txn, model::change_type type, model::id cal
     note_record(txn,
                 {.type = type, .key_id = caller, .project = {}, .subject = record.id, .record = {}},
                 record);
-}
-
-void erase_deliveries_of(transaction& txn, model::id sequence) {
-    std::vector<model::id> webhooks;
-    auto const prefix = id_key(sequence);
-    txn.scan(table::deliveries, prefix, [&](std::string_view key, std::string_view) {
-        if (!key.starts_with(std::string_view(prefix))) return false;
-        webhooks.push_back(read_id(key.substr(sizeof sequence)).value_or(0));
-        return true;
-    });
-    for (auto const each : webhooks) erase_delivery(txn, sequence, each);
-    txn.add_weight(webhooks.size());
 }
 
 void erase_change(transaction& txn, model::id sequence) {
@@ -70,19 +56,6 @@ void note_change(transaction& txn, model::change_type type, model::id caller,
 }
 
 void note_change(transaction& txn, model::change_type type, model::id caller,
-                 model::key const& key) {
-    if (!txn.records_changes()) return;
-    note_record(txn,
-                {.type = type,
-                 .key_id = caller,
-                 .project = key.project,
-                 .subject = key.id,
-                 .last_used_at = last_use_of(txn, key.id),
-                 .record = {}},
-                key);
-}
-
-void note_change(transaction& txn, model::change_type type, model::id caller,
                  model::event_view const& event) {
     note_record_of_all(txn, type, caller, event);
 }
@@ -100,18 +73,6 @@ void note_change(transaction& txn, change_view change) {
     std::string& output = txn.change_scratch;
     encode(change, output);
     txn.append(table::changes, id_key(change.sequence), output);
-}
-
-model::id note_change(transaction& txn, model::change_type type, model::id caller,
-                      webhook_entry const& entry) {
-    if (!txn.records_changes()) return 0;
-    encode(entry, txn.scratch);
-    note_change(txn, {.type = type,
-                      .key_id = caller,
-                      .project = audit_project_of(entry.webhook),
-                      .subject = entry.webhook.id,
-                      .record = txn.scratch});
-    return txn.last_id(table::changes);
 }
 
 // An unreadable change stays, and so do all after it; `latchkey check` reports it.
@@ -141,6 +102,14 @@ bool expire_changes(transaction& txn, std::size_t limit) {
         erase_change(txn, *oldest);
     }
     return false;
+}
+
+std::optional<outcome> check_changes_recorded(transaction& txn) {
+    if (txn.records_changes()) return std::nullopt;
+    if (!txn.store().records_changes)
+        return reject(base::problem::not_found,
+                      "Changes are not recorded here, so none can be sent.");
+    return reject(base::problem::behind, "Changes are not recorded by all nodes yet.");
 }
 
 }  // namespace latchkey::store

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "model/event.hpp"
-#include "model/key.hpp"
 #include "model/post.hpp"
+#include "model/user.hpp"
+#include "store/command.hpp"
 #include "store/engine/transaction.hpp"
 #include "store/records/change_record.hpp"
-#include "store/records/webhook_record.hpp"
 
 namespace latchkey::store {
 
@@ -16,8 +16,6 @@ void note_change(transaction& txn, model::change_type type, model::id caller,
                  model::user const& user);
 void note_change(transaction& txn, model::change_type type, model::id caller,
                  model::post const& post);
-void note_change(transaction& txn, model::change_type type, model::id caller,
-                 model::key const& key);
 void note_change(transaction& txn, model::change_type type, model::id caller,
                  model::event_view const& event);
 void note_change(transaction& txn, model::change_type type, model::id caller,
@@ -29,8 +27,7 @@ void note_change(transaction& txn, change_view change);
 // beyond the bound, but for the last. True: more than `limit` are left to be removed.
 bool expire_changes(transaction& txn, std::size_t limit);
 
-// Tells of a webhook, if changes are recorded. The sequence of the change; 0: none.
-model::id note_change(transaction& txn, model::change_type type, model::id caller,
-                      webhook_entry const& entry);
+// The rejection where the store records no changes.
+std::optional<outcome> check_changes_recorded(transaction& txn);
 
 }  // namespace latchkey::store

@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "base/limits.hpp"
+#include "store/records/change_log.hpp"
 #include "store/records/rejection.hpp"
 
 namespace latchkey::store {
 namespace {
 
 // Workers drop the key from their caches when they see a new epoch.
-void note_change(transaction& txn, model::digest const& digest) {
+void note_cache_change(transaction& txn, model::digest const& digest) {
     auto const epoch = ++txn.counters().key_epoch;
     encode(key_change{epoch, digest}, txn.scratch);
     txn.put(table::index, key_change_key(epoch), txn.scratch);
@@ -102,7 +103,7 @@ void put_key(transaction& txn, model::key const* old_key, model::key const& new_
     if (managed != manages_keys(new_key))
         managed ? void(txn.erase(table::index, key_admin_key(new_key.id)))
                 : txn.put(table::index, key_admin_key(new_key.id), {});
-    note_change(txn, new_key.digest);
+    note_cache_change(txn, new_key.digest);
     txn.note_urgency();
 }
 
@@ -117,6 +118,18 @@ std::optional<outcome> check_key_ids(transaction& txn) {
 base::wall_ms last_use_of(transaction& txn, model::id id) {
     auto const bytes = txn.get(table::index, key_use_key(id));
     return bytes ? read_id(*bytes).value_or(0) : 0;
+}
+
+void note_change(transaction& txn, model::change_type type, model::id caller,
+                 model::key const& key) {
+    if (!txn.records_changes()) return;
+    encode(key, txn.scratch);
+    note_change(txn, change_view{.type = type,
+                                 .key_id = caller,
+                                 .project = key.project,
+                                 .subject = key.id,
+                                 .last_used_at = last_use_of(txn, key.id),
+                                 .record = txn.scratch});
 }
 
 outcome key_result(transaction& txn, model::key key) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "model/change.hpp"
 #include "store/command.hpp"
 #include "store/engine/transaction.hpp"
 
@@ -24,6 +25,10 @@ std::optional<outcome> check_key_ids(transaction& txn);
 
 // 0: never.
 base::wall_ms last_use_of(transaction& txn, model::id id);
+
+// Records a change of the key, with its last use. `caller` as in change_log.hpp.
+void note_change(transaction& txn, model::change_type type, model::id caller,
+                 model::key const& key);
 
 // The outcome with `key` as its record, and its last use.
 outcome key_result(transaction& txn, model::key key);

@@ -1,6 +1,8 @@
 #include "store/records/webhook_entries.hpp"
 
-#include "store/records/audit.hpp"
+#include "store/records/audit_log.hpp"
+#include "store/records/change_log.hpp"
+#include "store/write/commands.hpp"
 
 namespace latchkey::store {
 
@@ -85,6 +87,30 @@ std::vector<model::webhook_replay> read_replays(transaction& txn, model::id webh
 void put_replay(transaction& txn, model::id webhook, model::webhook_replay const& replay) {
     encode(replay, txn.scratch);
     txn.put(table::index, replays_of(webhook).add(replay.ordinal), txn.scratch);
+}
+
+void erase_deliveries_of(transaction& txn, model::id sequence) {
+    std::vector<model::id> webhooks;
+    auto const prefix = id_key(sequence);
+    txn.scan(table::deliveries, prefix, [&](std::string_view key, std::string_view) {
+        if (!key.starts_with(std::string_view(prefix))) return false;
+        webhooks.push_back(read_id(key.substr(sizeof sequence)).value_or(0));
+        return true;
+    });
+    for (auto const each : webhooks) erase_delivery(txn, sequence, each);
+    txn.add_weight(webhooks.size());
+}
+
+model::id note_change(transaction& txn, model::change_type type, model::id caller,
+                      webhook_entry const& entry) {
+    if (!txn.records_changes()) return 0;
+    encode(entry, txn.scratch);
+    note_change(txn, {.type = type,
+                      .key_id = caller,
+                      .project = audit_project_of(entry.webhook),
+                      .subject = entry.webhook.id,
+                      .record = txn.scratch});
+    return txn.last_id(table::changes);
 }
 
 }  // namespace latchkey::store

@@ -2,6 +2,7 @@
 // (api.md §17). Private to the store.
 #pragma once
 
+#include "model/change.hpp"
 #include "store/command.hpp"
 #include "store/engine/transaction.hpp"
 #include "store/records/webhook_record.hpp"
@@ -29,5 +30,9 @@ void make_due(transaction& txn, model::id webhook, std::size_t limit);
 // Those that wait, in ascending order.
 std::vector<model::webhook_replay> read_replays(transaction& txn, model::id webhook);
 void put_replay(transaction& txn, model::id webhook, model::webhook_replay const& replay);
+
+// Records a change of the webhook, if changes are recorded. The sequence of the change; 0: none.
+model::id note_change(transaction& txn, model::change_type type, model::id caller,
+                      webhook_entry const& entry);
 
 }  // namespace latchkey::store

@@ -3,10 +3,8 @@
 #include <array>
 
 #include "store/records/audit_log.hpp"
-#include "store/records/change_log.hpp"
 #include "store/records/key_record.hpp"
 #include "store/records/rejection.hpp"
-#include "store/records/webhook_entries.hpp"
 #include "store/write/commands.hpp"
 #include "store/write/grant_check.hpp"
 
@@ -32,29 +30,10 @@ std::optional<outcome> find_switchable(transaction& txn, command const& command,
     return check_conditions(command, [&] { return model::tag_of(key, txn.now()); });
 }
 
-// Whoever had the key may have had changes sent anywhere.
-void disable_webhook(transaction& txn, command const& command, webhook_record& record) {
-    auto& webhook = record.webhook;
-    if (!webhook.is_enabled()) return;
-    webhook.end = model::webhook_end::revoked;
-    webhook.disabled_at = webhook.updated_at = txn.now();
-    ++webhook.revision;
-    put_webhook(txn, record);
-    note(txn, command, audit_action::webhook_change, webhook, {"enabled"});
-    note_change(txn, model::change_type::webhook_disabled, command.caller,
-                {webhook, read_progress(txn, webhook.id)});
-    txn.add_weight(1);
-}
-
 outcome revoke(transaction& txn, command const& command, model::key&& key, bool names_keys) {
     revocation result;
-    for (auto const id : txn.ids_with_prefix(key_bytes{tag::webhook}, SIZE_MAX)) {
-        webhook_record record;
-        if (read_webhook(txn, id, record) != problem::none || record.webhook.created_by != key.id)
-            continue;
-        disable_webhook(txn, command, record);
-        result.webhooks.insert(result.webhooks.begin(), id);
-    }
+    auto const webhooks = disable_webhooks_of(txn, command, key.id);
+    result.webhooks.assign(webhooks.rbegin(), webhooks.rend());
     auto const last = txn.counters().last_key;
     auto const looked_at_max = static_cast<model::id>(revoked_keys_looked_at_max);
     auto const bound = names_keys ? std::max(key.id, last - looked_at_max) : last;

@@ -1,9 +1,9 @@
 // What time brings about keys (api.md §16). Whoever submits the command has found in a snapshot
 // that something may be due; here it is decided.
+#include "store/records/change_log.hpp"
 #include "store/records/key_notice.hpp"
 #include "store/records/rejection.hpp"
 #include "store/write/commands.hpp"
-#include "store/write/webhook_access.hpp"
 
 namespace latchkey::store {
 

@@ -1,10 +1,29 @@
 #include "store/write/webhook_access.hpp"
 
+#include "store/records/audit_log.hpp"
 #include "store/records/rejection.hpp"
+#include "store/write/commands.hpp"
 
 namespace latchkey::store {
+namespace {
 
 using base::problem;
+
+// Whoever had the key may have had changes sent anywhere.
+void disable_webhook(transaction& txn, command const& command, webhook_record& record) {
+    auto& webhook = record.webhook;
+    if (!webhook.is_enabled()) return;
+    webhook.end = model::webhook_end::revoked;
+    webhook.disabled_at = webhook.updated_at = txn.now();
+    ++webhook.revision;
+    put_webhook(txn, record);
+    note(txn, command, audit_action::webhook_change, webhook, {"enabled"});
+    note_change(txn, model::change_type::webhook_disabled, command.caller,
+                {webhook, read_progress(txn, webhook.id)});
+    txn.add_weight(1);
+}
+
+}  // namespace
 
 std::optional<outcome> find_webhook(transaction& txn, command const& command, model::id id,
                                     webhook_record& record, bool reads_changes) {
@@ -22,11 +41,17 @@ std::optional<outcome> check_changes_read(grant_check const& grants) {
                   "A webhook is sent changes: that takes changes:read.");
 }
 
-std::optional<outcome> check_changes_recorded(transaction& txn) {
-    if (txn.records_changes()) return std::nullopt;
-    if (!txn.store().records_changes)
-        return reject(problem::not_found, "Changes are not recorded here, so none can be sent.");
-    return reject(problem::behind, "Changes are not recorded by all nodes yet.");
+std::vector<model::id> disable_webhooks_of(transaction& txn, command const& command,
+                                           model::id key) {
+    std::vector<model::id> disabled;
+    for (auto const id : txn.ids_with_prefix(key_bytes{tag::webhook}, SIZE_MAX)) {
+        webhook_record record;
+        if (read_webhook(txn, id, record) != problem::none || record.webhook.created_by != key)
+            continue;
+        disable_webhook(txn, command, record);
+        disabled.push_back(id);
+    }
+    return disabled;
 }
 
 outcome webhook_result_of(transaction& txn, model::webhook webhook) {

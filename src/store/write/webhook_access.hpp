@@ -12,8 +12,6 @@ std::optional<outcome> find_webhook(transaction& txn, command const& command, mo
                                     webhook_record& record, bool reads_changes);
 // The rejection of a caller that may not read changes.
 std::optional<outcome> check_changes_read(grant_check const& grants);
-// The rejection where the store records no changes, so nothing can be sent.
-std::optional<outcome> check_changes_recorded(transaction& txn);
 
 // The outcome with the webhook and its progress, without the values of its header fields.
 outcome webhook_result_of(transaction& txn, model::webhook webhook);

@@ -4,6 +4,7 @@
 
 #include "base/limits.hpp"
 #include "store/records/audit_log.hpp"
+#include "store/records/change_log.hpp"
 #include "store/records/rejection.hpp"
 #include "store/write/commands.hpp"
 #include "store/write/webhook_access.hpp"

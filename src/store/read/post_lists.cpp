@@ -1,22 +1,9 @@
-// Lists of users and posts: chooses the index that serves a filter.
+// Lists of posts: chooses the index that serves a filter.
 #include "store/read/list_part.hpp"
 #include "store/read/purging_users.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::store {
-
-list_result snapshot::users(range const& part, user_sink sink) const {
-    auto& state = *state_;
-    id_walk walk(state, table::users, key_bytes{});
-    auto const emit = [&] {
-        auto const bytes = walk.content();
-        auto const user =
-            state.readable(bytes ? model::decode_user(walk.id(), *bytes) : std::nullopt);
-        if (user) sink(*user);
-        return user.has_value();
-    };
-    return list_part(walk, part, state.counters().users, [] { return true; }, emit).emit();
-}
 
 list_result snapshot::posts(post_filter const& filter, range const& part, post_sink sink) const {
     auto& state = *state_;
