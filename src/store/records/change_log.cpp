@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/limits.hpp"
+#include "store/records/cascade.hpp"
 #include "store/records/rejection.hpp"
-#include "store/write/commands.hpp"
 
 namespace latchkey::store {
 namespace {

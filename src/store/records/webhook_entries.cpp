@@ -1,8 +1,8 @@
 #include "store/records/webhook_entries.hpp"
 
 #include "store/records/audit_log.hpp"
+#include "store/records/cascade.hpp"
 #include "store/records/change_log.hpp"
-#include "store/write/commands.hpp"
 
 namespace latchkey::store {
 

@@ -6,8 +6,6 @@
 // webhook_commands.cpp, webhook_actions.cpp and webhook_deliveries.cpp. Private to the store.
 #pragma once
 
-#include <vector>
-
 #include "store/command.hpp"
 #include "store/engine/transaction.hpp"
 
@@ -43,10 +41,5 @@ outcome run(transaction& txn, take_delivery_lease const& action, command const& 
 outcome run(transaction& txn, refuse const& action, command const& command);
 outcome run(transaction& txn, await_position const& action, command const& command);
 outcome run(transaction& txn, raise_schema const& action, command const& command);
-
-// What one kind of record asks of another, whose folder defines it: the deliveries of a change that
-// is erased, and the webhooks that a key has made and that end with it. Ids in ascending order.
-void erase_deliveries_of(transaction& txn, model::id sequence);
-std::vector<model::id> disable_webhooks_of(transaction& txn, command const& command, model::id key);
 
 }  // namespace latchkey::store

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "store/records/audit_log.hpp"
+#include "store/records/cascade.hpp"
 #include "store/records/key_record.hpp"
 #include "store/records/rejection.hpp"
 #include "store/write/commands.hpp"

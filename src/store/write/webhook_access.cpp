@@ -1,15 +1,14 @@
 #include "store/write/webhook_access.hpp"
 
 #include "store/records/audit_log.hpp"
+#include "store/records/cascade.hpp"
 #include "store/records/rejection.hpp"
-#include "store/write/commands.hpp"
 
 namespace latchkey::store {
 namespace {
 
 using base::problem;
 
-// Whoever had the key may have had changes sent anywhere.
 void disable_webhook(transaction& txn, command const& command, webhook_record& record) {
     auto& webhook = record.webhook;
     if (!webhook.is_enabled()) return;

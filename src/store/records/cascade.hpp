@@ -1,0 +1,19 @@
+// What a change of one kind of record brings about in another kind, whose folder defines it: so a
+// kind includes none that builds on it. In the transaction of the change. Private to the store.
+#pragma once
+
+#include <vector>
+
+#include "store/command.hpp"
+#include "store/engine/transaction.hpp"
+
+namespace latchkey::store {
+
+// Erases the deliveries of a change that is erased. (webhook_entries.cpp)
+void erase_deliveries_of(transaction& txn, model::id sequence);
+
+// Disables the webhooks that a deactivated key has made: whoever had the key may have had changes
+// sent anywhere. Their ids in ascending order. (webhook_access.cpp)
+std::vector<model::id> disable_webhooks_of(transaction& txn, command const& command, model::id key);
+
+}  // namespace latchkey::store
