@@ -1,3 +1,6 @@
+// Dates are computed by <chrono>'s calendar and written digit by digit into fixed places; parsers
+// consume their text from the front, one element a call. Timestamps are memoised in 16 entries per
+// thread, found by a multiplicative hash, since the calendar's divisions cost more than the rest.
 #include "base/clock.hpp"
 
 #include <time.h>

@@ -1,3 +1,6 @@
+// A record is encoded in order, numbers big-endian and texts behind their sizes; the version in
+// front says what follows the metadata, so older records are shorter. The decoder checks each bound
+// again and takes no byte too many: a damaged record yields nothing, not half a key.
 #include "model/key.hpp"
 
 #include <algorithm>

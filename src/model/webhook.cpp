@@ -1,3 +1,6 @@
+// Each record is a version and fixed fields in order, with lists behind their counts. The decoder
+// accepts what the encoder can write and no more: unknown flags, counts beyond a bound and bytes
+// left over void the record. Of a delivery's attempts the last ones are kept.
 #include "model/webhook.hpp"
 
 #include <algorithm>
