@@ -1,3 +1,7 @@
+// A key is found by its digest: in the table, else in the store, whose answer the table keeps. The
+// form of a text is checked only where its digest is not cached, since a cached one proves it.
+// `follow` erases the digests that the store's ring names since its epoch; it clears the table
+// where the ring does not reach back so far, or the epoch is that of another store.
 #include "auth/cache.hpp"
 
 #include <algorithm>

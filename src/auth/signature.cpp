@@ -1,3 +1,6 @@
+// Each format computes the MAC over its parts without joining them, writes it as the sender would,
+// and compares texts in constant time. A list of signatures is always read to its end, so that the
+// time of a verification does not say which of them fits.
 #include "auth/signature.hpp"
 
 #include <openssl/base64.h>

@@ -1,3 +1,7 @@
+// A token is found by its SHA-256 in a 4-way set-associative table with second chance; its entry is
+// a grant (scopes, times, digest of the key record) or a refusal that time alone explains. Only a
+// miss is verified: with the keys in force, then with those before the last reload. `use` raises a
+// generation, by which `is_good` knows grants of former issuers that a stream still holds.
 #include "auth/token_cache.hpp"
 
 #include <algorithm>

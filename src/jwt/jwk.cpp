@@ -1,3 +1,6 @@
+// Checks run in a fixed order (types, secrecy, purpose, algorithm, numbers) up to the first that
+// fails; each returns the end of a sentence, or nothing. The algorithm is settled before the key is
+// built, so that a key never verifies with another one than its own.
 #include "jwt/jwk.hpp"
 
 #include <algorithm>

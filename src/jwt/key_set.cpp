@@ -1,3 +1,6 @@
+// The document is validated as a whole, then its text is cut at the commas of the outermost level
+// and each key is read from its piece, so that a fault within one key costs that key alone. A name
+// that is repeated is the document's fault only if it is still there without the keys.
 #include "jwt/key_set.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// BoringSSL computes; keys are built from bare numbers, and what it would accept but no sound
+// issuer has is refused here: even moduli, odd sizes, Ed25519 points of small order. EC signatures
+// are two numbers side by side, as JWS has them. Failures clear BoringSSL's queue of errors.
 #include "jwt/public_key.hpp"
 
 #include <openssl/bn.h>

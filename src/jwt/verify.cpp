@@ -1,3 +1,6 @@
+// The claims are parsed before the signature is verified, since they name the issuer whose keys are
+// used, but nothing else is read from them until it was. The form of a token is recognised by
+// decoding base64url only as far as the first name of its header.
 #include "jwt/verify.hpp"
 
 #include <algorithm>

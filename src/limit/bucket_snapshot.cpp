@@ -1,3 +1,6 @@
+// The writer hashes each chunk of 64 KiB when it is full and mixes the hashes, so saving needs one
+// chunk of memory. A restore reads all records twice: first to validate them, then to apply them,
+// since a file that is wrong at its end must change nothing.
 #include "limit/bucket_snapshot.hpp"
 
 #include <algorithm>

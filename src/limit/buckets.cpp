@@ -1,3 +1,7 @@
+// `admit` reads the buckets of all limits, and charges them by compare-and-swap only if all have
+// room; whoever loses a race reads again and may refuse after all. Charges go by slot, not in the
+// order of the rules, so that workers with different rules of a key meet in one order. A bucket is
+// two words (arrival, generation) that are replaced at once and read one by one.
 #include "limit/buckets.hpp"
 
 #include <sys/mman.h>
