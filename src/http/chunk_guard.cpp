@@ -1,3 +1,6 @@
+// A state machine over single bytes, but for data, which are skipped in one step. It emits runs of
+// input between the parts that llhttp must not see: a run ends where an extension begins, and the
+// next one begins behind it.
 #include "http/chunk_guard.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// A head is read in stages, each of which resumes at an offset. Runs of allowed bytes are skipped
+// by tables of byte classes; only the fields that decide about framing and host are looked at,
+// found by the sizes of their names. What is refused stays refused.
 #include "http/guard.hpp"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// A head is read twice, by the guard and by llhttp, and the two must agree on target, fields,
+// coding and length. A field section that is byte for byte one of the cache skips both: only its
+// request line is read. llhttp is paused at the end of each head and message, so it never reads
+// beyond.
 #include "http/parser.hpp"
 
 #include <llhttp.h>

@@ -1,3 +1,6 @@
+// Status lines are whole constants, found by an index of one byte per status. Room for the whole
+// response is reserved at once, by an upper bound of its head; the Date line is kept for its
+// second.
 #include "http/write.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Heads are read and written as big-endian words. Only settings that differ from the protocol's
+// defaults are written. The priority field is a dictionary of structured fields: its reader walks
+// all of the grammar but keeps two members, since a fault anywhere voids the whole field.
 #include "http2/frame.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The dynamic table is a ring of slots, counted from the first entry ever, which point into one
+// buffer of text that only grows at its end. Values are stored under a mask, so that secrets do not
+// lie in memory in clear. An entry is evicted by its count alone; its bytes go when text is moved.
 #include "http2/header_table.hpp"
 
 #include <algorithm>

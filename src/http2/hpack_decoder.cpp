@@ -1,3 +1,6 @@
+// A block is read once, representation by representation; texts are decompressed or copied into one
+// buffer, since later fields may evict the entry that they come from. Beyond the list's limit
+// fields are still decoded, for the table must stay in step, but their text is given back.
 #include "http2/hpack_decoder.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Fields are sorted as they come: pseudo-headers into four views, of which each is set once, others
+// into the request. What cannot be judged before all fields are there is judged at the end.
+// `malformed` resets the stream and outweighs a refusal, of which the first is kept.
 #include "http2/request_head.hpp"
 
 #include <algorithm>
