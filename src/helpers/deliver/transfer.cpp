@@ -1,3 +1,7 @@
+// The address is checked twice: when libcurl opens a socket, and before a request goes out on a
+// kept connection, which another attempt may have opened for other networks. Callbacks are plain
+// functions that get the transfer as their argument. The head is read line by line until it is
+// whole; what comes after it is counted and cut.
 #include "helpers/deliver/transfer.hpp"
 
 #include <netinet/in.h>

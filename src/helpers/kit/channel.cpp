@@ -1,3 +1,7 @@
+// Sending takes one packet at a time off the first message of a queue, so a message that is half
+// sent goes on where the socket was full. Receiving appends packets to one partial message; it
+// gives none away before all its bytes are there. Blocking calls are loops over the other ones and
+// poll.
 #include "helpers/kit/channel.hpp"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+// Two forks: the supervisor, and the helper that it executes. The supervisor keeps a spare of
+// itself, which waits on a pipe that only the active one holds open: it closes when that ends,
+// however it ends. Processes are tied to their parents by PR_SET_PDEATHSIG. Pauses before a new
+// start double up to 5 s.
 #include "helpers/kit/start.hpp"
 
 #include <fcntl.h>

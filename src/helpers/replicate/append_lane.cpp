@@ -1,3 +1,7 @@
+// One coroutine takes requests off a queue and runs each to its end. An append is an INSERT whose
+// number of changed rows says whether it was won. A reservation is a transaction that holds the
+// lock of the cluster's line from SELECT … FOR UPDATE to the append that commits it; it is released
+// after a second, since nobody else appends meanwhile.
 #include "helpers/replicate/append_lane.hpp"
 
 #include <poll.h>

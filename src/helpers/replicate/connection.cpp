@@ -1,3 +1,7 @@
+// PQflush, PQisBusy and PQconsumeInput around the poller give one result at a time; results match
+// statements by order, and `expected_` says which belong to a preparation. Names of prepared
+// statements are never used twice. A late answer closes the connection: it would be taken for one
+// of the next batch.
 #include "helpers/replicate/connection.hpp"
 
 #include <poll.h>

@@ -1,3 +1,7 @@
+// libpq parses the string; hosts, addresses and ports are taken out of its settings and paired
+// here, so that each host can be tried alone. Additions only fill what neither the string nor
+// libpq's defaults set. Whether TLS may be left out is decided for all hosts together: one that is
+// elsewhere turns it on.
 #include "helpers/replicate/conninfo.hpp"
 
 #include <stdlib.h>

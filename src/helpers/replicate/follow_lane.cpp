@@ -1,3 +1,7 @@
+// One coroutine sleeps until the earliest of several due times (rows, lease, position, nodes), or
+// news, and takes the steps that are due in a fixed order: first it checks that the log is still
+// the one it knows, since a renewal or a position counts for the log that the engine has. The pause
+// between polls doubles while nothing comes.
 #include "helpers/replicate/follow_lane.hpp"
 
 #include <poll.h>

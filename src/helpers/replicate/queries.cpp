@@ -1,3 +1,7 @@
+// The statements are texts with numbered parameters, which a connection prepares once. An append is
+// a single INSERT … SELECT behind a locking subquery, which yields no row unless the row before is
+// there. A page of the log leaves large effects out; the first row of a page, if it lacks them, is
+// read alone.
 #include "helpers/replicate/queries.hpp"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// A transaction is two batches of a pipeline: the first locks and reads, `replication::grant`
+// computes in memory, the second writes the rows that differ and commits. Transient errors of the
+// engine repeat it, up to four times. Buckets are locked in the order of their ids, so transactions
+// do not deadlock.
 #include "helpers/replicate/quota_lane.hpp"
 
 #include <poll.h>

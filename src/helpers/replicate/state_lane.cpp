@@ -1,3 +1,6 @@
+// The state is read in one REPEATABLE READ transaction, a page of keys at a time, row by row into
+// chunks; it waits while the service takes no more. Folding is due after many rows or some time,
+// for the first living node, and for any node once that one has been silent too long.
 #include "helpers/replicate/state_lane.hpp"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// One libcurl easy handle serves all requests: a batch leaves the queue when it is full or a second
+// old and stays in `batch_` until it is accepted or given up, so a repetition sends the same bytes.
+// New settings stop the request under way, because libcurl still reads the old ones; the batch is
+// sent again.
 #include "helpers/trace/exporter.hpp"
 
 #include <algorithm>

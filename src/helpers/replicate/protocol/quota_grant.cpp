@@ -1,3 +1,7 @@
+// For each key the charges of all its limits are read first, the number of tokens is the smallest
+// that one of them allows, and then all are written. Costs are computed in 128 bits and rounded up,
+// and a level too far ahead is lowered, so no error of a clock lasts. Presence numbers sort asks: a
+// late one changes nothing.
 #include "helpers/replicate/protocol/quota_grant.hpp"
 
 #include <algorithm>
