@@ -1,3 +1,7 @@
+// One ask at a time goes to the engine, and it carries the wants of many keys: those reported since
+// the last one, and on a heartbeat all. Keys are in stripes, each under its lock; tokens of a key
+// lie in an entry of atomics which workers spend without one. The state of a question ends in one
+// function, whether it was answered or lost, so that no want stays behind.
 #include "cluster/quota.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The workers' side. A token is taken from the key's entry with atomic operations alone; a stripe's
+// lock is taken only where the entry has none: then the policy is renewed, the node's own share is
+// spent (GCRA from an empty bucket), or the key is reported and the request waits.
 #include <algorithm>
 
 #include "base/prefetch.hpp"
