@@ -1,3 +1,6 @@
+// Options become JSON in one pass, in the order of the members of the body; the service's own
+// reader then judges the values. Only what JSON cannot carry is checked here: the form of
+// NAME=LIMIT/SECONDS and of lifetimes, and flags that exclude each other.
 #include "cli/key_options.hpp"
 
 #include <CLI/CLI.hpp>

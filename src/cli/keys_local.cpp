@@ -1,3 +1,7 @@
+// Key commands on the store of this machine: each body goes through the reader of the API and each
+// result through its writer, so both backends accept and print the same. A change is a command to
+// the store's writer; a reading takes a snapshot and releases it before it prints. Many keys are
+// deactivated 64 to a transaction.
 #include <algorithm>
 
 #include "api/checks/query.hpp"

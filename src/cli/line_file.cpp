@@ -1,3 +1,7 @@
+// A buffer of 4 MiB slides over the file: what is left of it is moved to the front, then it is
+// filled to its end, so the pieces that are hashed do not depend on the sizes of reads. A line that
+// fills the buffer is skipped, not kept. A pipe is copied to a file without a name first, since it
+// is read twice.
 #include "cli/line_file.hpp"
 
 #include <fcntl.h>

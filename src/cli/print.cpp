@@ -1,3 +1,6 @@
+// A table is a list of rows of text: escape sequences are made visible first, then columns are as
+// wide as their longest cell in code points, and colour is added last, so it counts for no width.
+// People read stderr where a key is shown; its secret alone goes to stdout, for a pipe.
 #include "cli/print.hpp"
 
 #include <unistd.h>

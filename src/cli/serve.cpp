@@ -1,3 +1,6 @@
+// `serve` resolves the settings, checks the files that they name and runs the service, which gets a
+// function to resolve them again at SIGHUP. `config show` walks the table of settings once for each
+// table of TOML. State of a command lives in shared pointers, since CLI11 calls back later.
 #include <toml++/toml.h>
 
 #include <CLI/CLI.hpp>

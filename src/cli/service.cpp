@@ -1,3 +1,7 @@
+// The helper is forked and executed for each command; netstrings go both ways over a socket pair,
+// one answer to each request. Lists are read by cursor, and a cursor that repeats ends them.
+// Refusals by 429, and 503 to a reading, are repeated after the pause they name, up to a minute in
+// all.
 #include "cli/service.hpp"
 
 #include <signal.h>

@@ -1,3 +1,6 @@
+// Sources are applied to one structure, the weakest first, so that a later one overwrites. With
+// each setting the place that set it last is noted: the checks over the whole run at the end, and
+// their errors name that place. Errors are collected, not thrown; the first does not hide others.
 #include "cli/settings.hpp"
 
 #include <toml++/toml.h>
