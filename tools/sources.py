@@ -111,6 +111,16 @@ def units(folder="src"):
     return graph
 
 
+def modules(folder="src/pages"):
+    """{module: modules it imports} of the TypeScript, by path without ending, below `folder`."""
+    graph = {}
+    for path in sorted((top / folder).rglob("*.ts")):
+        place = lambda file: str(file.resolve().relative_to(top / folder))
+        names = re.findall(r"""(?:\bfrom|\bimport)\s*\(?\s*['"](\.{1,2}/[^'"]+)['"]""", path.read_text())
+        graph[place(path.with_suffix(""))] = {place(path.parent / name) for name in names}
+    return graph
+
+
 def parts(units):
     """{layer: {folder within it: folders within it that it includes}}, for the layers that have such folders."""
     graphs = {}

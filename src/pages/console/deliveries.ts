@@ -6,7 +6,7 @@ import { absolute, moment, number, plural } from './format';
 import { segments } from './lists';
 import type { Attempt, Deliveries, Delivery } from './types';
 import { badge, busy, button, card, emptyState, facts, notify, problemBox, tell, Tone } from './ui';
-import { mayTell } from './webhooks';
+import { mayTell } from './webhook_rights';
 
 const deliveryTones: Record<Delivery['state'], Tone> = { pending: 'warn', delivered: 'good', failed: 'bad' };
 

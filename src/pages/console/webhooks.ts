@@ -25,9 +25,8 @@ import {
   notify,
 } from './ui';
 import { secretWords } from './webhook_form';
+import { mayTell, mayWrite } from './webhook_rights';
 
-export const mayWrite = (): boolean => can('webhooks:write');
-export const mayTell = (): boolean => mayWrite() && can('changes:read');
 const reasons = { manual: 'switched off', gone: 'its receiver answered 410', failing: 'every attempt of five days failed', revoked: 'the key that created it was compromised' };
 
 const stateOf = (webhook: Webhook): HTMLElement =>
