@@ -1,3 +1,7 @@
+// The order of `start` is the point: helpers are forked before the first thread, sockets are bound
+// before privileges go, files are confined before workers run, and accepting begins last. The main
+// loop sleeps until the earliest of its due times or a signal. A reload is read and validated as a
+// whole, then given to each worker, and ends when the last one has acknowledged.
 #include "server/service.hpp"
 
 #include <signal.h>

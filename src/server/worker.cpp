@@ -1,3 +1,7 @@
+// The order of a turn is fixed, and its header says it; here each part takes a share of one budget,
+// and what it leaves waits in `mail_`, in `ready_` from `next_ready_` on, or in the queues.
+// Completions run in batches, whose requests are looked at ahead so that their records are in the
+// cache. Other threads only post closures.
 #include "server/worker.hpp"
 
 #include <pthread.h>

@@ -1,3 +1,7 @@
+// A turn is a fixed order of steps: results of the helper and of the writer come in, then one
+// snapshot serves all readings, then attempts go out and reports are committed, one at a time. The
+// schedule is made when the lease is won and dropped when it is lost, since only the store outlives
+// a lease. Numbers of attempts go on, so late results match nothing.
 #include "server/deliver/dispatcher.hpp"
 
 #include <algorithm>

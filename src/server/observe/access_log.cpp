@@ -1,3 +1,7 @@
+// Lines are formatted on the stack, whose size bounds the longest one. Buffers go round: a worker
+// swaps its full one for an empty one under a lock, and the writing thread takes all that are full
+// at once. After `reopen` the batches submitted before it still go to the old file. Large writes
+// bypass the page cache where the kernel can.
 #include "server/observe/access_log.hpp"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+// Workers count without locks; the sums over them are made here, when somebody reads. Each function
+// writes one group of families. Combinations of route, method and status that never occurred have
+// no line, which keeps the page short.
 #include "server/observe/exposition.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// An epoll set of its own holds the listening socket and the clients, so the main loop polls one
+// descriptor. A client reads or writes, never both: while its output is stuck no further request is
+// answered. `end` only sets the deadline to 0; clients are removed at one place, after all events.
 #include "server/observe/management.hpp"
 
 #include <errno.h>

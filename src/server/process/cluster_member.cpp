@@ -1,3 +1,7 @@
+// The helper is forked first, before there are threads; its password passes through the environment
+// and is wiped here. A store that belongs to no cluster copies the whole state of the engine in,
+// then follows the log from there. Where the engine is away, a store with a position starts
+// nevertheless and refuses requests until it is reached.
 #include "server/process/cluster_member.hpp"
 
 #include <unistd.h>

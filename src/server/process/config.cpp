@@ -1,3 +1,7 @@
+// The table holds pointers to members of `config`, so one visitor prints, checks or sets any of
+// them. Numbers are checked by the bounds of the table; what concerns form, or several settings,
+// has a function each. All faults are collected, each with the setting that it belongs to. The
+// functions at the end turn settings into the options of the layers below.
 #include "server/process/config.hpp"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Each packet is one sendmsg or recvmsg; descriptors are its ancillary data, and a packet that was
+// cut is an error. Receiving is tried again once after a reset, since what a peer sent before it
+// closed is still there behind it. The socket's name is bound under a umask, so its mode is never
+// wider.
 #include "server/process/handover.hpp"
 
 #include <sys/socket.h>

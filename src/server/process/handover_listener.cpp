@@ -1,3 +1,6 @@
+// A state machine: listening, greeted, offered, ready. Its epoll set watches either the listening
+// socket or the one peer, so that further processes wait in the queue. A peer that falls silent or
+// closes before it is ready costs nothing; the conversation ends and listening goes on.
 #include "server/process/handover_listener.hpp"
 
 #include <sys/epoll.h>

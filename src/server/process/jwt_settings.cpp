@@ -1,3 +1,7 @@
+// Issuers are read from their files anew at each load and compared with those before. Where the
+// text of a file has changed, the new settings with the old keys become a former issuer for a time,
+// so tokens signed just before a rotation stay valid. If nothing differs the old object itself is
+// returned, and workers keep their caches.
 #include "server/process/jwt_settings.hpp"
 
 #include <fcntl.h>

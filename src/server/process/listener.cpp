@@ -1,3 +1,7 @@
+// Sockets are bound first and listen later, since one that is bound and does not listen gets no
+// connection; a successor can so prepare while its predecessor serves. A socket that was taken over
+// keeps its descriptors, and is joined by as many as workers lack. Options are set before bind(),
+// for accepted sockets inherit them.
 #include "server/process/listener.hpp"
 
 #include <errno.h>

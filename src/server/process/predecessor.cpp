@@ -1,3 +1,7 @@
+// The offer is read packet by packet into a list of sockets; `take` matches one with an address by
+// its configured text or by what the kernel has bound, and marks it. A refusal "for now" is tried
+// again for a minute. A predecessor that dies after it has heard "ready" counts as one that
+// accepted, since nobody else serves then.
 #include "server/process/predecessor.hpp"
 
 #include <sys/socket.h>
