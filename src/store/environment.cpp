@@ -1,3 +1,7 @@
+// The order of `open` counts: directory, write lock, file, tables, cluster, time; each needs the
+// one before. The map of a server is larger than its bound, which the writer checks by itself,
+// since LMDB cannot show a page beyond the map. LMDB is opened again and again while a restore
+// holds its lock file.
 #include "store/environment.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,7 @@
+// A store of this version is opened by a reading transaction, so that no lock keeps a server from
+// starting; only what has to be created or upgraded takes the write lock. Handles are committed
+// before an upgrade begins, which thus reads the old tables beside the transaction that writes the
+// new ones.
 #include "store/environment_tables.hpp"
 
 #include <unistd.h>

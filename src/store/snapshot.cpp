@@ -1,3 +1,7 @@
+// One read transaction of LMDB, renewed in place; a renewal that two commits have overtaken is
+// repeated. Each query is a look-up in a table or in the index and a decoding of the bytes found,
+// and `readable` notes damage where these decode to nothing. The changed keys are read from a ring
+// that epochs address.
 #include "store/snapshot.hpp"
 
 #include "store/engine/read_version.hpp"

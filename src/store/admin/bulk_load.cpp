@@ -1,3 +1,7 @@
+// A step is one transaction: it reads the state of the load again, since another process may run
+// the same one, writes its batch and the new state, and is committed. The size of batches is halved
+// and doubled after the time that the lock was held. Ids are reserved by moving the sequence, not
+// by records.
 #include "store/admin/bulk_load.hpp"
 
 #include <unistd.h>

@@ -1,3 +1,6 @@
+// A batch is written in its own order, for later lines depend on earlier ones; users are looked up
+// and indexes written in the order of users, so that each is found once and neighbouring entries
+// follow each other. New records above the last id are appended to the end of their table.
 #include <algorithm>
 #include <numeric>
 

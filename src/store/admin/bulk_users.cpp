@@ -1,3 +1,6 @@
+// The addresses of a batch are sorted once: that finds those which occur twice, looks the others up
+// along the index, and writes them in its order. A user that gets another id than its line says, or
+// is refused, leaves an entry under the old id, by which posts of the load find it.
 #include <algorithm>
 #include <numeric>
 

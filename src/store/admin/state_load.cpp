@@ -1,3 +1,7 @@
+// Plain LMDB transactions, since nothing of a load may be counted, recorded or sent to the log.
+// Tables are dropped first; then records are appended in key order (MDB_APPEND), which LMDB itself
+// checks. A mark, the first key of the index, stays until the position is there: a store with it is
+// not opened as a node.
 #include "store/admin/state_load.hpp"
 
 #include <utility>

@@ -1,3 +1,7 @@
+// A sweep per kind of record: each step collects the keys of late records behind the last one,
+// rewrites these and commits, so it may end anywhere and begin again. A dry run does the same and
+// aborts. The time of the last write comes last, because the store is refused as long as that lies
+// ahead.
 #include "store/admin/time_reset.hpp"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// A visitor appends the record of an outcome in its own encoding, behind a number for its kind; the
+// reader switches on that number. Problems and field codes are found by a search over their names,
+// which is slow and runs on repeats alone. What follows a record's fields is the record itself, to
+// the end.
 #include "store/records/kept_outcome.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Values of header fields are one ciphertext and each pair of secrets is one, each bound to its
+// owner by associated text, so that none can be moved to another webhook. Clear texts are wiped
+// where they are joined. Secrets whose overlap has ended are skipped, not decrypted.
 #include "store/records/webhook_record.hpp"
 
 #include <array>
