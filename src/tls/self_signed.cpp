@@ -1,3 +1,6 @@
+// The key (P-256) and the certificate are made and written as PEM in memory, then both to temporary
+// files, and only when both are on disk moved to their places, the key first: an interruption
+// leaves no certificate without its key.
 #include "tls/self_signed.hpp"
 
 #include <fcntl.h>

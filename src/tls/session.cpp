@@ -1,3 +1,7 @@
+// BoringSSL reads and writes through one BIO per worker, which `binding` points at the buffers of a
+// single call. A record is peeked, wiped where it lies, and consumed, so no copy of its plaintext
+// stays behind. Signatures are made by another thread: `sign` hands in a job and the handshake goes
+// on when that is done.
 #include "tls/session.hpp"
 
 #include <openssl/err.h>

@@ -1,3 +1,7 @@
+// One io_uring_enter both submits and fetches completions, since with DEFER_TASKRUN the kernel
+// posts them only then. Completions are copied out and the queue is advanced before any of them
+// runs. Where a full queue must be emptied within a turn, these wait in `early_`. The ring is
+// restricted while it is disabled.
 #include "uring/ring.hpp"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+// Webhooks are slots in the order of their ids, each with a queue; `first_` and `first_report_` go
+// round, so each has its turn at sending and at being committed. Flights are found by number. The
+// sums of shared attempts and bytes are kept per slot, per owner and in total, and change at two
+// places only.
 #include "webhook/delivery_schedule.hpp"
 
 #include <algorithm>
