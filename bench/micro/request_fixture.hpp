@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "api/exchange.hpp"
+#include "api/exchange/exchange.hpp"
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
 #include "store/writer.hpp"

@@ -4,7 +4,7 @@
 #include <boost/json/object.hpp>
 #include <cstdio>
 
-#include "api/resources/audit_json.hpp"
+#include "api/audit/audit_json.hpp"
 #include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "base/visible.hpp"

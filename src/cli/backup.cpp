@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "api/json/json_writer.hpp"
+#include "api/frame/json/json_writer.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "cli/output_file.hpp"

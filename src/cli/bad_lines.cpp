@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include "api/json/json_writer.hpp"
+#include "api/frame/json/json_writer.hpp"
 #include "base/log.hpp"
 #include "cli/print.hpp"
 

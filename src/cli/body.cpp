@@ -1,6 +1,6 @@
 #include "cli/body.hpp"
 
-#include "api/json/json_writer.hpp"
+#include "api/frame/json/json_writer.hpp"
 #include "base/bytes.hpp"
 
 namespace latchkey::cli {

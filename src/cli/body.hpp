@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/api_error.hpp"
+#include "api/frame/api_error.hpp"
 #include "base/problem.hpp"
 
 namespace latchkey::cli {

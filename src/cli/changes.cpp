@@ -1,5 +1,5 @@
 // latchkey changes: prints what has happened, and follows it.
-#include "api/resources/changes.hpp"
+#include "cli/changes.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,9 +7,9 @@
 #include <charconv>
 #include <cstdio>
 
+#include "api/frame/change_json.hpp"
 #include "base/limits.hpp"
 #include "base/visible.hpp"
-#include "cli/changes.hpp"
 #include "cli/followed_output.hpp"
 #include "cli/print.hpp"
 #include "cli/whole_number.hpp"

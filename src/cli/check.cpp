@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "api/json/json_writer.hpp"
+#include "api/frame/json/json_writer.hpp"
 #include "base/log.hpp"
 #include "cli/print.hpp"
 #include "cli/store_command.hpp"

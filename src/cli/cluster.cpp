@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "api/json/json_writer.hpp"
+#include "api/frame/json/json_writer.hpp"
 #include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "base/time_units.hpp"

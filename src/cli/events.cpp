@@ -7,9 +7,9 @@
 #include <boost/json/object.hpp>
 #include <cstdio>
 
-#include "api/json/json_writer.hpp"
-#include "api/resources/effective_time.hpp"
-#include "api/resources/event_secret_json.hpp"
+#include "api/events/event_secret_json.hpp"
+#include "api/frame/json/effective_time.hpp"
+#include "api/frame/json/json_writer.hpp"
 #include "auth/signature.hpp"
 #include "base/bytes.hpp"
 #include "base/limits.hpp"

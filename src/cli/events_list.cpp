@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <boost/json/object.hpp>
 
-#include "api/resources/event_json.hpp"
+#include "api/events/event_json.hpp"
 #include "base/limits.hpp"
 #include "cli/api_command.hpp"
 #include "cli/events.hpp"

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "api/resources/changes.hpp"
-#include "api/resources/resource.hpp"
+#include "api/frame/change_json.hpp"
+#include "api/frame/resource.hpp"
 #include "base/function_ref.hpp"
 #include "base/log.hpp"
 #include "cli/output_file.hpp"

@@ -4,7 +4,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 
-#include "api/json/json_writer.hpp"
+#include "api/frame/json/json_writer.hpp"
 #include "auth/key_form.hpp"
 #include "base/bytes.hpp"
 

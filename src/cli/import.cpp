@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "api/json/json_writer.hpp"
-#include "api/resources/resource_body.hpp"
+#include "api/frame/json/json_writer.hpp"
+#include "api/users/resource_body.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
 #include "cli/bad_lines.hpp"

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "api/json/json_writer.hpp"
+#include "api/frame/json/json_writer.hpp"
 #include "base/clock.hpp"
 #include "base/limits.hpp"
 #include "cli/whole_number.hpp"

@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <boost/json/object.hpp>
 
-#include "api/resources/key_body.hpp"
+#include "api/keys/key_body.hpp"
 #include "base/log.hpp"
 #include "cli/key_options.hpp"
 #include "cli/keys.hpp"

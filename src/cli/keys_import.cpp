@@ -10,8 +10,8 @@
 #include <iostream>
 #include <limits>
 
-#include "api/json/json_writer.hpp"
-#include "api/resources/key_body.hpp"
+#include "api/frame/json/json_writer.hpp"
+#include "api/keys/key_body.hpp"
 #include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "cli/keys.hpp"

@@ -4,12 +4,12 @@
 // deactivated 64 to a transaction.
 #include <algorithm>
 
-#include "api/checks/query.hpp"
-#include "api/resources/effective_time.hpp"
-#include "api/resources/key_body.hpp"
-#include "api/resources/key_json.hpp"
-#include "api/resources/usage_report.hpp"
-#include "api/resources/verification.hpp"
+#include "api/frame/checks/query.hpp"
+#include "api/frame/json/effective_time.hpp"
+#include "api/keys/key_body.hpp"
+#include "api/keys/key_json.hpp"
+#include "api/keys/verification.hpp"
+#include "api/usage/usage_report.hpp"
 #include "auth/cache.hpp"
 #include "auth/key_form.hpp"
 #include "base/bytes.hpp"

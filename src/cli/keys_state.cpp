@@ -4,7 +4,7 @@
 #include <boost/json/object.hpp>
 #include <cstdio>
 
-#include "api/resources/effective_time.hpp"
+#include "api/frame/json/effective_time.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "cli/confirm.hpp"

@@ -4,7 +4,7 @@
 #include <boost/json/object.hpp>
 #include <cstdio>
 
-#include "api/json/json_writer.hpp"
+#include "api/frame/json/json_writer.hpp"
 #include "base/limits.hpp"
 #include "cli/body.hpp"
 #include "cli/key_text.hpp"

@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-#include "api/json/json_writer.hpp"
+#include "api/frame/json/json_writer.hpp"
 #include "cli/print.hpp"
 #include "store/snapshot.hpp"
 

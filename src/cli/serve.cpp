@@ -10,7 +10,7 @@
 #include <sstream>
 #include <utility>
 
-#include "api/json/json_writer.hpp"
+#include "api/frame/json/json_writer.hpp"
 #include "base/log.hpp"
 #include "base/write_now.hpp"
 #include "cli/command.hpp"

@@ -4,7 +4,7 @@
 #include <boost/json/object.hpp>
 #include <cstdio>
 
-#include "api/resources/webhook_json.hpp"
+#include "api/webhooks/webhook_json.hpp"
 #include "base/bytes.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"

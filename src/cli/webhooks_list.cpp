@@ -3,8 +3,8 @@
 #include <boost/json/object.hpp>
 #include <cstdio>
 
-#include "api/handlers.hpp"
-#include "api/resources/webhook_json.hpp"
+#include "api/frame/handlers.hpp"
+#include "api/webhooks/webhook_json.hpp"
 #include "base/limits.hpp"
 #include "cli/json.hpp"
 #include "cli/print.hpp"

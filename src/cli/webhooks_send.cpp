@@ -3,9 +3,9 @@
 #include <boost/json/object.hpp>
 #include <cstdio>
 
-#include "api/json/json_writer.hpp"
-#include "api/resources/webhook_body.hpp"
-#include "api/resources/webhook_json.hpp"
+#include "api/frame/json/json_writer.hpp"
+#include "api/webhooks/webhook_body.hpp"
+#include "api/webhooks/webhook_json.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "cli/json.hpp"

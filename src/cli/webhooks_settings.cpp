@@ -4,8 +4,8 @@
 #include <fstream>
 #include <iostream>
 
-#include "api/json/json_writer.hpp"
-#include "api/resources/webhook_body.hpp"
+#include "api/frame/json/json_writer.hpp"
+#include "api/webhooks/webhook_body.hpp"
 #include "auth/webhook_signature.hpp"
 #include "base/bytes.hpp"
 #include "cli/standard_input.hpp"

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <memory>
 
-#include "api/event_stream.hpp"
-#include "api/exchange.hpp"
-#include "api/service_report.hpp"
+#include "api/exchange/exchange.hpp"
+#include "api/frame/event_stream.hpp"
+#include "api/frame/service_report.hpp"
 #include "auth/browser_session.hpp"
 #include "cluster/node.hpp"
 #include "server/net/address_counts.hpp"

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "api/event_stream.hpp"
+#include "api/frame/event_stream.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/thread_checker.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "api/exchange.hpp"
+#include "api/exchange/exchange.hpp"
 #include "base/limits.hpp"
 #include "http/parser.hpp"
 #include "http/section_cache.hpp"

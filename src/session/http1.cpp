@@ -1,6 +1,6 @@
 #include "session/http1.hpp"
 
-#include "api/route.hpp"
+#include "api/frame/route.hpp"
 #include "base/bytes.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"

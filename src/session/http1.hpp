@@ -22,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/event_stream.hpp"
+#include "api/frame/event_stream.hpp"
 #include "http/parser.hpp"
 #include "session/context.hpp"
 #include "session/step.hpp"

@@ -2,7 +2,7 @@
 // that announces its response or its commit.
 #include <algorithm>
 
-#include "api/route.hpp"
+#include "api/frame/route.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "base/time_units.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "api/event_stream.hpp"
+#include "api/frame/event_stream.hpp"
 #include "base/bytes.hpp"
 #include "base/time_units.hpp"
 #include "http2/frame.hpp"

@@ -1,6 +1,6 @@
 #include "session/stream.hpp"
 
-#include "api/exchange_size.hpp"
+#include "api/exchange/exchange_size.hpp"
 #include "base/bytes.hpp"
 #include "base/limits.hpp"
 

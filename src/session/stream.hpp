@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "api/event_stream.hpp"
-#include "api/exchange.hpp"
+#include "api/exchange/exchange.hpp"
+#include "api/frame/event_stream.hpp"
 #include "base/time_units.hpp"
 #include "http/kept_request.hpp"
 #include "session/log_entry.hpp"

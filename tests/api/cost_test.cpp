@@ -3,7 +3,7 @@
 // processor time; what has to be is done in steps, each in a turn of its own.
 #include <algorithm>
 
-#include "api/route.hpp"
+#include "api/frame/route.hpp"
 #include "dear_requests.hpp"
 
 namespace latchkey::api {

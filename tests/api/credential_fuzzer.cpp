@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/checks/credential.hpp"
+#include "api/frame/checks/credential.hpp"
 #include "base/bytes.hpp"
 #include "base/limits.hpp"
 #include "http/parser.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "api/resources/cursor.hpp"
+#include "api/frame/cursor.hpp"
 #include "base/bytes.hpp"
 
 namespace {

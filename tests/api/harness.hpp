@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/event_stream.hpp"
-#include "api/exchange.hpp"
+#include "api/exchange/exchange.hpp"
+#include "api/frame/event_stream.hpp"
 #include "auth/token_cache.hpp"
 #include "http/parser.hpp"
 #include "store/engine/layout.hpp"

@@ -2,7 +2,7 @@
 // of the request to those of the response (docs/architecture.md, "Rules").
 #include <gtest/gtest.h>
 
-#include "api/exchange.hpp"
+#include "api/exchange/exchange.hpp"
 #include "cluster/quota_purse.hpp"
 #include "http/parser.hpp"
 #include "http/write.hpp"

@@ -3,7 +3,7 @@
 // costs less than the rest of its request.
 #include <boost/json/parse.hpp>
 
-#include "api/json/json_reader.hpp"
+#include "api/frame/json/json_reader.hpp"
 #include "harness.hpp"
 #include "nasty_bodies.hpp"
 #include "work_counter.hpp"

@@ -11,7 +11,7 @@
 #include "api/docs/problem_pages.hpp"
 #include "api/docs/schema_page.hpp"
 #include "api/docs/search_index.hpp"
-#include "api/openapi/openapi.hpp"
+#include "api/exchange/openapi.hpp"
 #include "base/ascii.hpp"
 #include "base/bytes.hpp"
 #include "base/hash.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/settings.hpp"
+#include "api/frame/settings.hpp"
 #include "http/response.hpp"
 
 namespace latchkey::api {

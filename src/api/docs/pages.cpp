@@ -1,10 +1,10 @@
 // Handlers without a key: the health check, the OpenAPI document and the pages for people.
 #include "api/docs/documents.hpp"
 #include "api/docs/frame.hpp"
-#include "api/handlers.hpp"
-#include "api/openapi/static_files.hpp"
-#include "api/problem.hpp"
-#include "api/route.hpp"
+#include "api/exchange/static_files.hpp"
+#include "api/frame/handlers.hpp"
+#include "api/frame/problem.hpp"
+#include "api/frame/route.hpp"
 
 namespace latchkey::api {
 

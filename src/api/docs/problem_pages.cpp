@@ -8,7 +8,7 @@
 
 #include "api/docs/html.hpp"
 #include "api/docs/json_text.hpp"
-#include "api/problem.hpp"
+#include "api/frame/problem.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -4,7 +4,7 @@
 #include <boost/json/object.hpp>
 #include <iterator>
 
-#include "api/route.hpp"
+#include "api/frame/route.hpp"
 #include "base/ascii.hpp"
 
 namespace latchkey::api {

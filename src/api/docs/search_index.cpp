@@ -2,7 +2,7 @@
 
 #include <boost/json/object.hpp>
 
-#include "api/problem.hpp"
+#include "api/frame/problem.hpp"
 #include "base/problem.hpp"
 #include "pages/guides.hpp"
 

@@ -1,6 +1,6 @@
 #include "server/deliver/attempt_rendering.hpp"
 
-#include "api/resources/changes.hpp"
+#include "api/frame/change_json.hpp"
 #include "auth/webhook_signature.hpp"
 #include "webhook/message_id.hpp"
 

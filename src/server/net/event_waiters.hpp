@@ -1,6 +1,6 @@
-// Connections of a worker with a response that does not end (api/event_stream.hpp): they are woken
-// all together when the store has what may concern them, which is new changes or other keys, and
-// when the worker drains or loses its lease. What the clock brings is a deadline of each
+// Connections of a worker with a response that does not end (api/frame/event_stream.hpp): they are
+// woken all together when the store has what may concern them, which is new changes or other keys,
+// and when the worker drains or loses its lease. What the clock brings is a deadline of each
 // connection.
 //
 // Other processes write the store too, so a worker with waiters looks at it every `interval`; one

@@ -1,6 +1,6 @@
 #include "server/net/read_ahead.hpp"
 
-#include "api/route.hpp"
+#include "api/frame/route.hpp"
 
 namespace latchkey::server {
 

@@ -20,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/exchange.hpp"
+#include "api/exchange/exchange.hpp"
 #include "coro/executor.hpp"
 #include "server/net/memory_holders.hpp"
 #include "server/worker_context.hpp"

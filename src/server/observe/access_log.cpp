@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-#include "api/json/json_writer.hpp"
+#include "api/frame/json/json_writer.hpp"
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "base/standard_streams.hpp"

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/exchange.hpp"
+#include "api/exchange/exchange.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/time_units.hpp"

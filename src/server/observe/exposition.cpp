@@ -7,7 +7,7 @@
 #include <charconv>
 #include <memory>
 
-#include "api/route.hpp"
+#include "api/frame/route.hpp"
 #include "base/time_units.hpp"
 #include "server/observe/exposition_page.hpp"
 #include "store/engine/space.hpp"

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "api/route.hpp"
+#include "api/frame/route.hpp"
 #include "base/clock.hpp"
 #include "cluster/node.hpp"
 #include "server/deliver/delivery_metrics.hpp"

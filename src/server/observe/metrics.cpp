@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/route.hpp"
+#include "api/frame/route.hpp"
 
 namespace latchkey::server {
 namespace {

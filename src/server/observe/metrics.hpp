@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "api/exchange.hpp"
+#include "api/exchange/exchange.hpp"
 #include "base/clock.hpp"
 #include "base/problem.hpp"
 #include "http/request.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "api/route.hpp"
+#include "api/frame/route.hpp"
 
 namespace latchkey::server {
 namespace {

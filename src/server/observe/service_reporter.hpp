@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "api/service_report.hpp"
+#include "api/frame/service_report.hpp"
 #include "base/clock.hpp"
 #include "cluster/node.hpp"
 #include "server/observe/metrics.hpp"

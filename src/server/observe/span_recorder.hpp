@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "api/exchange.hpp"
+#include "api/exchange/exchange.hpp"
 #include "helpers/trace/protocol/span_ring.hpp"
 #include "session/log_entry.hpp"
 

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "api/settings.hpp"
+#include "api/frame/settings.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "http/parser.hpp"

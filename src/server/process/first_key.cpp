@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 
-#include "api/resources/key_json.hpp"
+#include "api/keys/key_json.hpp"
 #include "auth/key_form.hpp"
 #include "base/bytes.hpp"
 #include "base/log.hpp"

@@ -8,8 +8,8 @@
 
 #include "api/docs/frame.hpp"
 #include "api/docs/problem_pages.hpp"
-#include "api/openapi/openapi.hpp"
-#include "api/route.hpp"
+#include "api/exchange/openapi.hpp"
+#include "api/frame/route.hpp"
 #include "harness.hpp"
 #include "pages/guides.hpp"
 

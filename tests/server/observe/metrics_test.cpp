@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "api/route.hpp"
+#include "api/frame/route.hpp"
 #include "server/observe/readiness.hpp"
 
 namespace latchkey::server {

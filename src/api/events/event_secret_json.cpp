@@ -1,0 +1,46 @@
+#include "api/events/event_secret_json.hpp"
+
+#include "api/frame/json/json_writer.hpp"
+
+namespace latchkey::api {
+namespace {
+
+void begin(std::string& output, std::string_view source, model::event_format format) {
+    output.append("{\"source\":");
+    append_plain_string(output, source);
+    output.append(",\"format\":");
+    append_plain_string(output, model::name_of(format));
+}
+
+}  // namespace
+
+void append_kept_secret(std::string& output, store::secret_result const& secret) {
+    output.reserve(output.size() + 1024);
+    begin(output, secret.source, secret.format);
+    output.append(",\"secret\":");
+    append_string_or_null(output, secret.secret.text());
+    output.push_back('}');
+}
+
+void append_event_secrets(std::string& output, std::string_view source,
+                          store::event_secrets const& secrets) {
+    begin(output, source, secrets.current.format);
+    output.append(",\"created_at\":");
+    append_timestamp(output, secrets.current.created_at);
+    output.append(",\"rotation_ends_at\":");
+    append_timestamp_or_null(output, secrets.previous ? secrets.previous->ends_at : 0);
+    output.push_back('}');
+}
+
+void append_event_source(std::string& output, store::event_source const& source) {
+    output.append("{\"source\":");
+    append_plain_string(output, source.name);
+    append_name(output, "events");
+    append_number(output, source.events);
+    append_name(output, "secret");
+    source.secrets ? append_event_secrets(output, source.name, *source.secrets)
+                   : void(output.append("null"));
+    output.push_back('}');
+}
+
+}  // namespace latchkey::api

@@ -1,0 +1,24 @@
+// The description of the interface, of which the documents are made (docs/documents.hpp). Any
+// thread.
+#pragma once
+
+#include <boost/json/fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "api/frame/settings.hpp"
+
+namespace latchkey::api {
+
+// OpenAPI 3.1.0, made of the route table. Where it stays silent: HEAD, OPTIONS, the paths without
+// the prefix and 405, 501 and 505 follow from the paths and are described in words; objects of
+// responses are open, since changes inside v1 add members, and only bodies of requests are closed.
+boost::json::object describe_interface(settings const& settings);
+
+// A parameter or a header field by its name; ends the process when there is none of that name.
+boost::json::object parameter_part(std::string_view name);
+boost::json::object header_part(std::string_view name);
+// The groups of operations.
+boost::json::array group_parts();
+
+}  // namespace latchkey::api

@@ -1,0 +1,204 @@
+#include "api/frame/checks/validate.hpp"
+
+#include <algorithm>
+
+#include "api/frame/checks/credential.hpp"
+#include "api/frame/json/json_reader.hpp"
+#include "model/utf8.hpp"
+
+namespace latchkey::api {
+namespace {
+
+using base::field_code;
+
+constexpr std::size_t pointer_name_bytes_max = 200;
+
+// A member's name as a JSON pointer (RFC 6901 §3). Cut to 200 bytes at the end of a code point,
+// since it is sent back and kept with the refusal under an Idempotency-Key.
+std::string pointer_to(std::string_view name) {
+    if (name.size() > pointer_name_bytes_max) {
+        auto end = pointer_name_bytes_max;
+        while (end != 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
+        name = name.substr(0, end);
+    }
+    std::string pointer = "/";
+    for (char const byte : name) {
+        if (byte == '~')
+            pointer += "~0";
+        else if (byte == '/')
+            pointer += "~1";
+        else
+            pointer += byte;
+    }
+    return pointer;
+}
+
+api_error too_much(json_excess const& excess) {
+    return make_error(base::problem::validation_failed,
+                      "the body has more members than any request needs",
+                      {base::fault::location_kind::pointer,
+                       excess.member.empty() ? "" : pointer_to(excess.member), field_code::too_long,
+                       excess.bound});
+}
+
+}  // namespace
+
+api_result<json_object> read_object(http::request const& request) {
+    auto document = read_json(request.body);
+    bool const may_have_credential = request.method == http::method::post;
+    if (may_have_credential && document.duplicate_credential)
+        return make_error(base::problem::duplicate_credentials, "the member api_key is repeated");
+    if (document.excess) return too_much(*document.excess);
+    if (!document.root) return make_error(base::problem::invalid_json, document.error);
+    auto* const object = document.root->if_object();
+    if (object == nullptr) return not_an_object("body");
+    auto const* const credential = object->if_contains(credential_member);
+    if (may_have_credential && credential != nullptr) {
+        if (auto const* const text = credential->if_string()) wipe(std::string_view(*text));
+        object->erase(credential_member);
+    }
+    return std::move(*object);
+}
+
+api_result<json_object> read_optional_object(http::request const& request) {
+    if (request.body.empty()) return json_object();
+    return read_object(request);
+}
+
+void members::fault(std::string_view name, field_code code, std::string_view detail) {
+    if (full()) return;
+    faults_.push_back({base::fault::location_kind::pointer, prefix_ + pointer_to(name), code,
+                       std::string(detail)});
+}
+
+void members::fault(std::string_view name, std::size_t index, field_code code,
+                    std::string_view detail) {
+    if (full()) return;
+    faults_.push_back({base::fault::location_kind::pointer,
+                       prefix_ + pointer_to(name) + "/" + std::to_string(index), code,
+                       std::string(detail)});
+}
+
+json_value const* members::value(std::string_view name) {
+    names_.push_back(name);
+    return object_.if_contains(name);
+}
+
+std::optional<std::int64_t> members::number(std::string_view name, bool required,
+                                            std::int64_t minimum, std::int64_t maximum) {
+    auto const* const value = find(name, required);
+    if (value == nullptr) return std::nullopt;
+    if (!value->is_int64() && !value->is_uint64()) {
+        fault(name, field_code::invalid_type, "must be an integer");
+        return std::nullopt;
+    }
+    auto const* const number = value->if_int64();
+    if (number != nullptr && *number >= minimum && *number <= maximum) return *number;
+    fault(name, field_code::out_of_range,
+          "must be from " + std::to_string(minimum) + " to " + std::to_string(maximum));
+    return std::nullopt;
+}
+
+json_value const* members::find(std::string_view name, bool required) {
+    names_.push_back(name);
+    auto const* const value = object_.if_contains(name);
+    if (value == nullptr && required) fault(name, field_code::required, "is required");
+    if (value == nullptr || !value->is_null()) return value;
+    fault(name, field_code::null_not_allowed, "must not be null");
+    return nullptr;
+}
+
+std::optional<std::string> members::text(std::string_view name, text_rules const& rules) {
+    auto const value = word(name, rules.required);
+    if (!value) return std::nullopt;
+    auto const points = model::code_point_count(*value);
+    if (points < rules.points_min) {
+        fault(name, field_code::too_short, "must not be empty");
+        return std::nullopt;
+    }
+    if (points > rules.points_max) {
+        fault(name, field_code::too_long,
+              "must have at most " + std::to_string(rules.points_max) + " characters");
+        return std::nullopt;
+    }
+    if (value->size() > rules.bytes_max) {
+        fault(name, field_code::too_long,
+              "must have at most " + std::to_string(rules.bytes_max) + " bytes");
+        return std::nullopt;
+    }
+    if (!rules.controls && model::has_control_character(*value)) {
+        fault(name, field_code::invalid_format, "must not have control characters");
+        return std::nullopt;
+    }
+    if (points != 0 && !rules.blank && model::is_blank(*value)) {
+        fault(name, field_code::invalid_format, "must not be white space alone");
+        return std::nullopt;
+    }
+    return std::string(*value);
+}
+
+std::optional<std::string_view> members::word(std::string_view name, bool required) {
+    auto const* const value = find(name, required);
+    if (value == nullptr) return std::nullopt;
+    auto const* const text = value->if_string();
+    if (text == nullptr) {
+        fault(name, field_code::invalid_type, "must be a string");
+        return std::nullopt;
+    }
+    return std::string_view(*text);
+}
+
+std::optional<model::id> members::id(std::string_view name, bool required) {
+    auto const* const value = find(name, required);
+    if (value == nullptr) return std::nullopt;
+    if (!value->is_int64() && !value->is_uint64()) {
+        fault(name, field_code::invalid_type, "must be an integer");
+        return std::nullopt;
+    }
+    auto const* const number = value->if_int64();
+    if (number == nullptr || *number < 1 || *number > base::limits::id_max) {
+        fault(name, field_code::out_of_range, "must be from 1 to 9007199254740991");
+        return std::nullopt;
+    }
+    return *number;
+}
+
+std::optional<model::id> members::sent_back_id(std::string_view name) {
+    names_.push_back(name);
+    auto const* const value = object_.if_contains(name);
+    if (value == nullptr) return std::nullopt;
+    auto const* const number = value->if_int64();
+    if (number != nullptr) return *number;
+    fault(name, field_code::read_only_field,
+          "cannot be changed: leave it out, or send it back unchanged");
+    return std::nullopt;
+}
+
+std::optional<std::optional<base::wall_ms>> members::sent_back_time(std::string_view name) {
+    names_.push_back(name);
+    auto const* const value = object_.if_contains(name);
+    if (value == nullptr) return std::nullopt;
+    if (value->is_null()) return std::optional<base::wall_ms>();
+    auto const* const text = value->if_string();
+    auto const time = text != nullptr ? base::parse_timestamp(*text) : std::nullopt;
+    if (time) return time;
+    fault(name, field_code::read_only_field,
+          "cannot be changed: leave it out, or send it back unchanged");
+    return std::nullopt;
+}
+
+void members::refuse_read_only(std::string_view name) {
+    names_.push_back(name);
+    if (object_.if_contains(name) != nullptr)
+        fault(name, field_code::read_only_field, "is assigned by the service: leave it out");
+}
+
+void members::refuse_rest() {
+    for (auto const& member : object_) {
+        if (full()) return;
+        if (std::find(names_.begin(), names_.end(), member.name) == names_.end())
+            fault(member.name, field_code::unknown_field, "is not a member of this resource");
+    }
+}
+
+}  // namespace latchkey::api

@@ -1,0 +1,30 @@
+// What POST /keys/verify answers (api.md §4), for HTTP and the command line. Pure functions; any
+// thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/keys/key_json.hpp"
+#include "auth/cache.hpp"
+#include "base/problem.hpp"
+#include "http/request.hpp"
+
+namespace latchkey::api {
+
+struct permission {
+    base::problem problem = base::problem::none;
+    std::string_view missing_scope;
+};
+// What the route of a request, and then its scopes, say of it (api.md §3). `target` has its query.
+permission permission_of(auth::principal const& key, http::method method, std::string_view target);
+
+struct verification {
+    base::problem result = base::problem::none;
+    std::string_view missing_scope = {};
+    auth::principal const* caller = nullptr;  // whose key it is; null: unknown to who asks
+    live_limits const* live = nullptr;        // null: the state of the limits is not known
+};
+void append_verification(std::string& output, verification const& verification);
+
+}  // namespace latchkey::api
