@@ -121,20 +121,20 @@ struct key_use {
     model::usage counted;
 };
 // The later last use wins, counts are added. Not a change of the key: no cache is invalidated and
-// nothing is audited. Uses of keys that do not exist are ignored. Tells of keys that were limited,
-// and of those in `exposed`, which came unprotected.
+// nothing is audited. Uses of keys that do not exist are ignored. Records the events key.limited of
+// keys that were limited, and key.exposed of those in `exposed`.
 struct note_key_uses {
     std::vector<key_use> uses;
     std::vector<model::digest> exposed = {};  // at most key_uses_max; some may be of no key
 };
 inline constexpr std::size_t key_uses_max = 256;  // per command; each may write four entries
-// Tells what time has brought about these keys and was not told yet; may be repeated. The first one
-// of a store records since when that is told.
+// Records key events caused by time alone (expiry, disuse). Idempotent. The first call of a store
+// marks from when they are recorded.
 struct note_key_times {
     std::vector<model::id> keys;  // at most key_times_max
 };
 inline constexpr std::size_t key_times_max = 256;
-// Bytes of keys that one command tells, but for the last.
+// Bytes of keys whose events one command records; the last key may exceed them.
 inline constexpr std::size_t key_times_bytes_max = 1 << 20;
 // A request that was refused before it could become a command; its faults come with it. It reaches
 // the store only so that the outcome is kept under its Idempotency-Key.
@@ -225,7 +225,7 @@ struct change_webhook {
     std::optional<bool> enabled;
     std::vector<expected_member> expected;
 };
-// What was not delivered is not.
+// Changes that the webhook was not sent yet are never sent.
 struct delete_webhook {
     model::id id = 0;
 };
@@ -255,15 +255,16 @@ struct replay_webhook {
     base::wall_ms start = 0;  // 0: not by time
     base::wall_ms bound = 0;
 };
-// What became of deliveries, by the service itself; may be repeated. Webhooks, and deliveries of
-// changes, that are gone are ignored.
+// Results of deliveries to one webhook, noted by the service itself. Idempotent. Webhooks that are
+// gone, and deliveries of changes that are gone, are ignored.
 struct webhook_result {
     model::id webhook = 0;
     std::optional<model::webhook_progress> progress;  // its position never goes back
-    // Of each its state, the time of its next attempt, and the attempts to be added. Attempts at a
-    // delivery that was not pending replace the earlier ones.
+    // Each has the delivery's state, the time of its next attempt, and the attempts to be added.
+    // Attempts at a delivery that was not pending replace the earlier ones.
     std::vector<model::delivery> deliveries;
-    // With the next sequence of each; one whose next is beyond its last has ended.
+    // Replays with the sequence that each sends next; a replay whose next lies beyond its last has
+    // ended.
     std::vector<model::webhook_replay> replays;
     model::webhook_end end = model::webhook_end::none;  // another disables it
 };
@@ -312,8 +313,8 @@ struct command {
     std::size_t bytes() const;  // approximate size in memory
 };
 
-// Of a key that was deactivated as compromised: what else it created, which whoever had it may use.
-// Ids descend.
+// The outcome for a key that was deactivated as compromised: the keys and webhooks that it created,
+// which whoever stole it may still use. Ids descend.
 struct revocation {
     model::key key;
     std::vector<model::id> keys;      // that are not deactivated, at most revoked_keys_max

@@ -5,7 +5,7 @@
 
 namespace latchkey::store {
 
-// What the store says about its cluster, read in a transaction of its own.
+// The store's record of its cluster, read in a transaction of its own.
 struct cluster_record {
     std::optional<cluster_position> position;  // nullopt: none, or unreadable
     bool is_node = false;

@@ -17,7 +17,8 @@ namespace latchkey::store {
 base::result<void> share_claim(environment& store, base::descriptor claim);
 // Writes this process's id into `server.lock`.
 void own_claim(environment& store);
-// What a successor gets, and stays the environment's; negative: there is no claim.
+// The descriptor of the claim, for a successor; the environment keeps owning it. Negative: there is
+// no claim.
 int claim_descriptor(environment& store);
 
 }  // namespace latchkey::store

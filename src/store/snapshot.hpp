@@ -44,7 +44,8 @@ struct range {
     std::string const* output = nullptr;
     std::size_t output_bytes_max = SIZE_MAX;
     std::int64_t cost_max = INT64_MAX;
-    // Of passing over those `skip` elements; from a quarter of it on, so many bytes are a quarter.
+    // The cost, in ns, that passing over `skip` elements may have. Once a quarter of it is spent,
+    // `output_bytes_max` counts as a quarter too.
     std::int64_t skip_cost_max = INT64_MAX;
 };
 struct list_result {
@@ -71,13 +72,13 @@ struct key_filter {
 
 struct snapshot_state;
 
-// Of the changes that are kept; 0: none.
+// The sequences of the oldest and the last change that are kept; 0: there is none.
 struct change_bounds {
     model::id oldest = 0;
     model::id last = 0;
 };
 
-// Of a part of the keys: those about which time has brought something that is not told
+// Within one part of the keys: those with events caused by time alone that are not recorded yet
 // (note_key_times).
 struct untold_times {
     std::vector<model::id> keys;
@@ -146,10 +147,10 @@ class snapshot {
     std::uint64_t sessions_generation(model::id key) const;
     base::wall_ms last_use(model::id key) const;  // 0: never, or not written yet
 
-    // Of the first `count` keys beyond an id.
+    // The part is the first `count` keys beyond `last_key`.
     untold_times keys_with_untold_times(model::id last_key, std::size_t count) const;
 
-    // What has changed (api.md §16). A record beyond the last one read may be unreadable: see
+    // The log of changes (api.md §16). A record beyond the last one read may be unreadable: see
     // `damaged`.
     change_bounds changes() const;
     std::optional<change_view> change(model::id sequence) const;

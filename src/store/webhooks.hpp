@@ -1,4 +1,4 @@
-// What the store tells of webhooks (api.md §17), beside their records. Values, any thread.
+// Webhooks as the store returns them (api.md §17), beside their records. Values, any thread.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,20 @@ struct webhook_entry {
     model::webhook_progress progress;
 };
 
-// What a command about a webhook tells.
+// The outcome of a command about a webhook.
 struct webhook_outcome {
     webhook_entry entry;
     base::secret secret;  // of a new or rotated one: its HMAC key. Not kept for a repeat
-    // Of a test: the change, and the key of its caller.
+    // For a test: the sequence of its change, and the key of its caller.
     model::id sequence = 0;
     model::id caller = 0;
-    // Of a replay: the range of the changes that are sent again.
+    // For a replay: the first and the last sequence that are sent again.
     model::id first = 0;
     model::id last = 0;
 };
 
-// What is needed to send: with the values of its header fields, and the secrets that sign, the
-// current one first.
+// A webhook as its sender needs it: with the values of its header fields, and with the secrets that
+// sign, the current one first.
 struct signing_webhook {
     model::webhook webhook;
     std::vector<model::webhook_secret> secrets;

@@ -41,7 +41,7 @@ namespace latchkey::store {
 struct load_context;
 class transaction;
 
-// What accompanies a batch: the position of the source after it, and the lines that were refused
+// A batch comes with the position of its source after it, and with the lines that were refused
 // before they came here, with the ids of their users where those could be read.
 struct load_step {
     std::uint64_t offset = 0, line = 0, refusals = 0;

@@ -22,8 +22,8 @@ class consistency_check {
         : store(environment), txn_(txn), report_(report), locked_(locked) {}
 
     void report(std::string sentence) { report_.add(std::move(sentence)); }
-    // What is encrypted, such as "the secret of the source shop", and not under the master key at
-    // hand.
+    // Reports a record that the master key at hand does not decrypt; `subject` names it, such as
+    // "the secret of the source shop".
     void report_locked(std::string const& subject);
     void compare(std::string_view noun, std::uint64_t recorded, std::uint64_t counted);
     // No record may be newer than the last write.

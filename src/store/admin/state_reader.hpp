@@ -41,7 +41,7 @@ class state_reader {
     state_reader(state_reader const&) = delete;
     state_reader& operator=(state_reader const&) = delete;
 
-    // Of the snapshot; nullopt: the store is no node.
+    // The position in the log that the snapshot shows; nullopt: the store is no node.
     std::optional<cluster_position> position() const { return position_; }
     // nullopt: that was the last one, or reading has failed.
     std::optional<state_record> next();

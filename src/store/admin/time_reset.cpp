@@ -219,8 +219,8 @@ base::result<void> reset::redate_last_uses() {
     return sweep({table::index, key_bytes{tag::key_use}, is_late, rewrite}, report_.last_uses);
 }
 
-// What a wrong clock has told, and has not happened yet, is told again when it does. Not counted:
-// nobody sees these records.
+// Events that were recorded because of the wrong clock and have not happened yet are recorded again
+// when they do. They are not counted in the report, since nobody sees these records.
 base::result<void> reset::redate_notices() {
     auto const prefix = key_bytes{tag::key_notice};
     auto const redated_notice = [&](std::string_view value) {

@@ -1,5 +1,6 @@
-// What a change of one kind of record brings about in another kind, whose folder defines it: so a
-// kind includes none that builds on it. In the transaction of the change. Private to the store.
+// The effects that a change of one kind of record has on another kind, whose folder defines them:
+// so a kind includes none that builds on it. In the transaction of the change. Private to the
+// store.
 #pragma once
 
 #include <vector>

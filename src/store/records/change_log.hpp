@@ -20,7 +20,8 @@ void note_change(transaction& txn, model::change_type type, model::id caller,
                  model::event_view const& event);
 void note_change(transaction& txn, model::change_type type, model::id caller,
                  secret_change const& secret);
-// Of any other kind: a change with its record, whose sequence and time are set here.
+// For every other kind: the change comes with its record encoded; its sequence and time are set
+// here.
 void note_change(transaction& txn, change_view change);
 
 // Removes the oldest changes, with their deliveries: those older than the retention and those

@@ -32,7 +32,7 @@ void encode(change_view const& change, std::string& output);
 // nullopt: not a change of a known version. A type that this program does not know is none either.
 std::optional<change_view> decode_change(model::id sequence, std::string_view bytes);
 
-// What is told of the secret of a source of events: its format (1), removed (1), the source.
+// The record of a change of a source's secret: its format (1), removed (1), the source.
 struct secret_change {
     std::uint8_t format = 0;  // a model::event_format
     bool removed = false;

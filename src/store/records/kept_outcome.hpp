@@ -29,8 +29,8 @@ void encode(kept_outcome const& entry, std::string& output);  // replaces the co
 // nullopt: of an unknown version, or truncated.
 std::optional<kept_outcome> decode_kept_outcome(std::string_view bytes);
 
-// What a repeated request gets: the kept outcome, marked as replayed, or the rejection of a
-// different request; nullopt: it has expired.
+// The outcome for a repeated request: the kept one, marked as replayed, or the rejection of a
+// different request; nullopt: the entry has expired.
 std::optional<outcome> replay(kept_outcome entry, idempotency const& idempotency,
                               base::wall_ms now);
 

@@ -1,5 +1,5 @@
-// What is told of a key without a request that changes it (api.md §16): what time has brought
-// about, and how it was used. Beside the key a record says what was told already: told_until,
+// Changes of a key that no request makes (api.md §16): events caused by time alone, and events of
+// its use. Beside the key a record keeps which of them were recorded already: told_until,
 // limited_at and exposed_at (8 each), after a version (1). Private to the store.
 #pragma once
 
@@ -25,7 +25,7 @@ struct key_notice {
 void encode(key_notice const& notice, std::string& output);  // replaces `output`
 std::optional<key_notice> decode_key_notice(std::string_view bytes);
 
-// What time brings about a key after `start`.
+// The events of a key that are caused by time alone and lie after `start`.
 struct key_times {
     // The first of these times, which may have come; INT64_MAX: there is none.
     base::wall_ms next = INT64_MAX;
@@ -36,18 +36,22 @@ struct key_times {
 key_times times_of(model::key const& key, base::wall_ms last_use, base::wall_ms start,
                    base::wall_ms now, key_time_rules const& rules);
 
-// Since when what time brings is told in this store; what came before was never told, and is not.
-// Now, where that is not recorded yet, and then `begin_key_times` records it.
+// The time from which on this store records key events caused by time alone (expiry, disuse);
+// earlier ones are never recorded. Where it is not stored yet, the result is the transaction's
+// time, which `begin_key_times` stores.
 base::wall_ms begin_of_key_times(transaction& txn);
 void begin_key_times(transaction& txn);
 
-// Tells what time has brought about the key since it was told last. The size of what was told.
+// Records the key's events caused by time alone since the last call. Returns the bytes of the
+// changes recorded.
 std::size_t tell_times(transaction& txn, model::key const& key);
-// The same before a change of its times: what of the new ones has passed already is not told.
+// The same, before a change of the key's times. New times that already lie in the past then cause
+// no event.
 void tell_times_before_change(transaction& txn, model::key const& old_key);
-// The overlap of its rotation ends as it begins.
+// Records the end of a rotation whose overlap has no length, and so ends as it begins.
 void tell_end_of_rotation(transaction& txn, model::key const& key);
-// Tells that it was refused by its limits, or came unprotected, if that was not told recently.
+// Records that requests with the key were refused by its limits, or that it came unprotected (by
+// query, by body or without TLS), unless that was recorded recently.
 void tell_limited(transaction& txn, model::id id);
 void tell_exposed(transaction& txn, model::id id);
 

@@ -43,8 +43,8 @@ std::optional<std::vector<model::webhook_secret>> decrypt_secrets(environment_st
                                                                   webhook_record const& record,
                                                                   base::wall_ms now);
 
-// What an outcome and a change tell of a webhook: model::encode(webhook), position and
-// failing_since (8 each). Nothing secret is in it.
+// The form of a webhook in outcomes and changes: model::encode(webhook), position and failing_since
+// (8 each). It contains no secret.
 void encode(webhook_entry const& entry, std::string& output);
 std::optional<webhook_entry> decode_webhook_entry(model::id id, std::string_view bytes);
 
