@@ -66,7 +66,7 @@ std::vector<std::string> bar_lines(std::vector<bar> const& bars, std::size_t col
                                                   static_cast<double>(width) +
                                               0.5);
         };
-        // What is there is seen.
+        // A value above zero has a bar of one cell at least.
         auto const length = each.value == 0 ? 0 : std::max<std::uint64_t>(scaled(each.value), 1);
         auto const number = with_commas(each.value);
         lines.push_back(padded(base::visible(each.title), title_width) + "  " +

@@ -1,4 +1,4 @@
-// What the commands of `latchkey cluster` share.
+// Functions that the commands of `latchkey cluster` share.
 #pragma once
 
 #include "cli/store_command.hpp"

@@ -25,7 +25,7 @@ struct foreign_export {
     std::size_t refusals = 0;          // keys among that
 };
 
-// What the user chose for all keys, since other systems have no counterpart of it.
+// Settings that the user chose for all keys, since other systems have no counterpart of them.
 struct foreign_choice {
     std::vector<std::string> scopes;  // empty: those of a new key
     std::string project, environment;

@@ -1,5 +1,6 @@
-// What the commands about keys ask, of the store of this machine or of a service elsewhere: bodies
-// and documents are those of the API (api.md §4) on both sides. One thread; blocks.
+// The interface through which the commands about keys work, on the store of this machine or on a
+// service elsewhere: bodies and documents are those of the API (api.md §4) on both sides. One
+// thread; blocks.
 #pragma once
 
 #include <memory>

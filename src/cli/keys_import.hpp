@@ -16,7 +16,7 @@ struct foreign_options {
     foreign_choice choice;
 
     void add_to(CLI::App& command);
-    // What was chosen without --from, as a sentence; empty: nothing.
+    // A sentence that names the options which were given without --from; empty: there are none.
     std::string misplaced() const;
 };
 

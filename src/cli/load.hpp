@@ -48,7 +48,7 @@ record_counts count_records(store::environment& store);
 // {"users":{"created":…},"posts":{…}} without the outer braces, for the JSON of both commands.
 void append_counts(std::string& output, store::load_progress const& users,
                    store::load_progress const& posts);
-// What is so after a load whose output cannot be written.
+// The message after a load that succeeded and whose output cannot be written.
 inline constexpr std::string_view outcome_of_load =
     "what was loaded is in the store: the same command again loads nothing twice";
 std::string summary_of(store::bulk_load const& load);  // "1,000 users and 5 posts created, …"

@@ -14,7 +14,7 @@
 
 namespace latchkey::cli {
 
-// What happens to what exists: never replaced or written into, not without --force, or it is. The
+// The treatment of a file that exists: it is never replaced, only with --force, or always. The
 // first two differ in the advice of the error. A link to a regular file is refused.
 enum class existing_file : std::uint8_t { kept, kept_without_force, replaced };
 

@@ -15,8 +15,8 @@ namespace latchkey::cli {
 // time that it is shown. `with_settings`: also its expiry, limits and addresses.
 void print_key(std::string const& document, bool json, bool with_settings = false);
 
-// Of a document with `effective_by`: warns that a node of the cluster may accept until then what
-// was turned off (api.md §15).
+// Warns, where the document has `effective_by`, that a node of the cluster may until then accept a
+// key that was turned off (api.md §15).
 void warn_of_delay(json_object const& document);
 
 // Prints records as the document of their list, on one page.

@@ -20,7 +20,8 @@ struct refusal {
 template <class T>
 using answer_of = boost::system::result<T, refusal>;
 
-// Of a request that the API refuses with this status: 400 and 422 say that a value is wrong.
+// The exit code for a request that the API refused with this status: 400 and 422 mean a wrong
+// value.
 constexpr int exit_code_of(unsigned status) {
     return status == 400 || status == 422 ? usage_error : failed;
 }

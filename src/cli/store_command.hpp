@@ -36,7 +36,7 @@ class opened_store {
     bool operator==(std::nullptr_t) const { return store_ == nullptr; }
     store::environment& operator*() const { return *store_; }
     store::environment* operator->() const { return store_.get(); }
-    // Of a store that is one.
+    // The store must be a node of a cluster.
     cluster::node& node() const { return *node_; }
 
   private:
@@ -57,7 +57,7 @@ opened_store open_store(store_command const& options, int& code,
 // Applies one command as the operator.
 answer_of<store::outcome> apply_one(store::environment& store, store::command::any_action change);
 std::string message_of(store::outcome const& refusal);
-// Of an outcome with a problem.
+// The outcome must have a problem.
 refusal refusal_of(store::outcome const& outcome);
 
 // Print an error and return its exit code.

@@ -1,5 +1,5 @@
-// What to say of a word of the command line that no command understands: which word it is, and the
-// nearest that would be understood. Pure functions over the tables of CLI11; any thread.
+// Finds the word of a command line that no command understands, and the nearest word that would be
+// understood. Pure functions over the tables of CLI11; any thread.
 #pragma once
 
 #include <string>

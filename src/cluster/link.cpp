@@ -39,7 +39,7 @@ link::link(base::descriptor socket, node_options node, std::atomic<boot_ns>& pub
     if (!wakes.is_open()) closed = base::errno_error("no descriptor for waking a thread", errno);
 }
 
-// A command gives what it hears as its own error.
+// Only the service logs: a command reports the same sentence as its own error.
 void link::log(base::severity level, std::string const& sentence) const {
     if (options.lease_ms != 0) base::log(level, sentence);
 }

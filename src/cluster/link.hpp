@@ -1,5 +1,6 @@
-// What the functions of a node and its thread share: the socket, the answers that somebody waits
-// for, the rows that have arrived, positions and lease. Guarded by `mutex`; private to the layer.
+// The state that the functions of a node share with its thread: the socket, the calls that wait for
+// an answer, the rows that have arrived, positions and lease. Guarded by `mutex`; private to the
+// layer.
 #pragma once
 
 #include <atomic>
@@ -147,8 +148,8 @@ struct link {
     std::uint32_t quota_question = 0;
     boot_ns quota_lease_end = 0;  // that the quota knows
 
-    // Of its own: it is held while the store or the workers are woken, which call nothing of the
-    // log.
+    // A mutex beside `mutex`, held while the store or the workers are woken; these call nothing of
+    // the log.
     std::mutex wake_mutex;
     std::function<void()> wake;
     std::function<void()> wake_workers;

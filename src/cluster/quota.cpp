@@ -55,8 +55,8 @@ quota::question quota::send(boot_ns now, replication::quota_ask ask) {
     return {last_id_, std::move(ask)};
 }
 
-// Once an ask is sent, others may take this node for present: nobody on it spends of the share any
-// more, and whoever was about to has done it.
+// Once an ask is sent, other nodes may take this one for present, so its workers must spend nothing
+// of the share any more. Taking each stripe's lock once waits for those that had begun to.
 void quota::leave_share(boot_ns now) {
     if (now + quota_heartbeat >= share_start_.exchange(never))
         for (auto& each : stripes_) std::lock_guard const passed(each.mutex);

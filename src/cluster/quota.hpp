@@ -51,7 +51,7 @@ struct quota_verdict {
     quota_state state = quota_state::decided;
     limit::decision decision;
 };
-// Of one request, as long as it waits.
+// The state of one request while it waits for tokens.
 struct quota_ticket {
     boot_ns start = 0;
     std::uint64_t answers = 0;
@@ -71,10 +71,10 @@ class quota {
     // ---- any thread; no allocation for a key in use, no system call; locks only without tokens
     quota_verdict admit(model::id key, limit::policy const& policy, boot_ns now, std::uint32_t cost,
                         quota_ticket& ticket);
-    // The lines that a charge of the key touches. Only a hint.
+    // Fetches the cache lines that a charge of the key touches. Only a hint.
     void prefetch(model::id key) const;
-    // So many tokens for a worker of its own, if there are four times as many. When they end; 0:
-    // there are not.
+    // Takes `tokens` tokens for one worker, if the key has at least four times as many. Returns the
+    // time at which they end; 0: it has not, and none are taken.
     boot_ns take(model::id key, limit::policy const& policy, boot_ns now, std::uint32_t tokens);
     limit::decision levels(model::id key, limit::policy const& policy, boot_ns now,
                            std::uint32_t own) const;
@@ -88,9 +88,9 @@ class quota {
         std::uint32_t id = 0;
         replication::quota_ask ask;
     };
-    // What to send now; nothing while an answer is awaited.
+    // The question to send now; nullopt: there is none, or an answer is awaited.
     std::optional<question> next_ask(boot_ns now);
-    // When there may be something to send next, if nothing happens.
+    // The time at which a question may be due, if nothing happens before.
     boot_ns next_time() const;
     void on_answer(std::uint32_t id, replication::quota_answer const& answer, boot_ns now);
     // No answer will come; whether the ask was carried out is not known.

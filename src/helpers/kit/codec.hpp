@@ -76,8 +76,8 @@ class writer {
     void put(std::array<Byte, size> const& bytes) {
         output_.append(bytes.begin(), bytes.end());
     }
-    // What is longer than its length can say is cut, and is beyond its bound still: the other side
-    // refuses it, as it does everything beyond a bound.
+    // A value that is longer than its length can say is cut, and is still beyond its bound: the
+    // other side refuses it, as it does everything beyond a bound.
     template <class Value>
     void put(bounded<Value> const& member) {
         auto const size = std::min<std::size_t>(member.value.size(), length_max);
@@ -98,7 +98,7 @@ class parser {
     explicit parser(std::string_view bytes) : input_(bytes) {}
 
     void operator()(auto&&... members) { (take(members), ...); }
-    // Of what has been read: else the message is refused.
+    // Refuses the message unless `condition`, about members that were already read, holds.
     void require(bool condition) { is_valid_ = is_valid_ && condition; }
     bool is_done() const { return is_valid_ && input_.done(); }
 

@@ -69,7 +69,7 @@ inline void set_content(CURL* easy, std::string const& bytes) {
     set(easy, CURLOPT_POSTFIELDS, bytes.data());
 }
 
-// Of the answer; 0: it names none.
+// The pause that the answer's Retry-After asks for; 0: it names none.
 inline std::uint32_t retry_after_seconds(CURL* easy) {
     curl_off_t seconds = 0;
     ::curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);

@@ -31,7 +31,7 @@ struct begin {
     bool operator==(begin const&) const = default;
 };
 
-// Of a layout (codec.hpp) whose messages these are.
+// The layout (codec.hpp) of these messages; a protocol's own layout derives from it.
 struct hello_layout {
     static void walk(auto& archive, is<hello> auto& message) {
         archive(message.version, message.session);

@@ -31,7 +31,7 @@ class conninfo {
     std::size_t host_count() const { return hosts_.size(); }
     // "db1.example:5433", for messages.
     std::string host_name(std::size_t index) const;
-    // What libpq gets for that host.
+    // The settings that libpq gets for that host.
     std::vector<setting> settings(std::size_t index) const;
     // PQconnectStartParams; the caller owns it. Resolves names, which may block.
     PGconn* start(std::size_t index) const;

@@ -31,7 +31,7 @@ struct node_row {
 
 class node_table {
   public:
-    // What the engine has at `now`, read after that time; all lines, in any order.
+    // Takes the lines of all nodes, in any order, as they were read from the engine after `now`.
     void observe(std::vector<node_row> const& lines, replication::boot_ns now);
 
     // The position that all nodes but `self` have reached that may hold a lease at `now`; at most
@@ -40,7 +40,8 @@ class node_table {
                                         replication::boot_ns now) const;
     // The lowest position of a node that is alive, joining ones too; at most `position`.
     std::uint64_t lowest_position(std::uint64_t position, replication::boot_ns now) const;
-    // Of the living nodes with a lease the first by name: it does the work that one does for all.
+    // Is this node the first by name of the living nodes with a lease? That one does the work which
+    // one node does for all.
     bool is_first(replication::identity const& self, replication::boot_ns now) const;
 
     // nullptr: no line has that name.

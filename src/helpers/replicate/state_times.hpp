@@ -23,8 +23,8 @@ inline constexpr base::mono_ns fold_patience = 180 * base::second;
 // After one that failed, and each further one, twice as long.
 inline constexpr base::mono_ns fold_pause_min = 10 * base::second;
 inline constexpr base::mono_ns fold_pause_max = 160 * base::second;
-// Of one transaction of a fold, so that one that fails has not been for nothing, and of one
-// statement of it.
+// Bounds of one transaction of a fold, so that a failure loses little work, and of one statement in
+// it.
 inline constexpr std::size_t fold_bytes_max = 1u << 20;
 inline constexpr std::size_t records_per_statement = 500;
 // So much waits behind a statement that takes its time: it fits the buffers of a connection, where

@@ -70,7 +70,7 @@ class answer {
     bool is_null(std::size_t row, int column) const;
     // An integer of any width; 0 for null.
     std::uint64_t number(std::size_t row, int column) const;
-    // Of bytea or text; valid as long as the answer.
+    // The value of a column of type bytea or text; valid as long as the answer.
     std::string_view bytes(std::size_t row, int column) const;
 
   private:

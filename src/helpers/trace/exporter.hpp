@@ -37,7 +37,7 @@ class exporter {
 
     void use(tracing::settings settings);
     void add(std::span<tracing::span const> spans);
-    // What waits is sent without waiting for more.
+    // Sends the spans that wait, without waiting for more of them.
     void flush() { is_hurried_ = true; }
 
     // Begins and ends requests. True: `report` has something new.

@@ -42,8 +42,9 @@ inline constexpr std::size_t error_bytes_max = 256;
 inline constexpr std::size_t response_bytes_max = base::limits::kib;
 inline constexpr std::uint32_t timeout_ms_max = 600'000;
 
-// What a helper holds: attempts without a result, and their bytes as encoded. The service keeps to
-// that, but for the last attempt that it begins; so the helper always reads, and waits for nobody.
+// Bounds of the attempts without a result that a helper holds, in number and in encoded bytes. The
+// service keeps to them, but for the last attempt that it begins, so the helper always reads and
+// never waits for anybody.
 inline constexpr std::size_t attempts_max = 1536;  // one of each webhook, and 512
 inline constexpr std::size_t attempts_bytes_max = 64 * base::limits::mib;
 inline constexpr std::size_t attempt_bytes_max = 18 * base::limits::mib;

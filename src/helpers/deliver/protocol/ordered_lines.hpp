@@ -22,8 +22,8 @@ namespace latchkey::delivery {
 
 class ordered_lines {
   public:
-    // What stands in line is signed with the time at which it was to be sent, and the service may
-    // have lost the right to send meanwhile.
+    // An attempt waits in line for at most this time: it is signed with the time at which it was to
+    // be sent, and the service may have lost the right to send meanwhile.
     static constexpr base::mono_ns wait_max = 200 * base::millisecond;
     static constexpr std::size_t lines_max = 2048;  // that are remembered while nothing is in them
 
@@ -33,7 +33,7 @@ class ordered_lines {
     };
 
     step arrive(attempt&& attempt, base::mono_ns now);
-    // Of any attempt that was sent; one of no line changes nothing.
+    // To be called for every attempt that was sent; one that belongs to no line changes nothing.
     step finish(std::uint64_t number, bool success, base::mono_ns now);
 
     std::size_t waiting() const { return waiting_; }

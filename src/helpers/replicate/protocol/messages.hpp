@@ -47,8 +47,8 @@ inline constexpr std::size_t name_bytes_max = 64;
 inline constexpr std::size_t text_bytes_max = 4 * base::limits::kib;
 inline constexpr std::size_t record_key_bytes_max = 2 * base::limits::kib;
 inline constexpr std::size_t nodes_max = 1000;
-// Of the effects in one `rows`, and of the keys and values in one `state_chunk`; a single row or
-// record may be larger.
+// Bytes of the effects in one `rows`, and of the keys and values in one `state_chunk`; a single row
+// or record may be larger.
 inline constexpr std::size_t rows_bytes_max = 16 * base::limits::mib;
 inline constexpr std::size_t chunk_bytes_max = 1 * base::limits::mib;
 // A helper takes so many chunks of `init_begin` before it has answered the first of them.
@@ -105,8 +105,8 @@ struct configure {
     bool operator==(configure const&) const = default;
 };
 
-// Answered by `appended`. One at a time. `previous` is the nonce of the row before, which it comes
-// after or not at all; none: any.
+// Appends `row` to the log. A node has one append under way at most; the answer is `appended`. The
+// row is won only if the row before it has the nonce `previous` (none: any).
 struct append {
     log_row row;
     identity previous{};
@@ -221,7 +221,8 @@ struct quota_origin {
     std::uint64_t generation = 0;
     bool operator==(quota_origin const&) const = default;
 };
-// Of all limits of a key, so many tokens, to be spent within `hold_ns` after the ask's clock.
+// Asks for `tokens` tokens of each limit of the key, to be spent within `hold_ns` after the ask's
+// clock.
 struct quota_want {
     std::int64_t key = 0;
     std::uint64_t policy = 0;  // comes back with the answer

@@ -47,7 +47,7 @@ constexpr std::int64_t quota_share_part(quota_rule const& rule) {
     if (rule.burst < quota_share_burst_min) return 0;
     return rule.burst * quota_interval(rule.interval_ns) / 32;
 }
-// What grants can use.
+// The part of a limit's burst, as time, that grants can use; the rest is for shares.
 constexpr std::int64_t quota_capacity(quota_rule const& rule) {
     return rule.burst * quota_interval(rule.interval_ns) - quota_share_part(rule);
 }
