@@ -45,9 +45,9 @@ struct signature_verdict {
 signature_verdict verify_signature(model::event_format format, base::secret const& secret,
                                    signed_request const& request, base::wall_ms now);
 
-// What is wrong with a supplied secret; empty if it is valid. Standard: base64 of 24 to 64
-// bytes, with or without `whsec_`. GitHub: 8 to 255 bytes without control characters. Stripe: 8 to
-// 255 visible ASCII characters.
+// The fault of a supplied secret, as the end of a sentence; empty: it is valid. Standard: base64 of
+// 24 to 64 bytes, with or without `whsec_`. GitHub: 8 to 255 bytes without control characters.
+// Stripe: 8 to 255 visible ASCII characters.
 std::string_view secret_fault(model::event_format format, std::string_view secret);
 
 // From 32 bytes of the OS's random source: `whsec_` and their base64 (standard), 64 hexadecimal

@@ -1,5 +1,5 @@
-// What a verified JWT says: for which key record it stands, what it narrows the record's scopes to,
-// and until when. Reference-counted without atomics, since it never leaves its worker.
+// A verified JWT: the key record for which it stands, the scopes to which it narrows the record's,
+// and its end. Reference-counted without atomics, since it never leaves its worker.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ using webhook_public_key = std::array<unsigned char, 32>;
 
 // From the OS's random source.
 model::webhook_secret make_webhook_secret();
-// Of a secret whose seed has 32 bytes.
+// The secret's seed must have 32 bytes.
 webhook_public_key public_key_of(model::webhook_secret const& secret);
 
 // `whsec_` and base64, as its owner sees it once. `hmac` has 32 bytes.

@@ -38,7 +38,7 @@ constexpr bool equal_ignoring_case(std::string_view left, std::string_view right
         left, right, [](char one, char other) { return to_lower(one) == to_lower(other); });
 }
 
-// Of a URL's scheme, whose case does not count (RFC 3986 §3.1).
+// For the scheme of a URL, whose case does not count (RFC 3986 §3.1).
 constexpr bool begins_ignoring_case(std::string_view text, std::string_view beginning) {
     return equal_ignoring_case(text.substr(0, beginning.size()), beginning);
 }

@@ -32,7 +32,7 @@ struct allowed_call {
 // inherit). While there is a single thread.
 result<void> give_up_privileges();
 
-// What becomes of other calls.
+// The treatment of all calls that are not in the list.
 struct forbidden_calls {
     // SIGSYS instead of EPERM: libraries have a way around a refusal, and none around a signal.
     bool trap = false;

@@ -14,7 +14,7 @@ namespace latchkey::base {
 inline constexpr std::uint32_t open_bits =
     O_ACCMODE | O_CREAT | O_TRUNC | O_PATH | (O_TMPFILE & ~O_DIRECTORY);
 
-// Of a process that speaks over sockets which it has and opens files for reading.
+// Calls of a process that speaks over sockets which it already has, and opens files for reading.
 inline constexpr allowed_call common_calls[] = {
     {__NR_sendto},
     {__NR_sendmsg},
@@ -76,8 +76,8 @@ inline constexpr allowed_call common_calls[] = {
 #endif
 };
 
-// Of one that speaks to other hosts through libraries: connections that it begins, the channel to
-// its service, and modules of the resolver, which are mapped from files.
+// Calls of a process that speaks to other hosts through libraries: outgoing connections, the
+// channel to its service, and modules of the resolver, which are mapped from files.
 inline constexpr allowed_call client_calls[] = {
     {__NR_socket, 0, UINT32_MAX, AF_INET},
     {__NR_socket, 0, UINT32_MAX, AF_INET6},
@@ -94,7 +94,7 @@ inline constexpr allowed_call client_calls[] = {
 #endif
 };
 
-// Of one with threads, and of one that waits by epoll.
+// Calls of a process with threads, and of one that waits by epoll.
 inline constexpr allowed_call thread_calls[] = {
     {__NR_set_robust_list},   {__NR_rseq},      {__NR_prctl, 0, UINT32_MAX, PR_SET_NAME},
     {__NR_sched_getaffinity}, {__NR_epoll_ctl}, {__NR_epoll_pwait},

@@ -17,7 +17,7 @@ struct fingerprint {
     bool operator==(fingerprint const&) const = default;
 };
 
-// Of the message `number` (8 bytes, little-endian) followed by `bytes`.
+// The hash of the message `number` (8 bytes, little-endian) followed by `bytes`.
 fingerprint keyed_hash(hash_key const& key, std::uint64_t number, std::string_view bytes);
 
 }  // namespace latchkey::base

@@ -61,11 +61,13 @@ inline constexpr std::size_t event_bytes_max = 256 * kib;
 inline constexpr std::size_t receive_buffer_bytes = 4 * kib;
 inline constexpr std::size_t unparsed_bytes_max = 64 * kib;
 inline constexpr std::size_t unsent_bytes_max = 256 * kib;
-// Of a body that is answered although the budget of the worker is used up.
+// The largest body of a response that is sent although the worker's memory budget is used up.
 inline constexpr std::size_t unbudgeted_bytes_max = 4 * kib;
-// Beyond half of the budget of the worker.
+// Unsent bytes that a connection may always have, once more than half of the worker's budget is
+// used.
 inline constexpr std::size_t scarce_unsent_bytes_min = 8 * kib;
-// Of a request that was answered early: a longer body ends the connection.
+// The rest of a body that is read and dropped when its request was answered early; a longer one
+// ends the connection.
 inline constexpr std::size_t skipped_body_bytes_max = 256 * kib;
 inline constexpr std::size_t lingering_bytes_max = 16 * mib;  // discarded after a last answer
 
@@ -97,7 +99,8 @@ inline constexpr std::uint64_t page_reach_max = 100'000;  // page × limit
 // A page ends with so many bytes, and a HEAD makes no more of it than a part.
 inline constexpr std::size_t page_bytes_max = 1 * mib;
 inline constexpr std::size_t head_page_bytes_max = 64 * kib;
-// Of reading what is not in the list, in ns (store/engine/read_work.hpp); then the page ends.
+// A page ends when reading records that are not in its list has cost so many ns
+// (store/engine/read_work.hpp).
 inline constexpr std::int64_t page_cost_max = 2 * millisecond;
 inline constexpr std::int64_t usage_points_max = 1440;  // of one key in one answer (api.md §4)
 inline constexpr std::size_t usage_keys_max = 100;      // of one answer
@@ -119,7 +122,7 @@ inline constexpr std::int64_t write_lock_patience_ns = 5 * second;
 // How long a process waits for a process of another container with the same process id.
 inline constexpr std::int64_t process_number_patience_ns = 30 * second;
 inline constexpr std::int64_t id_max = (std::int64_t{1} << 53) - 1;
-// Of a key: each id has its own token buckets (limit/buckets.hpp).
+// Ids of keys end earlier, since each has token buckets of its own (limit/buckets.hpp).
 inline constexpr std::int64_t key_id_max = (std::int64_t{1} << 26) - 1;
 
 // A request fits what a connection buffers.

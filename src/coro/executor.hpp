@@ -21,7 +21,7 @@ struct resumption {
 
 class executor {
   public:
-    // What the poster wrote before is visible to the resumed coroutine (release, acquire).
+    // Writes of the poster before the call are visible to the resumed coroutine (release, acquire).
     virtual void post(resumption& node) noexcept = 0;
 
   protected:

@@ -32,7 +32,7 @@ class task;
 
 namespace detail {
 
-// What all promises share: the caller that resumes when the body has ended.
+// The part that all promises share: the caller that resumes when the body has ended.
 struct task_promise_base : pooled_frame {
     struct resume_caller {
         bool await_ready() const noexcept { return false; }

@@ -11,7 +11,7 @@
 
 namespace latchkey::http2 {
 
-// What a client sends first (§3.4).
+// The bytes that a client sends first (§3.4).
 inline constexpr std::string_view preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 inline constexpr std::size_t frame_head_bytes = 9;
@@ -79,7 +79,7 @@ void write_frame_head(frame_head const& head, char* output);
 
 std::uint32_t read_uint32(char const* bytes);
 
-// What one side has said of itself (§6.5.2).
+// The settings that one side has announced (§6.5.2).
 struct settings {
     std::uint32_t header_table_bytes = 4096;
     bool push = true;
@@ -102,9 +102,9 @@ void put_goaway(std::uint32_t last_stream, error_code code, std::string_view det
                 std::string& output);
 void put_window_update(std::uint32_t stream, std::uint32_t increment, std::string& output);
 
-// What DATA and HEADERS carry without padding and, with HEADERS, without the priority (§6.1, §6.2).
-// nullopt: the padding is not shorter than the payload: PROTOCOL_ERROR, or the payload is too short
-// for its fields: FRAME_SIZE_ERROR.
+// The payload of DATA or HEADERS without padding and, for HEADERS, without the priority (§6.1,
+// §6.2). Errors: the padding is not shorter than the payload (PROTOCOL_ERROR), or the payload is
+// too short for its fields (FRAME_SIZE_ERROR).
 struct content {
     std::string_view bytes;
     error_code problem = error_code::no_error;

@@ -22,7 +22,7 @@
 namespace latchkey::http2 {
 
 inline constexpr std::size_t entry_overhead_bytes = 32;
-// Of a name or a value in a dynamic table, which keeps their sizes in 16 bits.
+// The longest name or value that a dynamic table takes, since it keeps their sizes in 16 bits.
 inline constexpr std::size_t entry_text_bytes_max = 0xffff;
 
 struct table_entry {

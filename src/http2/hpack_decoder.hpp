@@ -41,10 +41,10 @@ class header_text {
           bytes_(std::make_unique_for_overwrite<char[]>(capacity_)) {}
 
     std::size_t list_bytes_max() const { return list_bytes_max_; }
-    // Of one block: four bytes of code for each byte of text that a list may have.
+    // The largest block: four bytes of code for each byte of text that a list may have.
     std::size_t block_bytes_max() const { return 4 * list_bytes_max_; }
-    // Of what one block says in all, as HPACK counts it: a few bytes may refer to a large entry
-    // again and again.
+    // The largest text of one block in all, as HPACK counts it: a few bytes may refer to a large
+    // entry again and again.
     std::size_t expanded_bytes_max() const { return 16 * list_bytes_max_; }
     // Overwrites what was decoded, which may be a credential in any field.
     void wipe() { base::wipe(bytes_.get(), std::exchange(dirty_bytes_, 0)); }

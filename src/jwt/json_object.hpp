@@ -66,7 +66,7 @@ class json_object {
     bool repeats_a_name();
 
     std::size_t members_max_;
-    // What usual tokens need; larger ones allocate.
+    // Enough for usual tokens; larger ones allocate.
     char memory_[std::size_t{4} * 1024];
     std::pmr::monotonic_buffer_resource resource_{memory_, sizeof memory_};
     std::pmr::vector<json_member> members_{&resource_};

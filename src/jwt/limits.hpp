@@ -1,4 +1,4 @@
-// What bounds tokens and the keys of their issuers. Constants.
+// Bounds of tokens and of the keys of their issuers. Constants.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@
 
 namespace latchkey::jwt {
 
-// What a JWK (RFC 7517 §4) says of a key, decoded.
+// A key as its JWK (RFC 7517 §4) has it, decoded.
 class public_key {
   public:
     static constexpr std::size_t ed25519_bytes = 32;

@@ -27,7 +27,8 @@
 
 namespace latchkey::jwt {
 
-// What is accepted from one issuer. Names differ from each other; of two the first would count.
+// An issuer and the tokens that are accepted from it. Names of issuers must differ: of two equal
+// ones the first counts.
 struct issuer {
     std::string name;                    // equals the claim `iss`, byte by byte
     std::vector<std::string> audiences;  // `aud` must have one of them; none: all are refused

@@ -1,4 +1,4 @@
-// What charging a key's buckets decided, and the RateLimit field that reports it (IETF
+// The decision that charging a key's buckets made, and the RateLimit field that reports it (IETF
 // draft-ietf-httpapi-ratelimit-headers-11). Values, any thread.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What is told of a change (decisions/changes.md): its type, and the types that a reader asks for.
-// Values, any thread.
+// The types of changes (decisions/changes.md), and sets of them that a reader asks for. Values, any
+// thread.
 #pragma once
 
 #include <bitset>

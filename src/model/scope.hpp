@@ -79,7 +79,7 @@ class scope_set {
 
     std::uint32_t bits() const { return bits_; }
     std::vector<std::string> const& sources() const { return sources_; }
-    // What both sets allow, without what another element of it covers.
+    // The scopes that both sets allow, without those that another element of the result covers.
     friend scope_set intersection(scope_set const& left, scope_set const& right);
 
     static scope_set of(std::uint32_t bits, std::vector<std::string> sources);

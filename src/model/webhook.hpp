@@ -93,7 +93,7 @@ enum class delivery_state : std::uint8_t { pending, delivered, failed };
 std::string_view name_of(delivery_state state);
 std::optional<delivery_state> find_delivery_state(std::string_view name);
 
-// Of one change to one webhook.
+// The delivery of one change to one webhook.
 struct delivery {
     model::id sequence = 0;
     change_type type = change_type::user_created;

@@ -43,7 +43,8 @@ struct common {
     // `connections` of each worker were configured. After the listeners are open.
     void keep_descriptors(process_stats const& process, std::uint64_t connections,
                           unsigned workers);
-    // What sessions of browsers and GET /service need; after `node` is set, before workers start.
+    // Prepares sessions of browsers and GET /service; to be called after `node` is set and before
+    // workers start.
     void begin_console(base::wall_ms started_at, std::string node_name);
 };
 

@@ -33,11 +33,11 @@ class turn_budget {
         bytes_max_ = base::limits::turn_answer_bytes_max * part / parts;
     }
     void add_answer(std::size_t bytes) { bytes_ += bytes; }
-    // It is at least so late.
+    // The time is at least `now`.
     void note_time(base::mono_ns now) {
         if (now > time_) time_ = now;
     }
-    // What was done may have taken long.
+    // To be called after work that may have taken long.
     void read_clock() {
         time_ = clock_();
         piece_count_ = 0;

@@ -46,7 +46,8 @@ class worker {
     // From any thread; carried out between two turns. The peers may be given connections from then
     // on; they live until none of them accepts.
     void set_peers(std::vector<worker*> const& peers);
-    // What waits in the queues of these sockets is another process's.
+    // Stops accepting. Connections that wait in the queues of the sockets `queues` are left there,
+    // for another process.
     void stop_accepting(std::vector<int> const& queues = {});
     // Before `start`: it accepts only from `begin_accepting` on.
     void defer_accepting() { context_.accepting = false; }

@@ -39,7 +39,7 @@ namespace latchkey::server {
 
 class transport;
 
-// What only tests and benchmarks change.
+// Options that only tests and benchmarks change.
 struct worker_options {
     bool read_ahead = true;
 };
@@ -141,7 +141,8 @@ class worker_context {
   private:
     void prepare_tls();
 
-    // Of reading for one request: beyond, its time is measured.
+    // The reading for one request that counts as cheap; if it costs more, the clock is read after
+    // it.
     static constexpr std::int64_t small_cost_max = 50 * base::microsecond;
 
     std::int64_t known_cost_ = 0;  // of all that the snapshot has read

@@ -1,5 +1,6 @@
-// What the sessions of one worker share: certificate chain and key, protocol rules (TLS 1.3 and
-// 1.2, forward secrecy only, ALPN, no early data, no renegotiation), session ticket keys.
+// The state that the TLS sessions of one worker share: certificate chain and key, protocol rules
+// (TLS 1.3 and 1.2, forward secrecy only, ALPN, no early data, no renegotiation), session ticket
+// keys.
 #pragma once
 
 #include <memory>

@@ -78,8 +78,8 @@ class session {
     bool selected_http2() const;        // by ALPN; else it is HTTP/1.1
     // Consumed input bytes of an incomplete record.
     std::size_t buffered() const;
-    // What BoringSSL keeps of the input: an incomplete record, in the handshake all that came.
-    // Beside it a session has some 10 KiB.
+    // Bytes of the input that BoringSSL keeps: an incomplete record, in the handshake all that
+    // came. Beside them a session has some 10 KiB.
     std::size_t held_bytes() const;
     // The cause of a failure, for logs and counters: a name of BoringSSL such as
     // "NO_SHARED_CIPHER"; empty before.

@@ -20,7 +20,8 @@ class record_meter {
     void observe(std::string_view bytes, char* destination);
     // Bytes of an incomplete record that were consumed.
     std::size_t partial() const { return record_size_; }
-    // What BoringSSL has allocated for such a record, once its header has said the size.
+    // Bytes that BoringSSL has allocated for an incomplete record, once its header has said the
+    // size.
     std::size_t allocated() const {
         return record_size_ < header_bytes ? 0 : std::size_t{record_size_} + remaining_;
     }

@@ -1,4 +1,4 @@
-// What goes between the scheduler of webhooks, the sender and the store. Values, any thread.
+// The values that pass between the scheduler of webhooks, the sender and the store. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct attempt {
     std::uint64_t predecessor = 0;  // then: sent once that attempt was delivered; 0: now
 };
 
-// What became of it.
+// The result of an attempt.
 struct attempt_result {
     std::uint64_t number = 0;
     std::uint16_t status = 0;  // 0: no response, `error` says why
@@ -29,7 +29,7 @@ struct attempt_result {
     std::string response;
 };
 
-// What is to be committed of one webhook.
+// The results of one webhook that are to be committed.
 struct report {
     model::id webhook = 0;
     std::optional<model::webhook_progress> progress;

@@ -1,4 +1,5 @@
-// What the scheduler of webhooks needs of changes, and where it reads them. Values, any thread.
+// The parts of a change that the scheduler of webhooks needs, and the feed from which it reads
+// them. Values, any thread.
 #pragma once
 
 #include <string_view>

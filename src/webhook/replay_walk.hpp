@@ -17,7 +17,7 @@ struct replay_walk {
 
     bool is_read() const { return window.last() >= end; }
     bool has_ended() const { return is_read() && window.position() >= end; }
-    // What the store should have; its next beyond its last: it has ended.
+    // The replay as the store should have it. Its next lies beyond its last once it has ended.
     model::webhook_replay progress() const {
         return {record.ordinal, has_ended() ? record.last + 1 : window.position() + 1, record.last};
     }

@@ -1,4 +1,4 @@
-// What of the changes goes to one webhook, and when (api.md §17). No I/O and no clock: changes,
+// Decides which changes go to one webhook, and when (api.md §17). No I/O and no clock: changes,
 // results and times come as arguments. Memory is bounded by `window_max`, `pending_max` and
 // `results_max`.
 //

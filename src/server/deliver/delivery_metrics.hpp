@@ -1,4 +1,4 @@
-// What the dispatcher tells of itself; written by its thread, read by the main thread.
+// Metrics of the dispatcher; written by its thread, read by the main thread.
 #pragma once
 
 #include <atomic>

@@ -80,7 +80,7 @@ class alignas(64) worker_metrics {
     // `row`: the first of api::routes() with that pattern; routes().size() for requests without
     // one.
     std::uint64_t requests(std::size_t row, http::method method, std::size_t status_class) const;
-    // Of one status (status_codes.hpp).
+    // The same for the single status of `slot` (status_codes.hpp).
     std::uint64_t requests_of_slot(std::size_t row, http::method method, std::size_t slot) const {
         return requests_[index_of(row, method, slot)].read();
     }

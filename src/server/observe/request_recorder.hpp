@@ -40,7 +40,7 @@ class request_recorder {
     unsigned small_responses_in_turn() const { return responses_in_turn_; }
     access_log_buffer& log() { return log_; }
     span_recorder const& spans() const { return spans_; }
-    // Of requests that begin a trace, 0 to 1.
+    // Sets the part, 0 to 1, of the requests without a traceparent that begin a trace.
     void sample(double ratio) { spans_.sample(ratio); }
 
   private:

@@ -55,7 +55,7 @@ class span_exporter {
     tracing::batch batch_;  // its capacity is kept
     bool is_ready_ = false, has_failed_ = false;
     base::mono_ns next_ = 0;
-    // Of this helper; those of earlier ones are in `total_`.
+    // Spans that were sent to this helper; those of earlier helpers are in `total_`.
     std::uint64_t sent_spans_ = 0;
     tracing::report report_;
     counts total_;

@@ -19,9 +19,9 @@ class span_recorder {
     static span_recorder on();
 
     bool is_on() const { return ring_ != nullptr; }
-    // Of requests that begin a trace, 0 to 1.
+    // Sets the part, 0 to 1, of the requests without a traceparent that begin a trace.
     void sample(double ratio);
-    // While it is on. `duration`: until now.
+    // Records the span of a request; the recorder must be on. `duration` ends now.
     void record(session::log_entry const& entry, api::exchange const& exchange,
                 api::peer const& client, base::mono_ns duration);
     // For the exporter; null: off.

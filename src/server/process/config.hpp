@@ -137,7 +137,7 @@ base::result<void> validate(config const& configuration);
 // loopback, Unix sockets and behind a trusted proxy.
 base::result<void> validate_plain(listen_address const& address, config const& configuration);
 
-// What the lower layers take from the configuration, which has passed `validate`.
+// The options of the lower layers, made from a configuration that has passed `validate`.
 api::settings interface_settings(config const& configuration);
 http::size_limits parser_limits(config const& configuration);
 session::http2_options http2_options(config const& configuration);

@@ -28,13 +28,13 @@ struct config_snapshot {
     session::options const sessions;
 };
 
-// What is read from the files that a configuration names.
+// The contents of the files that a configuration names.
 struct loaded_files {
     std::shared_ptr<tls::identity const> identity;       // null: no listener speaks TLS
     std::shared_ptr<auth::token_issuers const> issuers;  // null: no JWT is accepted
 };
 
-// What a worker is given at its start and again by each reload.
+// The configuration as a worker gets it at its start and again by each reload.
 struct worker_config {
     std::shared_ptr<config_snapshot const> rules;
     std::shared_ptr<tls::identity const> identity;  // null: no listener speaks TLS

@@ -19,7 +19,7 @@ namespace latchkey::server {
 
 class handover_listener {
   public:
-    // What a successor is given: the descriptors stay the caller's.
+    // A socket that is offered to a successor; its descriptors stay the caller's.
     struct offered {
         handover::socket_kind kind = handover::socket_kind::listener;
         std::string address;

@@ -32,7 +32,7 @@ class memory_return {
         return true;
     }
 
-    // Of all workers.
+    // Sums the metrics of all workers and decides by them.
     void look_at(auto const& workers, base::mono_ns now) {
         std::uint64_t bytes = 0, peak_bytes = 0, connection_bytes = 0;
         for (auto const& each : workers) {

@@ -1,4 +1,4 @@
-// What values the settings `tracing` may have; the errors name the setting. Pure functions.
+// Checks of the values of the settings `tracing`; the errors name the setting. Pure functions.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the helper `latchkey-trace` needs to know, from the configuration and the file with header
+// The settings of the helper `latchkey-trace`, from the configuration and the file with header
 // fields of the endpoint. Main thread.
 #pragma once
 
