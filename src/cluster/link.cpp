@@ -20,14 +20,6 @@ constexpr std::size_t row_bytes_max = 64 * base::limits::mib;
 constexpr std::size_t parts_max = 16;
 constexpr base::mono_ns report_interval = 200 * base::millisecond;
 
-store::log_row to_store(replication::log_row&& row) {
-    return {.position = row.position,
-            .nonce = row.nonce,
-            .schema = row.schema,
-            .urgent = row.urgent,
-            .effects = std::move(row.effects)};
-}
-
 }  // namespace
 
 link::link(base::descriptor socket, node_options node, std::atomic<boot_ns>& published_lease_end)
@@ -247,7 +239,7 @@ void link::on(replication::rows& arrived) {
         followed = row.position;
         followed_nonce = row.nonce;
         row_bytes += row.effects.size();
-        rows.push_back(to_store(std::move(row)));
+        rows.push_back(std::move(row));
     }
     wake_store();
 }

@@ -21,10 +21,6 @@ constexpr base::mono_ns append_patience = 5 * base::second;
 constexpr base::mono_ns fetch_patience = 2 * base::second;
 constexpr base::mono_ns look_interval = 50 * base::millisecond;
 
-replication::log_row to_message(store::log_row const& row) {
-    return {row.position, row.nonce, row.schema, row.urgent, row.effects};
-}
-
 }  // namespace
 
 node::node(base::descriptor socket, node_options options)
@@ -171,11 +167,9 @@ store::append_result node::append(store::log_row const& row) {
         return unavailable;
     }
     link.reserves = false;
-    auto const answer =
-        link.call(mutex_lock, replication::append{to_message(row), row.previous}, append_patience);
+    auto const answer = link.call(mutex_lock, replication::append{row}, append_patience);
     auto const* const verdict = answer ? std::get_if<replication::appended>(&*answer) : nullptr;
-    auto const result =
-        verdict != nullptr ? static_cast<store::append_result>(verdict->result) : unknown;
+    auto const result = verdict != nullptr ? verdict->result : unknown;
     ++link.appends;
     if (result == lost) ++link.losses;
     if (result == unknown) ++link.unknowns;
@@ -194,12 +188,11 @@ store::append_result node::resolve(store::log_row const& row) {
         append_patience);
     auto const* const verdict = answer ? std::get_if<replication::appended>(&*answer) : nullptr;
     // It was in the log at some time: what is certain now is that it is there, or will never be.
-    if (verdict == nullptr || verdict->result == replication::append_result::unavailable)
-        return unknown;
+    if (verdict == nullptr || verdict->result == unavailable) return unknown;
     // The helper goes on after it, while the store may have decided it beside rows of its own that
     // it has given up meanwhile: they come from the log then.
-    if (verdict->result == replication::append_result::won) link.request_rows();
-    return static_cast<store::append_result>(verdict->result);
+    if (verdict->result == won) link.request_rows();
+    return verdict->result;
 }
 
 // Copies: a transaction that applies them may still be aborted, and the next one asks again.
@@ -271,7 +264,7 @@ base::wall_ms node::last_lease_end() const {
     return clock + std::max<boot_ns>(end - now, 0) / base::millisecond;
 }
 
-void node::on_news(std::function<void()> wake) {
+void node::on_arrival(std::function<void()> wake) {
     std::lock_guard const mutex_lock(link_->wake_mutex);
     link_->wake = std::move(wake);
 }

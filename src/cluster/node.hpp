@@ -35,7 +35,7 @@ struct node_report {
     bool connected = false;     // to the engine
     std::string engine;         // why not, or which server it is
     std::string failure;        // why this node can do nothing any more; empty: it can
-    std::uint64_t head = 0;     // of the log, as far as this node has heard
+    std::uint64_t head = 0;     // of the log, as far as this node knows
     std::uint64_t applied = 0;  // position of this store
     boot_ns lease_end = 0;
     std::uint64_t appends = 0, lost = 0, unknown = 0;  // rows of this process
@@ -105,7 +105,7 @@ class node final : public store::shared_log {
     void watch(std::uint64_t position) override;
     std::uint64_t confirmed() const override;
     base::wall_ms last_lease_end() const override;
-    void on_news(std::function<void()> wake) override;
+    void on_arrival(std::function<void()> wake) override;
 
     // What the thread repeats: sends, receives and reports. For a node in virtual time.
     void turn();

@@ -4,7 +4,7 @@
 //
 //     store.attach(log, cluster);   // before the writer starts; not owned, must outlive both
 //
-// All functions but `on_news` are called by the holder of the store's write lock (the writer's
+// All functions but `on_arrival` are called by the holder of the store's write lock (the writer's
 // thread, or a command) and may block for a bounded time, at most some seconds. `confirmed` and
 // `last_lease_end` are called without that lock too, by the same thread, and never block.
 #pragma once
@@ -12,26 +12,17 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "model/log_row.hpp"
 
 namespace latchkey::store {
 
+using model::append_result, model::log_row, model::row_bytes_max, model::row_nonce;
+
 // Told apart by it: the cluster of a store, and that of a log.
 using cluster_id = std::array<char, 16>;
-// Random, of each append; zeros: not known.
-using row_nonce = std::array<char, 16>;
-
-struct log_row {
-    std::uint64_t position = 0;  // 1, 2, 3 …
-    row_nonce nonce{};           // tells this append from another one of that position
-    row_nonce previous{};        // of a row to append: the nonce of the row before
-    std::uint32_t schema = 0;    // of its effects, never below that of the row before
-    bool urgent = false;         // a key changes: to be applied and confirmed without delay
-    std::string effects;         // engine/effects.hpp; at most row_bytes_max
-};
 // Where a store stands in the log of its cluster: every row up to `position` is applied.
 struct cluster_position {
     cluster_id cluster{};
@@ -42,14 +33,6 @@ struct cluster_position {
 // The highest schema of rows that this program applies and can append. It appends that of its
 // cluster, which `raise_schema` (command.hpp) raises once no node is of an older program.
 std::uint32_t row_schema();
-inline constexpr std::size_t row_bytes_max = 16u << 20;
-
-enum class append_result : std::uint8_t {
-    won,         // the row is in the log, durably
-    lost,        // another row has its position: it certainly is not in the log and never will be
-    unknown,     // it may be, or come to be, in the log; `resolve` tells
-    unavailable  // it certainly is not in the log and never will be; the engine is away
-};
 
 class shared_log {
   public:
@@ -82,8 +65,8 @@ class shared_log {
     // The end of the last lease that is out, in this machine's wall time.
     virtual base::wall_ms last_lease_end() const = 0;
     // `wake` is called, on any thread, when rows, an answer or a confirmation arrived. It does not
-    // block and calls nothing of the log. Once on_news({}) has returned, no call is in progress.
-    virtual void on_news(std::function<void()> wake) = 0;
+    // block and calls nothing of the log. Once on_arrival({}) has returned, no call is in progress.
+    virtual void on_arrival(std::function<void()> wake) = 0;
 
   protected:
     ~shared_log() = default;

@@ -13,7 +13,7 @@
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "base/time_units.hpp"
-#include "store/engine/lmdb_value.hpp"
+#include "store/engine/commit_fate.hpp"
 #include "store/write/confirmation.hpp"
 #include "store/write/group.hpp"
 #include "store/write/replica.hpp"
@@ -29,18 +29,18 @@ constexpr std::chrono::milliseconds lock_retry_interval(20);
 constexpr base::mono_ns fullness_report_interval = 60 * base::second;
 
 bool has_more_to_remove(group_result const& result) {
-    return (result.more_to_purge || result.more_expired) && result.failure == 0;
+    return (result.more_to_purge || result.more_expired) && result.failure.ok();
 }
 
 // Does a failure last until something outside changes? A log that is away does not count: each
 // group asks again.
-bool is_lasting(int failure) {
-    return failure == EBUSY || failure == rows_blocked || failure == row_newer ||
-           failure == log_missing;
+bool is_lasting(commit_result const& failure) {
+    return failure == EBUSY || failure == commit_fate::rows_blocked ||
+           failure == commit_fate::row_newer || failure == commit_fate::log_missing;
 }
 
-base::problem refusal_for(int lockout_code) {
-    return lockout_code == EBUSY ? base::problem::store_busy : base::problem::behind;
+base::problem refusal_for(commit_result const& lockout) {
+    return lockout == EBUSY ? base::problem::store_busy : base::problem::behind;
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ struct writer::state {
     void collect_jobs();
     void report_fullness(std::size_t count);
     void complete(std::size_t count);
-    void begin_lockout(int code);
+    void begin_lockout(commit_result const& failure);
     void wait_for_lock();
     void reject_all(base::problem problem);
 
@@ -70,7 +70,7 @@ struct writer::state {
     std::atomic<bool> stopping{false};
     std::atomic<bool> hurried{false};  // the workers' end waits for what is still unanswered
     std::atomic<base::mono_ns> locked_out_since{0};  // start of the lockout; 0: none
-    std::atomic<int> lockout_code{0};                // EBUSY, or why a node is behind
+    std::atomic<commit_result> lockout_failure;      // EBUSY, or why a node is behind
     std::atomic<std::uint64_t> commits{0}, commands{0}, refused{0};
     std::array<std::atomic<std::uint64_t>, group_sizes> groups{};
     std::mutex stop_mutex;
@@ -83,18 +83,18 @@ struct writer::state {
     bool purging = true;  // another process may have left posts, so the first turn checks
     std::vector<job> jobs;
     base::mono_ns next_fullness_report = 0;
-    std::optional<replica> node;  // of a cluster
+    std::optional<store::replica> replica;  // of a node
 };
 
 void writer::state::run() {
     for (;;) {
         if (locked_out_since != 0 && !closed) wait_for_lock();
         if (!closed) enqueue(queue.take());
-        if (node && !follow()) continue;
+        if (replica && !follow()) continue;
         if (waiting != nullptr) {
             commit_group();
         } else if (closed) {
-            node.reset();
+            replica.reset();
             return record_time(store);  // store time continues from here at the next start
         } else if (stopping) {
             // Nothing is accepted any more; what was accepted is still answered.
@@ -108,7 +108,7 @@ void writer::state::run() {
             if (result.unresolved) keep_group(0);
         } else {
             // Something may have expired within that minute.
-            purging = node ? node->sleep(stopping) : queue.sleep(stopping);
+            purging = replica ? replica->sleep(stopping) : queue.sleep(stopping);
         }
     }
 }
@@ -116,20 +116,20 @@ void writer::state::run() {
 // A node's part of a turn: rows of others, tickets that wait. False: nothing may be decided now,
 // and it has waited for that.
 bool writer::state::follow() {
-    node->answer(closed || hurried);
-    if (node->has_kept() && !await_own_row()) return false;
+    replica->answer(closed || hurried);
+    if (replica->has_kept() && !await_own_row()) return false;
     // A group's transaction begins with the rows.
     if (waiting != nullptr || closed) return true;
-    if (int const code = apply_arrived_rows(store); code != 0) begin_lockout(code);
-    node->answer(closed);
+    if (auto const result = apply_arrived_rows(store); !result.ok()) begin_lockout(result);
+    replica->answer(closed);
     return true;
 }
 
 // Of the row of the kept group. False: not known yet.
 bool writer::state::await_own_row() {
-    auto const group = node->settle(closed || hurried);
+    auto const group = replica->settle(closed || hurried);
     if (group.result == append_result::unknown) {
-        if (node->is_overdue()) reject_all(base::problem::behind);
+        if (replica->is_overdue()) reject_all(base::problem::behind);
         if (stopping && !closed) {
             enqueue(queue.close());
             closed = true;
@@ -137,7 +137,7 @@ bool writer::state::await_own_row() {
         if (closed)
             std::this_thread::sleep_for(lock_retry_interval);
         else
-            node->sleep(stopping);
+            replica->sleep(stopping);
         return false;
     }
     if (group.tickets.oldest != nullptr) {
@@ -147,7 +147,7 @@ bool writer::state::await_own_row() {
     }
     // What has won is applied before it is answered, so that this node shows it.
     if (group.result == append_result::won)
-        if (int const code = apply_arrived_rows(store); code != 0) begin_lockout(code);
+        if (auto const result = apply_arrived_rows(store); !result.ok()) begin_lockout(result);
     if (group.result != append_result::lost) complete(group.count);
     return true;
 }
@@ -160,11 +160,11 @@ void writer::state::keep_group(std::size_t count) {
         waiting = waiting->next;
     }
     if (group.newest != nullptr) group.newest->next = nullptr;
-    node->keep(group, count);
+    replica->keep(group, count);
 }
 
 void writer::state::enqueue(ticket_queue::batch more) {
-    if (node) more = node->without_waits(more);
+    if (replica) more = replica->without_waits(more);
     if (more.oldest == nullptr) return;
     (waiting == nullptr ? waiting : last->next) = more.oldest;
     last = more.newest;
@@ -200,14 +200,15 @@ void writer::state::report_fullness(std::size_t count) {
                   std::to_string(store.changes_trimmed) + " so far");
 }
 
-void writer::state::begin_lockout(int code) {
+void writer::state::begin_lockout(commit_result const& failure) {
     if (locked_out_since != 0) return;
-    lockout_code = code;
-    locked_out_since = base::read_mono() - (code == EBUSY ? store.lock_patience.load() : 0);
-    if (code != EBUSY)
+    bool const is_locked = failure == EBUSY;
+    lockout_failure = failure;
+    locked_out_since = base::read_mono() - (is_locked ? store.lock_patience.load() : 0);
+    if (!is_locked)
         return base::log(
             base::severity::warning,
-            lmdb_error("this node is behind its cluster, and refuses writes", code).message);
+            failure_error("this node is behind its cluster, and refuses writes", failure).message);
     base::log(base::severity::warning,
               store.lock.holder() +
                   " has been writing to the store for seconds: writes are refused until it is "
@@ -215,7 +216,7 @@ void writer::state::begin_lockout(int code) {
 }
 
 bool writer::state::is_writable() {
-    if (lockout_code != EBUSY) return apply_arrived_rows(store) == 0;
+    if (lockout_failure.load() != EBUSY) return apply_arrived_rows(store).ok();
     if (!store.lock.acquire(0)) return false;
     store.lock.release();
     return true;
@@ -223,10 +224,10 @@ bool writer::state::is_writable() {
 
 // Returns when the lock is free, the missing rows are applied, or the writer stops.
 void writer::state::wait_for_lock() {
-    auto const problem = refusal_for(lockout_code);
+    auto const problem = refusal_for(lockout_failure);
     while (!stopping) {
         reject_all(problem);
-        if (node) node->answer(false);
+        if (replica) replica->answer(false);
         if (!is_writable()) {
             std::this_thread::sleep_for(lock_retry_interval);
             continue;
@@ -277,13 +278,13 @@ void writer::state::complete(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         auto& finished = *waiting;
         waiting = finished.next;
-        if (node && node->hold_unconfirmed(finished)) continue;
+        if (replica && replica->hold_unconfirmed(finished)) continue;
         finished.executor->post(finished);  // its frame may be destroyed before this returns
     }
 }
 
 writer::writer(environment& store) : state_(std::make_unique<state>(store.native())) {
-    if (state_->store.log != nullptr) state_->node.emplace(state_->store, state_->queue);
+    if (state_->store.log != nullptr) state_->replica.emplace(state_->store, state_->queue);
     // Signals are handled by the main thread.
     sigset_t all, saved;
     ::sigfillset(&all);
@@ -303,15 +304,15 @@ bool writer::submit(ticket& ticket) {
 }
 
 base::problem writer::refusal() const {
-    return state_->locked_out_since != 0 ? refusal_for(state_->lockout_code)
+    return state_->locked_out_since != 0 ? refusal_for(state_->lockout_failure)
                                          : base::problem::overloaded;
 }
 
 std::string writer::lockout() const {
     base::mono_ns const start = state_->locked_out_since;
     if (start == 0) return {};
-    if (int const code = state_->lockout_code; code != EBUSY)
-        return lmdb_error("this node is behind its cluster", code).message;
+    if (auto const failure = state_->lockout_failure.load(); failure != EBUSY)
+        return failure_error("this node is behind its cluster", failure).message;
     auto const seconds = (base::read_mono() - start) / base::second;
     return state_->store.lock.holder() + " has held the write lock for " + std::to_string(seconds) +
            " s";
@@ -351,17 +352,17 @@ base::result<std::vector<outcome>> apply(environment& store, std::vector<command
         auto result = apply_group(state, rest, 0);
         if (result.unresolved) {
             auto const fate = await_own_row(state);
-            if (fate == append_result::won) result.failure = 0;
+            if (fate == append_result::won) result.failure = {};
             if (fate == append_result::lost || fate == append_result::unavailable) continue;
         }
-        if (result.failure != 0) return lmdb_error("cannot write the store", result.failure);
+        if (!result.failure.ok()) return failure_error("cannot write the store", result.failure);
         rest = rest.subspan(result.job_count);
         more_to_purge = result.more_to_purge;
     }
     // A running server would do the same with its next groups; this does not wait for that.
     while (more_to_purge) {
         auto const result = apply_group(state, {}, purge_posts_max);
-        more_to_purge = result.more_to_purge && result.failure == 0;
+        more_to_purge = result.more_to_purge && result.failure.ok();
     }
     await_confirmation(state, commands, outcomes);
     return outcomes;

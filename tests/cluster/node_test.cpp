@@ -277,10 +277,10 @@ TEST_F(nodes, give_up_a_reserved_position_when_they_cannot_append) {
 
 TEST_F(nodes, wake_the_store_when_rows_come) {
     std::atomic<int> calls = 0;
-    node_.on_news([&] { ++calls; });
+    node_.on_arrival([&] { ++calls; });
     helper_.say(replication::rows{{row_at(1)}});
     EXPECT_TRUE(eventually([&] { return calls > 0; }));
-    node_.on_news({});
+    node_.on_arrival({});
     auto const count = calls.load();
     helper_.say(replication::rows{{row_at(2)}});
     ASSERT_TRUE(eventually([&] { return node_.report().head == 2; }));

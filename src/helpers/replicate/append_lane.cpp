@@ -125,7 +125,7 @@ coro::task<> append_lane::append(std::uint32_t request, replication::append cons
 coro::task<append_result> append_lane::try_append(replication::append const* content) {
     for (int tries = 1;; ++tries) {
         batch statements;
-        statements.push_back(append_row(content->row, place_after(content->previous)));
+        statements.push_back(append_row(content->row, place_after(content->row.previous)));
         if (reserved_) statements.emplace_back("COMMIT");
         auto const replies = co_await engine_->run(&statements, answer_deadline());
         if (!replies.error) {

@@ -60,8 +60,8 @@ model::id reserve_ids(model::id& last, model::id highest, std::uint64_t count) {
     return last;
 }
 
-base::error write_error(int code) {
-    return lmdb_error("the store cannot be written", code);
+base::error write_error(commit_result const& result) {
+    return failure_error("the store cannot be written", result);
 }
 
 base::error full_error() {
@@ -111,8 +111,8 @@ base::result<bulk_load> bulk_load::begin(environment& store, options const& opti
         return true;
     };
     do {
-        if (int const code = commit_in_order(store.native(), write); code != 0)
-            return write_error(code);
+        if (auto const result = commit_in_order(store.native(), write); !result.ok())
+            return write_error(result);
     } while (more);
     return load;
 }
@@ -157,7 +157,7 @@ base::result<std::vector<load_refusal>> bulk_load::commit_step(
     auto const write = [&](transaction& transaction) {
         locked_at = base::read_clocks().mono;
         auto const current = get_state(transaction, identity_);
-        if (transaction.failure() != 0) return false;
+        if (!transaction.ok()) return false;
         if (!current || current->users.offset != state_.users.offset ||
             current->posts.offset != state_.posts.offset || current->finished_at != 0)
             error =
@@ -172,10 +172,10 @@ base::result<std::vector<load_refusal>> bulk_load::commit_step(
         put_state(transaction, identity_, state);
         return true;
     };
-    int const code = commit_in_order(store_->native(), write);
+    auto const result = commit_in_order(store_->native(), write);
     if (error) return *error;
-    if (code == MDB_MAP_FULL) return full_error();
-    if (code != 0) return write_error(code);
+    if (result == MDB_MAP_FULL) return full_error();
+    if (!result.ok()) return write_error(result);
     state_ = state;
     released_at_ = base::read_clocks().mono;
     hold_time_ = released_at_ - locked_at;
@@ -219,8 +219,8 @@ base::result<void> bulk_load::finish() {
             put_state(transaction, identity_, state);
             return true;
         };
-        if (int const code = commit_in_order(store_->native(), write); code != 0)
-            return write_error(code);
+        if (auto const result = commit_in_order(store_->native(), write); !result.ok())
+            return write_error(result);
         state_ = state;
     }
     return {};

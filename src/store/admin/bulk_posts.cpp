@@ -47,7 +47,7 @@ void post_writer::run() {
     users_.resize(count);
     created_.resize(count);
     find_users();
-    for (std::size_t i = 0; i < count && transaction_.failure() == 0; ++i) write(i);
+    for (std::size_t i = 0; i < count && transaction_.ok(); ++i) write(i);
     write_indexes();
 }
 

@@ -53,7 +53,7 @@ void user_writer::run() {
     first_same_.resize(count);
     address_users_.resize(count);
     find_owners();
-    for (std::size_t i = 0; i < count && transaction_.failure() == 0; ++i) write(i);
+    for (std::size_t i = 0; i < count && transaction_.ok(); ++i) write(i);
     for (auto const i : batch_.by_email)
         if (created_[i]) index_user(transaction_, batch_.folded[i], batch_.users[i].id);
 }

@@ -72,8 +72,8 @@ class reset {
     time_reset report_;
 };
 
-base::error write_error(int code) {
-    return lmdb_error("the store cannot be mended", code);
+base::error write_error(commit_result const& result) {
+    return failure_error("the store cannot be mended", result);
 }
 
 // In steps of one transaction each, which continues after the last record of the step before.
@@ -93,7 +93,7 @@ base::result<void> reset::sweep(sweep_rules const& rules, std::uint64_t& count) 
         };
         transaction.scan(rules.table, begin, collect);
         more = late_keys.size() == records_per_step || bytes >= bytes_per_step;
-        if (transaction.failure() != 0) return write_error(transaction.failure());
+        if (!transaction.ok()) return write_error(transaction.failure());
         if (late_keys.empty()) return {};
         begin = std::string(rules.prefix) + late_keys.back() + '\0';
         if (!dry_run_ && !transaction.capacity().grow)
@@ -102,8 +102,8 @@ base::result<void> reset::sweep(sweep_rules const& rules, std::uint64_t& count) 
                 "more room the same command continues where this one ends"};
         transaction.allow_growth();
         for (auto const& key : late_keys) count += rules.rewrite(transaction, key) ? 1 : 0;
-        int const code = dry_run_ ? transaction.failure() : transaction.commit();
-        if (code != 0) return write_error(code);
+        auto const result = dry_run_ ? transaction.failure() : transaction.commit();
+        if (!result.ok()) return write_error(result);
     }
     return {};
 }
@@ -421,7 +421,7 @@ base::result<void> reset::count_audit_entries() {
         if (entry && entry->time > now_) ++report_.audit_entries;
         return true;
     });
-    if (transaction.failure() != 0) return write_error(transaction.failure());
+    if (!transaction.ok()) return write_error(transaction.failure());
     return {};
 }
 
@@ -432,14 +432,14 @@ base::result<void> reset::set_last_write() {
     transaction.force_commit();
     if (!transaction.capacity().write)
         return base::error{"there is no room on the disk to mend the store"};
-    if (int const code = transaction.commit(); code != 0) return write_error(code);
+    if (auto const result = transaction.commit(); !result.ok()) return write_error(result);
     return {};
 }
 
 base::result<time_reset> reset::run() {
     {
         transaction transaction(store_);
-        if (transaction.failure() != 0) return write_error(transaction.failure());
+        if (!transaction.ok()) return write_error(transaction.failure());
         report_.last_write = report_.now = transaction.counters().written_at;
     }
     now_ = store_.clocks().clock;

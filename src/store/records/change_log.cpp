@@ -82,7 +82,7 @@ bool expire_changes(transaction& txn, std::size_t limit) {
     auto const last = txn.last_id(table::changes);
     // What a transaction frees is of no use to it, so room is made before the store is full.
     auto const bytes_max = store.changes_bytes_max / (txn.capacity().grow ? 1 : 4);
-    while (txn.failure() == 0) {
+    while (txn.ok()) {
         auto const bytes_used = txn.bytes_of(table::changes);
         store.changes_bytes.store(bytes_used, std::memory_order_relaxed);
         auto const oldest = txn.first_id(table::changes);

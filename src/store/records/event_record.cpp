@@ -47,7 +47,7 @@ void adjust_count(transaction& txn, std::string_view source, std::int64_t step) 
 bool expire_events(transaction& txn, std::size_t limit) {
     auto const retention = txn.store().event_retention_ms;
     limit = std::min(limit, expired_events_per_commit_max);
-    while (retention != 0 && txn.failure() == 0) {
+    while (retention != 0 && txn.ok()) {
         auto const id = txn.first_id(table::events);
         auto const bytes = id ? txn.find(table::events, id_key(*id)) : std::nullopt;
         auto const event = bytes ? model::decode_event(*id, *bytes) : std::nullopt;

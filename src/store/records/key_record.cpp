@@ -14,7 +14,6 @@ void note_cache_change(transaction& txn, model::digest const& digest) {
     auto const epoch = ++txn.counters().key_epoch;
     encode(key_change{epoch, digest}, txn.scratch);
     txn.put(table::index, key_change_key(epoch), txn.scratch);
-    txn.authorized = {};
 }
 
 bool is_deactivated(model::key const& key) {

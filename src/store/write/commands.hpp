@@ -12,7 +12,7 @@
 namespace latchkey::store {
 
 // `command` carries the caller, the faults and the conditions. The outcome counts only if
-// `txn.failure()` is 0 afterwards.
+// `txn.ok()` afterwards.
 outcome run(transaction& txn, create_user const& action, command const& command);
 outcome run(transaction& txn, change_user const& action, command const& command);
 outcome run(transaction& txn, delete_user const& action, command const& command);

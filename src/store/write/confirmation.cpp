@@ -49,10 +49,10 @@ void await_confirmation(environment_state& store, std::span<command const> comma
     for (std::size_t i = 0; i < commands.size(); ++i)
         if (position_to_confirm(store, outcomes[i]) > confirmed &&
             switch_of(commands[i], outcomes[i]) == key_switch::off)
-            tell_lease_end(store, outcomes[i]);
+            name_lease_end(store, outcomes[i]);
 }
 
-void tell_lease_end(environment_state const& store, outcome& outcome) {
+void name_lease_end(environment_state const& store, outcome& outcome) {
     outcome.effective_by = store.log->last_lease_end();
     outcome.effective_in = std::max<base::wall_ms>(0, outcome.effective_by - store.clocks().clock);
 }

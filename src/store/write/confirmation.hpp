@@ -27,11 +27,11 @@ constexpr base::mono_ns confirmation_patience(key_switch kind) {
 std::uint64_t position_to_confirm(environment_state const& store, outcome const& outcome);
 
 // Waits on the calling thread for all of them, and sets `effective_by` where it waited in vain. For
-// commands of the command line; the log's `on_news` is not used.
+// commands of the command line; the log's `on_arrival` is not used.
 void await_confirmation(environment_state& store, std::span<command const> commands,
                         std::span<outcome> outcomes);
 
 // Says by when an outcome that was not confirmed holds on every node.
-void tell_lease_end(environment_state const& store, outcome& outcome);
+void name_lease_end(environment_state const& store, outcome& outcome);
 
 }  // namespace latchkey::store

@@ -15,13 +15,14 @@ bool is_allowed(model::scope_set const& scopes, command const& command) {
 }
 
 // The key may have been deactivated, or have lost the scope, since the worker looked it up.
-base::problem judge_caller(transaction& txn, command const& command) {
+base::problem judge_caller(transaction& txn, command const& command, checked_caller& last) {
     using enum base::problem;
     if (command.caller == 0) return none;
     if (command.token_scopes && !is_allowed(*command.token_scopes, command))
         return insufficient_scope;
-    if (txn.authorized.caller == command.caller &&
-        txn.authorized.required_scope == command.required_scope)
+    auto const key_epoch = txn.counters().key_epoch;
+    if (last.key == command.caller && last.required_scope == command.required_scope &&
+        last.key_epoch == key_epoch)
         return none;
     auto const bytes = txn.get(table::index, key_key(command.caller));
     if (!bytes) return key_invalid;
@@ -31,14 +32,14 @@ base::problem judge_caller(transaction& txn, command const& command) {
         return refusal;
     if (!is_allowed(caller->scopes, command)) return insufficient_scope;
     if (!command.required_scope || caller->scopes.allows(*command.required_scope))
-        txn.authorized = {command.caller, command.required_scope};
+        last = {command.caller, command.required_scope, key_epoch};
     return none;
 }
 
 }  // namespace
 
-outcome decide(transaction& txn, command const& command) {
-    if (auto const refusal = judge_caller(txn, command); refusal != base::problem::none)
+outcome decide(transaction& txn, command const& command, checked_caller& last) {
+    if (auto const refusal = judge_caller(txn, command, last); refusal != base::problem::none)
         return reject(refusal);
     if (command.idempotency)
         if (auto outcome = find_outcome(txn, *command.idempotency)) return std::move(*outcome);

@@ -12,12 +12,12 @@ outcome run(transaction& txn, note_key_times const& action, command const&) {
     if (auto rejection = check_changes_recorded(txn)) return std::move(*rejection);
     if (auto const shortage = check_capacity(txn, true)) return reject(*shortage);
     begin_key_times(txn);
-    std::size_t bytes_told = 0;
+    std::size_t change_bytes = 0;
     for (auto const id : action.keys) {
-        if (bytes_told > key_times_bytes_max) break;
+        if (change_bytes > key_times_bytes_max) break;
         auto const bytes = txn.find(table::index, key_key(id));
         auto const key = bytes ? model::decode_key(id, *bytes) : std::nullopt;
-        if (key) bytes_told += tell_times(txn, *key);
+        if (key) change_bytes += tell_times(txn, *key);
         txn.add_weight(1);
     }
     return {};

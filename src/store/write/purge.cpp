@@ -6,9 +6,9 @@
 namespace latchkey::store {
 
 std::size_t erase_posts_of(transaction& txn, model::id user, std::size_t limit, model::id caller) {
-    std::size_t erased = 0, bytes_told = 0;
+    std::size_t erased = 0, change_bytes = 0;
     for (auto const id : txn.ids_with_prefix(posts_of_user(user), limit)) {
-        if (bytes_told > purge_bytes_told_max) break;
+        if (change_bytes > purge_bytes_told_max) break;
         auto const bytes = txn.find(table::posts, id_key(id));
         auto const view = bytes ? model::decode_post(id, *bytes) : std::nullopt;
         ++erased;
@@ -18,7 +18,7 @@ std::size_t erase_posts_of(transaction& txn, model::id user, std::size_t limit, 
         if (!view) continue;
         auto const status = view->status;
         if (txn.records_changes()) {
-            if (txn.capacity().grow) bytes_told += bytes->size();
+            if (txn.capacity().grow) change_bytes += bytes->size();
             note_change(txn, model::change_type::post_deleted, caller, model::copy_of(*view));
         }
         erase_post(txn, id, user, status);
@@ -31,7 +31,7 @@ bool is_being_purged(transaction& txn, model::id user) {
 }
 
 void purge_posts(transaction& txn, std::size_t limit) {
-    while (limit != 0 && txn.counters().purges != 0 && txn.failure() == 0) {
+    while (limit != 0 && txn.counters().purges != 0 && txn.ok()) {
         auto const users = txn.ids_with_prefix(key_bytes{tag::purge}, 1);
         if (users.empty()) return txn.fail(MDB_CORRUPTED);
         auto const user = users.front();

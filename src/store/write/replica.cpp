@@ -10,7 +10,7 @@ namespace latchkey::store {
 namespace {
 
 constexpr base::mono_ns minute = 60 * base::second;
-// Between two questions about an unsettled row; the log's news come earlier.
+// Between two questions about an unsettled row; what arrives from the log ends the wait earlier.
 constexpr base::mono_ns settle_interval = 20 * base::millisecond;
 constexpr base::mono_ns settle_patience_at_stop = base::second;
 
@@ -31,11 +31,11 @@ void answer_some(std::vector<Wait>& waits, Answers answers) {
 }  // namespace
 
 replica::replica(environment_state& store, ticket_queue& queue) : store_(store), queue_(queue) {
-    store_.log->on_news([this] { queue_.notify(); });
+    store_.log->on_arrival([this] { queue_.notify(); });
 }
 
 replica::~replica() {
-    store_.log->on_news({});
+    store_.log->on_arrival({});
 }
 
 // Their room in the queue is given back at once: a worker bounds how many requests it has.
@@ -90,7 +90,7 @@ void replica::answer_confirmed(bool closing) {
         if (each.position <= confirmed) return true;
         if (!closing && now < each.deadline) return false;
         if (switch_of(each.ticket->command, each.ticket->outcome) == key_switch::off)
-            tell_lease_end(store_, each.ticket->outcome);
+            name_lease_end(store_, each.ticket->outcome);
         return true;
     });
 }

@@ -12,7 +12,7 @@ namespace latchkey::store {
 
 class replica {
   public:
-    // Wakes the queue's sleeper whenever the log has news.
+    // Wakes the queue's sleeper whenever something of the log has arrived.
     replica(environment_state& store, ticket_queue& queue);
     ~replica();
     replica(replica const&) = delete;

@@ -13,29 +13,25 @@ constexpr base::mono_ns own_row_patience = 30 * base::second;
 constexpr auto own_row_interval = std::chrono::milliseconds(20);
 
 // A function of its own, so that its transaction has ended before anything is waited for.
-int try_in_order(environment_state& store, base::function_ref<bool(transaction&)> write) {
+commit_result try_in_order(environment_state& store, base::function_ref<bool(transaction&)> write) {
     transaction txn(store, intent::decide);
     txn.commit_urgent_rows();
-    if (txn.failure() != 0) return txn.failure();
+    if (!txn.ok()) return txn.failure();
     if (!write(txn)) return txn.failure();
     return txn.commit();
 }
 
 }  // namespace
 
-int apply_arrived_rows(environment_state& store) {
+commit_result apply_arrived_rows(environment_state& store) {
     for (std::uint64_t previous = UINT64_MAX;;) {
         transaction txn(store);
-        if (txn.failure() != 0) return txn.failure();
-        if (txn.position() == previous) return 0;
+        if (!txn.ok()) return txn.failure();
+        if (txn.position() == previous) return {};
         previous = txn.position();
-        if (int const code = txn.commit(); code != 0) return code;
-        if (!txn.has_urgent_rows()) return 0;
+        if (auto const result = txn.commit(); !result.ok()) return result;
+        if (!txn.has_urgent_rows()) return {};
     }
-}
-
-bool is_of_cluster(int code) {
-    return code <= row_lost && code >= log_missing;
 }
 
 void give_up_turn(environment_state& store) {
@@ -63,20 +59,20 @@ append_result await_own_row(environment_state& store) {
     }
 }
 
-int commit_in_order(environment_state& store, base::function_ref<bool(transaction&)> write) {
+commit_result commit_in_order(environment_state& store,
+                              base::function_ref<bool(transaction&)> write) {
+    using enum commit_fate;
     if (store.unapplied_row && await_own_row(store) == append_result::unknown) return row_unknown;
     for (int round = 0;; ++round) {
-        int const code = try_in_order(store, write);
+        auto const result = try_in_order(store, write);
         give_up_turn(store);
-        if (code == row_unapplied) return 0;  // it is in the log, and comes with the next rows
-        if (code == row_unknown) {
-            auto const result = await_own_row(store);
-            if (result == append_result::won) return 0;
-            if (result == append_result::unknown) return code;
-        } else if (code != row_lost) {
-            return code;
-        } else if (round == rounds_max) {
-            return code;
+        if (result == row_unapplied) return {};  // it is in the log, and comes with the next rows
+        if (result == row_unknown) {
+            auto const fate = await_own_row(store);
+            if (fate == append_result::won) return {};
+            if (fate == append_result::unknown) return result;
+        } else if (result != row_lost || round == rounds_max) {
+            return result;
         }
     }
 }

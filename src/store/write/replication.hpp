@@ -8,14 +8,11 @@
 
 namespace latchkey::store {
 
-inline constexpr int rounds_max = 64;  // that a group may lose before it is refused
+inline constexpr int rounds_max = 64;  // that whoever decides may lose before it is refused
 
-// Applies all rows that have arrived, in as many transactions as they take. 0, or the code of a
-// failure: rows_blocked, row_newer, EBUSY, row_unknown …
-int apply_arrived_rows(environment_state& store);
-
-// Is `code` one of those that only a transaction of a cluster's node returns?
-bool is_of_cluster(int code);
+// Applies all rows that have arrived, in as many transactions as they take. Failures: rows_blocked,
+// row_newer, EBUSY, row_unknown …
+commit_result apply_arrived_rows(environment_state& store);
 
 // Nothing will be appended in the turn that a transaction has taken, if one has: the others need
 // not wait for it.
@@ -27,8 +24,8 @@ append_result resolve_own_row(environment_state& store);
 append_result await_own_row(environment_state& store);
 
 // Runs `write` in a transaction and commits it; in a cluster again, from the beginning, as long as
-// other rows win. Returns 0 or the code of the failure. `write` returns false to write nothing; it
-// is to set all that it sets at each run.
-int commit_in_order(environment_state& store, base::function_ref<bool(transaction&)> write);
+// other rows win. `write` returns false to write nothing; it is to set all that it sets each time.
+commit_result commit_in_order(environment_state& store,
+                              base::function_ref<bool(transaction&)> write);
 
 }  // namespace latchkey::store

@@ -34,8 +34,8 @@ std::optional<identity> engine::nonce_at(std::uint64_t position) const {
 
 bool engine::append(replication::append const& content) {
     if (content.row.position != rows_.size() + 1) return false;
-    bool const follows =
-        content.previous == identity{} || nonce_at(content.row.position - 1) == content.previous;
+    bool const follows = content.row.previous == identity{} ||
+                         nonce_at(content.row.position - 1) == content.row.previous;
     if (follows) commit({.row = content.row, .line = {}});
     return follows;
 }

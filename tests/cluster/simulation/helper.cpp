@@ -179,8 +179,8 @@ append_result helper::try_append(replication::append const& content) {
 append_result helper::find_fate(replication::resolve const& question) {
     engine_.release(this);
     if (dice_.fails(200)) return append_result::unknown;
-    replication::append empty{{.position = question.position, .schema = question.schema},
-                              question.previous};
+    replication::append empty{
+        {.position = question.position, .schema = question.schema, .previous = question.previous}};
     std::ranges::transform(question.nonce, empty.row.nonce.begin(), std::bit_not{});
     engine_.append(empty);
     auto const nonce = engine_.nonce_at(question.position);

@@ -193,8 +193,9 @@ TEST_F(tail_test, nothing_is_appended_to_another_history) {
     one.append(1);
     two.wait_for<replication::ready>();
     auto const append = [&](replication::identity const& previous) {
-        return two.wait_for<replication::appended>(
-            {}, two.send(replication::append{two.make_row(2), previous}));
+        auto row = two.make_row(2);
+        row.previous = previous;
+        return two.wait_for<replication::appended>({}, two.send(replication::append{row}));
     };
     EXPECT_EQ(append(identity_from("another")).result, append_result::lost);
     EXPECT_EQ(append(one.make_row(1).nonce).result, append_result::won);

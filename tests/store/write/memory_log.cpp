@@ -113,7 +113,7 @@ base::wall_ms memory_log::last_lease_end() const {
     return lease_end_;
 }
 
-void memory_log::on_news(std::function<void()> wake) {
+void memory_log::on_arrival(std::function<void()> wake) {
     std::lock_guard const lock(wake_mutex_);
     wake_ = std::move(wake);
 }

@@ -56,7 +56,7 @@ class memory_log final : public shared_log {
     void applied(std::uint64_t position, row_nonce const&, bool urgent) override;
     std::uint64_t confirmed() const override;
     base::wall_ms last_lease_end() const override;
-    void on_news(std::function<void()> wake) override;
+    void on_arrival(std::function<void()> wake) override;
 
     // What a test sets, before the writer runs or with the functions below.
     std::function<void()> before_append;  // by whoever decides, at its position

@@ -321,7 +321,7 @@ TEST_F(replication, another_cluster_is_refusal) {
 TEST_F(replication, rows_of_a_newer_schema_are_not_applied) {
     create(first(), "ann");
     second().log.set_schema(row_schema() + 1);
-    EXPECT_EQ(apply_arrived_rows(second().store->native()), row_newer);
+    EXPECT_EQ(apply_arrived_rows(second().store->native()), commit_fate::row_newer);
     EXPECT_EQ(second().store->node()->position, 0u);
     second().log.set_schema(0);
     expect_equal();
@@ -376,7 +376,7 @@ TEST_F(replication, the_schema_of_rows_is_raised_by_a_command) {
     EXPECT_FALSE(apply(*second().store, std::move(commands)));
     EXPECT_EQ(second().store->node()->position, head - 1) << "what is older is applied";
     EXPECT_EQ(second().log.appends(), appends) << "nothing is decided before what cannot be read";
-    EXPECT_EQ(apply_arrived_rows(second().store->native()), row_newer);
+    EXPECT_EQ(apply_arrived_rows(second().store->native()), commit_fate::row_newer);
     first().store->detach();
     auto const refusal = first().store->attach(first().log, test_cluster);
     ASSERT_FALSE(refusal);
@@ -420,11 +420,11 @@ TEST_F(replication, a_full_node_falls_behind_and_skips_nothing) {
     auto const user = get_user(create(first(), "ann")).id;
     for (int i = 0; i < 40; ++i)
         one(*first().store, new_post(user, "post", {}, std::string(60'000, 'x')));
-    EXPECT_EQ(apply_arrived_rows(second().store->native()), rows_blocked);
+    EXPECT_EQ(apply_arrived_rows(second().store->native()), commit_fate::rows_blocked);
     auto const position = second().store->node()->position;
     EXPECT_LT(position, engine.head());
     EXPECT_EQ(create(first(), "bob").problem, problem::none);
-    EXPECT_EQ(apply_arrived_rows(second().store->native()), rows_blocked);
+    EXPECT_EQ(apply_arrived_rows(second().store->native()), commit_fate::rows_blocked);
     expect_sound(*second().store);
     second().close();
     second().open({.map_bytes = 1u << 30, .sync = false});

@@ -66,7 +66,7 @@ class simulated_log final : public shared_log {
     void applied(std::uint64_t position, row_nonce const&, bool urgent) override;
     std::uint64_t confirmed() const override { return UINT64_MAX; }
     base::wall_ms last_lease_end() const override { return 0; }
-    void on_news(std::function<void()>) override {}
+    void on_arrival(std::function<void()>) override {}
 
     // The node begins again: what had arrived is gone.
     void restart() { arrivals_ = 0; }

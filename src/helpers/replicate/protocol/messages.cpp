@@ -31,7 +31,7 @@ struct layout : kit::hello_layout {
                 message.lease_ms);
     }
     static void walk(auto& archive, is<append> auto& message) {
-        archive(message.row, message.previous);
+        archive(message.row, message.row.previous);
     }
     static void walk(auto& archive, is<resolve> auto& message) {
         archive(message.position, message.nonce, message.schema, message.previous);

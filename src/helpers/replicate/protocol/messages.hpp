@@ -33,15 +33,17 @@
 #include "base/limits.hpp"
 #include "base/result.hpp"
 #include "helpers/kit/hello.hpp"
+#include "model/log_row.hpp"
 
 namespace latchkey::replication {
 
 using kit::hello;
+using model::append_result, model::log_row;
 
 // Raised with every change of a message: node and helper come from the same build.
 inline constexpr std::uint32_t protocol_version = 3;
 
-inline constexpr std::size_t effects_bytes_max = 16 * base::limits::mib;  // of one row
+inline constexpr std::size_t effects_bytes_max = model::row_bytes_max;  // of one row
 inline constexpr std::size_t conninfo_bytes_max = 16 * base::limits::kib;
 inline constexpr std::size_t name_bytes_max = 64;
 inline constexpr std::size_t text_bytes_max = 4 * base::limits::kib;
@@ -54,18 +56,9 @@ inline constexpr std::size_t chunk_bytes_max = 1 * base::limits::mib;
 // A helper takes so many chunks of `init_begin` before it has answered the first of them.
 inline constexpr std::size_t chunks_unanswered_max = 8;
 
-using boot_ns = std::int64_t;           // nanoseconds of CLOCK_BOOTTIME, the same in both processes
-using identity = std::array<char, 16>;  // random bytes; all zero: none
+using boot_ns = std::int64_t;       // nanoseconds of CLOCK_BOOTTIME, the same in both processes
+using identity = model::row_nonce;  // random bytes; all zero: none
 using key_digest = std::array<char, 32>;  // HMAC of a label under master.key
-
-struct log_row {
-    std::uint64_t position = 0;  // 1, 2, 3 …
-    identity nonce{};            // of the append that made it
-    std::uint32_t schema = 0;    // of the program that made it
-    bool urgent = false;         // a key changes
-    std::string effects;
-    bool operator==(log_row const&) const = default;
-};
 
 struct state_record {
     std::uint8_t table = 0;
@@ -106,10 +99,10 @@ struct configure {
 };
 
 // Appends `row` to the log. A node has one append under way at most; the answer is `appended`. The
-// row is won only if the row before it has the nonce `previous` (none: any).
+// row is won only if the row before it has the nonce `row.previous` (none: any), which is encoded
+// in this message only, behind the row.
 struct append {
     log_row row;
-    identity previous{};
     bool operator==(append const&) const = default;
 };
 
@@ -282,7 +275,6 @@ struct failed {
     bool operator==(failed const&) const = default;
 };
 
-enum class append_result : std::uint8_t { won, lost, unknown, unavailable, count_ };
 struct appended {
     append_result result = append_result::unknown;
     std::uint64_t position = 0;  // of the row in question

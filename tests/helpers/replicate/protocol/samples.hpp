@@ -25,12 +25,14 @@ inline quota_answer sample_quota_answer() {
 
 inline std::vector<envelope> sample_messages() {
     log_row const row{5, identity_of('n'), 3, true, std::string("eff\0ects", 8)};
+    auto successor = row;
+    successor.previous = identity_of('p');
     key_digest digest;
     std::ranges::fill(digest, 'd');
     node_state const node{"one", identity_of('i'), 9, 8, 30'000, 3, "0.1", true, true, 77, 88};
     return {{0, configure{7, "host=x", "one", identity_of('i'), identity_of('c'), digest, "0.1", 3,
                           30'000}},
-            {1, append{row, identity_of('p')}},
+            {1, append{successor}},
             {2, resolve{5, identity_of('n'), 3, identity_of('p')}},
             {3, reserve{4, identity_of('n')}},
             {4, release{}},

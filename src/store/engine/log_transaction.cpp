@@ -1,13 +1,13 @@
-// A transaction of a store that is a node of a cluster: rows of the log that it applies, and its
-// own row.
+#include "store/engine/log_transaction.hpp"
+
 #include <openssl/rand.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/check.hpp"
 #include "base/limits.hpp"
-#include "store/engine/transaction.hpp"
 
 namespace latchkey::store {
 namespace {
@@ -18,31 +18,38 @@ constexpr std::size_t rows_bytes_max = 4 * base::limits::mib;
 // which are rare in a turn.
 constexpr std::size_t rows_bytes_beside_group = 64 * base::limits::kib;
 constexpr std::size_t rows_bytes_in_turn = base::limits::mib;
-// Under one lock: where others append without end, what waits here is decided beside their rows.
-constexpr int urgent_commits_max = 16;
 
 }  // namespace
 
-// Applies what has arrived, so that whatever is decided in this transaction is decided at the last
-// position that is known here. False: it has failed.
-bool transaction::begin_in_cluster() {
-    if (store_.log == nullptr) fail(log_missing);
-    begin_command();
-    auto const bytes = get(table::index, key_bytes{tag::position});
+log_transaction::log_transaction(table_transaction& tables, intent intent)
+    : tables_(tables), store_(tables.store()), intent_(intent) {}
+
+bool log_transaction::begin() {
+    has_rows_ = has_urgent_rows_ = applied_urgent_rows_ = lost_in_turn_ = false;
+    urgent_position_ = 0;
+    if (store_.log == nullptr) tables_.fail(commit_fate::log_missing);
+    tables_.begin_command();
+    auto const bytes = tables_.get(table::index, key_bytes{tag::position});
     auto const position = bytes ? decode_position(*bytes) : std::nullopt;
-    if (!position) fail(MDB_CORRUPTED);  // no effect after an earlier failure
-    if (failure_ != 0) return false;
+    if (!position) tables_.fail(MDB_CORRUPTED);  // no effect after an earlier failure
+    if (!tables_.ok()) return false;
     // Another process has applied rows, of which nothing is known here.
     if (store_.position != position->position) store_.urgent_position = position->position;
     store_.position = position_ = position->position;
     schema_ = position->schema;
     nonce_ = position->nonce;
     if (intent_ == intent::decide) take_turn();
-    if (failure_ != 0) return false;
+    if (!tables_.ok()) return false;
     apply_arrived_rows();
     apply_own_row();
-    capacity_.reset();  // what follows grows by other amounts
-    return failure_ == 0;
+    tables_.forget_capacity();
+    return tables_.ok();
+}
+
+bool log_transaction::raise_schema(std::uint32_t schema) {
+    bool const is_later = schema > schema_;
+    schema_ = std::max(schema_, schema);
+    return is_later;
 }
 
 // Once a row has lost, the next position is reserved before anything is decided, until a
@@ -50,7 +57,7 @@ bool transaction::begin_in_cluster() {
 // committed first, since others wait for them. Lock order: the store's write lock, then the log's
 // head, which `fetch` may reserve. The other way round a command and the service would wait for
 // each other.
-void transaction::take_turn() {
+void log_transaction::take_turn() {
     bool const has_lost = store_.lost_position != 0;
     if (!has_lost && (!store_.is_contended || store_.has_turn)) return;
     auto const arrived = store_.log->rows_after(position_, rows_bytes_max);
@@ -59,20 +66,20 @@ void transaction::take_turn() {
     lost_in_turn_ = has_lost && store_.is_contended;
     store_.has_turn = true;
     store_.is_contended = store_.log->fetch(position_);
-    if (!store_.is_contended && position_ < target) fail(log_away);
+    if (!store_.is_contended && position_ < target) tables_.fail(commit_fate::log_away);
 }
 
 // Nothing may happen before the row is settled. It came after rows that were applied in its own
 // transaction, so these are applied again first; one that is still missing is fetched after the
 // next row has lost.
-void transaction::apply_own_row() {
+void log_transaction::apply_own_row() {
     auto const& own = store_.unapplied_row;
-    if (failure_ != 0 || !own || own->row.position <= position_) return;
-    if (!own->won) return fail(row_unknown);
+    if (!tables_.ok() || !own || own->row.position <= position_) return;
+    if (!own->won) return tables_.fail(commit_fate::row_unknown);
     if (own->row.position == position_ + 1) apply(own->row);
 }
 
-void transaction::apply_arrived_rows() {
+void log_transaction::apply_arrived_rows() {
     std::size_t size = 0;
     for (auto const& row : store_.log->rows_after(position_, rows_bytes_max)) {
         size += row.effects.size();
@@ -85,21 +92,21 @@ void transaction::apply_arrived_rows() {
     has_urgent_rows_ |= has_rows_ && (size > size_max || lost_in_turn_);
 }
 
-bool transaction::apply(log_row const& row) {
+bool log_transaction::apply(log_row const& row) {
     // cluster::link keeps rows only in the order of their positions, whatever a helper sends.
     base::check(row.position == position_ + 1, "a gap in the rows of the log");
-    if (row.schema > row_schema()) fail(row_newer);
+    if (row.schema > row_schema()) tables_.fail(commit_fate::row_newer);
     // Other nodes may have more room. The bound is that of deletions, or a store at the bound of
     // growth could not follow the deletions of others.
-    if (!capacity(2 * row.effects.size()).write) fail(rows_blocked);
-    begin_command();
+    if (!tables_.capacity(2 * row.effects.size()).write) tables_.fail(commit_fate::rows_blocked);
+    tables_.begin_command();
     effect_reader effects(row.effects);
     while (auto const each = effects.next()) {
-        if (failure_ != 0) break;
+        if (!tables_.ok()) break;
         apply(*each);
     }
-    if (!effects.ok()) fail(MDB_CORRUPTED);
-    if (failure_ == MDB_MAP_FULL) failure_ = rows_blocked;
+    if (!effects.ok()) tables_.fail(MDB_CORRUPTED);
+    tables_.replace_full(commit_fate::rows_blocked);
     position_ = row.position;
     schema_ = std::max(schema_, row.schema);
     nonce_ = row.nonce;
@@ -107,74 +114,62 @@ bool transaction::apply(log_row const& row) {
     applied_urgent_rows_ |= row.urgent;
     if (row.urgent) urgent_position_ = row.position;
     has_urgent_rows_ |= row.urgent;
-    return failure_ == 0;
+    return tables_.ok();
 }
 
-void transaction::apply(effect const& effect) {
+void log_transaction::apply(effect const& effect) {
     switch (effect.kind) {
         case effect_kind::put:
-            return write(effect.table, effect.key, effect.content, 0);
+            return tables_.write(effect.table, effect.key, effect.content, 0);
         case effect_kind::append:
-            return write(effect.table, effect.key, effect.content, MDB_APPEND);
+            return tables_.write(effect.table, effect.key, effect.content, MDB_APPEND);
         case effect_kind::erase:
-            remove(effect.table, effect.key);
+            tables_.remove(effect.table, effect.key);
             return;
         case effect_kind::erase_range:
-            remove_range(effect.key, effect.content, effect.count);
+            tables_.remove_range(effect.key, effect.content, effect.count);
             return;
     }
 }
 
-// The row is appended before LMDB commits: a crash in between leaves a row that the next start
-// applies, while a commit without a row could never be taken back.
-int transaction::append_row() {
-    if (dirty_) {
-        if (effects_.size() > row_bytes_max) fail(EFBIG);
-        if (failure_ != 0) return failure_;
+commit_result log_transaction::append_row(bool has_effects) {
+    if (has_effects) {
+        if (effects_.size() > row_bytes_max) tables_.fail(EFBIG);
+        if (!tables_.ok()) return tables_.failure();
         log_row row{.position = position_ + 1,
-                    .previous = nonce_,
+                    .nonce = {},
                     .schema = schema_,
                     .urgent = is_urgent_,
-                    .effects = std::move(effects_)};
+                    .effects = std::move(effects_),
+                    .previous = nonce_};
         ::RAND_bytes(reinterpret_cast<unsigned char*>(row.nonce.data()), row.nonce.size());
         store_.has_turn = false;
         auto const result = store_.log->append(row);
         if (result == append_result::lost) {
             store_.lost_position = row.position;
-            fail(row_lost);
+            tables_.fail(commit_fate::row_lost);
         }
-        if (result == append_result::unavailable) fail(log_away);
-        if (result == append_result::unknown) fail(row_unknown);
+        if (result == append_result::unavailable) tables_.fail(commit_fate::log_away);
+        if (result == append_result::unknown) tables_.fail(commit_fate::row_unknown);
         won_ = result == append_result::won;
         nonce_ = row.nonce;
-        if (!won_ && result != append_result::unknown) return failure_;
+        if (!won_ && result != append_result::unknown) return tables_.failure();
         store_.unapplied_row = {std::move(row), won_};
         ++position_;  // also where it is unknown: outcomes are of that position, if it has won
-        if (!won_) return failure_;
+        if (!won_) return tables_.failure();
     }
     write_position();
-    if (failure_ == MDB_MAP_FULL) failure_ = won_ ? row_unapplied : rows_blocked;
-    return failure_;
+    tables_.replace_full(won_ ? commit_fate::row_unapplied : commit_fate::rows_blocked);
+    return tables_.failure();
 }
 
-void transaction::write_position() {
-    begin_command();
-    encode(cluster_position{*store_.cluster, position_, schema_, nonce_}, scratch);
-    write(table::index, key_bytes{tag::position}, scratch, 0);
+void log_transaction::write_position() {
+    tables_.begin_command();
+    encode(cluster_position{*store_.cluster, position_, schema_, nonce_}, tables_.scratch);
+    tables_.write(table::index, key_bytes{tag::position}, tables_.scratch, 0);
 }
 
-void transaction::commit_urgent_rows() {
-    for (int commits = 0; failure_ == 0 && has_urgent_rows_; ++commits) {
-        if (commits == urgent_commits_max) return;
-        int const code = commit_locked();
-        if (code != 0) return fail(code == MDB_MAP_FULL ? rows_blocked : code);
-        has_rows_ = has_urgent_rows_ = applied_urgent_rows_ = lost_in_turn_ = false;
-        urgent_position_ = 0;
-        begin();
-    }
-}
-
-void transaction::note_applied() {
+void log_transaction::note_applied() {
     auto& own = store_.unapplied_row;
     if (own && own->row.position <= position_) own.reset();
     store_.position = position_;
