@@ -4,6 +4,7 @@
 #include <map>
 
 #include "store/admin/consistency_check.hpp"
+#include "store/records/key_list.hpp"
 
 namespace latchkey::store {
 namespace {

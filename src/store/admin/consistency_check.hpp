@@ -9,6 +9,7 @@
 
 #include "base/function_ref.hpp"
 #include "model/event.hpp"
+#include "model/key.hpp"
 #include "store/admin/findings.hpp"
 #include "store/engine/checksum.hpp"
 #include "store/engine/environment_state.hpp"

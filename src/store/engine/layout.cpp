@@ -20,12 +20,6 @@ key_bytes& key_bytes::add(std::string_view text) {
     return *this;
 }
 
-key_bytes key_list_key(tag tag, key_list const& list) {
-    auto const environment =
-        list.environment ? static_cast<std::uint8_t>(*list.environment) : std::uint8_t{0xff};
-    return key_bytes{tag}.add(list.project).add(std::uint8_t{0}).add(environment);
-}
-
 std::string_view id_value(model::id id, std::array<char, 8>& buffer) {
     base::put(buffer.data(), id);
     return {buffer.data(), buffer.size()};

@@ -90,7 +90,7 @@
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
-#include "model/key.hpp"
+#include "model/id.hpp"
 #include "model/post.hpp"
 #include "model/usage.hpp"
 #include "store/shared_log.hpp"
@@ -186,6 +186,8 @@ class key_bytes {
     std::size_t size_ = 0;
 };
 
+using sha256 = std::array<unsigned char, 32>;  // as model::digest
+
 inline key_bytes id_key(model::id id) {
     return key_bytes{}.add(id);
 }
@@ -211,7 +213,7 @@ inline key_bytes purge_key(model::id user) {
 inline key_bytes key_key(model::id id) {
     return key_bytes{tag::key}.add(id);
 }
-inline key_bytes digest_key(model::digest const& digest) {
+inline key_bytes digest_key(sha256 const& digest) {
     return key_bytes{tag::key_digest}.add(
         std::string_view(reinterpret_cast<char const*>(digest.data()), digest.size()));
 }
@@ -234,13 +236,6 @@ inline key_bytes load_key(std::uint64_t load) {
 inline key_bytes load_moved_key(std::uint64_t load, model::id id) {
     return key_bytes{tag::load_moved}.add(load).add(id);
 }
-// A list of keys: those of one project or (empty) of all, of one environment or of all.
-struct key_list {
-    std::string_view project;
-    std::optional<model::environment> environment;
-};
-// With tag::key_list the prefix of its entries, with tag::key_list_count the key of their number.
-key_bytes key_list_key(tag tag, key_list const& list);
 // At most 8 bytes.
 inline key_bytes keys_with_start(std::string_view start) {
     return key_bytes{tag::key_start}.add(start);
@@ -290,7 +285,7 @@ inline key_bytes sessions_generation_key(model::id key) {
 }
 
 // `lineage` and `key` of a store::idempotency.
-inline key_bytes kept_outcome_key(model::id lineage, model::digest const& key) {
+inline key_bytes kept_outcome_key(model::id lineage, sha256 const& key) {
     return key_bytes{tag::kept_outcome}.add(lineage).add(
         std::string_view(reinterpret_cast<char const*>(key.data()), key.size()));
 }
@@ -309,7 +304,7 @@ std::optional<cluster_position> decode_position(std::string_view bytes);
 // One entry of the ring of key changes.
 struct key_change {
     std::uint64_t epoch = 0;
-    model::digest digest{};
+    sha256 digest{};
 };
 void encode(key_change const& entry, std::string& output);
 std::optional<key_change> decode_key_change(std::string_view bytes);

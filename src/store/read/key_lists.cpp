@@ -4,6 +4,7 @@
 #include "store/read/id_union.hpp"
 #include "store/read/list_part.hpp"
 #include "store/records/audit_log.hpp"
+#include "store/records/key_list.hpp"
 #include "store/snapshot.hpp"
 
 namespace latchkey::store {

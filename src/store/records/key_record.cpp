@@ -4,6 +4,7 @@
 
 #include "base/limits.hpp"
 #include "store/records/change_log.hpp"
+#include "store/records/key_list.hpp"
 #include "store/records/rejection.hpp"
 
 namespace latchkey::store {

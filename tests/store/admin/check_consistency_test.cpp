@@ -1,5 +1,6 @@
 #include "store/engine/checksum.hpp"
 #include "store/engine/environment_state.hpp"
+#include "store/records/key_list.hpp"
 #include "support.hpp"
 
 namespace latchkey::store {

@@ -11,6 +11,7 @@
 #include "store/admin/inspect.hpp"
 #include "store/engine/checksum.hpp"
 #include "store/engine/environment_state.hpp"
+#include "store/records/key_list.hpp"
 #include "support.hpp"
 
 namespace latchkey::store {
