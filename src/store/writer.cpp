@@ -1,3 +1,7 @@
+// One thread loops: it takes the queue's tickets into a list of its own, decides a group from the
+// front of it, and posts each ticket to its executor. Without work it removes what has expired,
+// then sleeps. A failure that lasts becomes a lockout, in which everything is refused at once until
+// the store can be written.
 #include "store/writer.hpp"
 
 #include <pthread.h>

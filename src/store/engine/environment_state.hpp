@@ -75,17 +75,19 @@ struct environment_state {
     std::optional<cluster_id> cluster;
     shared_log* log = nullptr;
 
-    // Of the holder of the write lock:
+    // The members up to `has_turn` belong to the holder of the write lock.
+
     // When this process last moved the age time (transaction::age_time), on the clock of `uptime`.
     base::mono_ns aged_at = 0;
     // Id of the last transaction that was committed only to make freed pages reusable.
     std::uint64_t pages_usable_since = 0;
     std::optional<own_row> unapplied_row;
     std::uint64_t position = 0;  // in the cluster's log, as of its last transaction
-    // Of the last row up to there that others confirm, or a later one where that is not known.
+    // The position of the last row up to `position` that others confirm, or a later one where that
+    // is not known.
     std::uint64_t urgent_position = 0;
-    // Of the own row that lost last: the next transaction that decides fetches the rows up to
-    // there. 0: none.
+    // The position of the own row that lost last: the next transaction that decides fetches the
+    // rows up to it. 0: none.
     std::uint64_t lost_position = 0;
     // Other nodes append too: the last fetch brought rows of theirs.
     bool is_contended = false;

@@ -1,3 +1,7 @@
+// A descent keeps the range of ids that the branch entries give, from which each page's slot is
+// estimated; steps of 1, 4, 16 … and bisection correct a wrong estimate. Prefetching walks a group
+// of ids level by level, so that their cache misses overlap, and keeps the leaf of each id in a
+// small table. Every offset is checked against its page before it is followed.
 #include "store/engine/id_tree.hpp"
 
 #include <algorithm>

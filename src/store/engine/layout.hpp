@@ -104,9 +104,10 @@ enum class table : std::uint8_t { users, posts, index, audit, events, changes, d
 inline constexpr std::size_t table_count = 7;
 inline constexpr char const* table_names[table_count] = {"users",  "posts",   "index",     "audit",
                                                          "events", "changes", "deliveries"};
-// Of a row in a cluster, or of a store: it has the tables `changes` and `deliveries`.
+// The schema, of a row in a cluster or of a store, from which the tables `changes` and `deliveries`
+// exist.
 inline constexpr std::uint32_t schema_of_changes = 3;
-// The same, of keys of kind `jwt`.
+// The schema from which keys of kind `jwt` exist.
 inline constexpr std::uint32_t schema_of_bearers = 4;
 
 enum class tag : std::uint8_t {
@@ -153,7 +154,7 @@ enum class tag : std::uint8_t {
     sessions_generation = 0x77,
 };
 
-// Of the index: does the entry belong to this copy alone?
+// Does the entry of the index belong to this copy alone?
 inline bool is_local(std::string_view key) {
     return key.size() == 1 &&
            (key[0] == static_cast<char>(tag::unfinished_load) ||

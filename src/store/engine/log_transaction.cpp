@@ -1,3 +1,7 @@
+// At its begin a transaction reads the node's position, may wait for its turn, and applies the rows
+// that have arrived, each as the puts and erasures in it; then it applies its own row of before, if
+// that has won and was not applied. `append_row` sends the recorded effects with a random nonce;
+// the position goes into the same LMDB commit as the changes.
 #include "store/engine/log_transaction.hpp"
 
 #include <openssl/rand.h>

@@ -1,5 +1,5 @@
-// What a snapshot has read, counted where it is read: a request is bounded by it without a clock,
-// and a test says the same on every machine. One thread.
+// The reading that a snapshot has done, counted where it is done: a request is bounded by it
+// without a clock, and a test says the same on every machine. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,7 @@
+// Records are looked for in this version's cache, then by interpolation in the table's pages, then
+// by LMDB; whatever finds a record, its checksum is verified. LMDB finds nothing also behind a
+// damaged page, so an absent key is proved by the sound entries on both sides of its gap. A store
+// that cannot be read ends the process.
 #include "store/engine/snapshot_state.hpp"
 
 #include <chrono>

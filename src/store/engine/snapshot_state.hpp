@@ -130,7 +130,7 @@ struct snapshot_state {
         id_tree pages;
     };
 
-    // What LMDB's table of tables says, read at most once in a version.
+    // The root of a table in LMDB's table of tables, read at most once in a version.
     struct cached_root {
         std::uint64_t version = UINT64_MAX;
         std::optional<tree_root> root;

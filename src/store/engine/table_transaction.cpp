@@ -1,3 +1,7 @@
+// The first failure is kept, and every function returns at once after it; cursors live for one call
+// and pass their failures on. After each put the end of the file is compared with what the command
+// may use, since LMDB writes no page before the commit. An absent key is believed only where the
+// entries beside its gap are sound, for keys that clients name by id.
 #include "store/engine/table_transaction.hpp"
 
 #include <cerrno>

@@ -57,7 +57,7 @@ class table_transaction {
     // visitor returns false. The visitor must not write.
     void scan(table table, std::string_view begin,
               base::function_ref<bool(std::string_view key, std::string_view value)> visitor);
-    // Of a table whose keys are ids. 0 and nullopt: it is empty.
+    // The last and the first id of a table whose keys are ids. 0 and nullopt: it is empty.
     model::id last_id(table table);
     std::optional<model::id> first_id(table table);
     std::uint64_t bytes_of(table table);  // that its pages take
@@ -79,7 +79,7 @@ class table_transaction {
     friend class transaction;      // which records its changes
     friend class log_transaction;  // which applies those of others
 
-    // Changes, which nothing records here.
+    // Change the tables; nothing records these changes here.
     void write(table table, std::string_view key, std::string_view value, unsigned flags);
     bool remove(table table, std::string_view key);
     std::size_t remove_range(std::string_view begin, std::string_view end, std::size_t limit);

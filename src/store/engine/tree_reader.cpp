@@ -1,3 +1,7 @@
+// A recursive walk takes the range of keys down: a page counts only if its entries fill it and its
+// keys ascend within that range, so that no entry is followed which a changed byte could have
+// misplaced. A key is absent if its neighbours, at the edge of a page those of the adjacent one,
+// are whole. Pages found sound are remembered for their version.
 #include "store/engine/tree_reader.hpp"
 
 #include "store/engine/lmdb_format.hpp"

@@ -1,3 +1,7 @@
+// Capacity is computed from three ends: of the map, of the blocks reserved by fallocate, and of the
+// blocks that the disk still gives. Blocks are reserved in steps, so one call serves many
+// transactions. LMDB's list of free pages is walked only when space is short, up to the oldest
+// reader.
 #include "store/engine/write_capacity.hpp"
 
 #include <fcntl.h>

@@ -13,8 +13,9 @@
 
 namespace latchkey::store {
 
-// What the answer to a command waits for, until `position_to_confirm` is confirmed. `off` also
-// where nothing has changed: it may have been turned off a moment ago, by an unconfirmed row.
+// The kind of change for which the answer to a command waits until `position_to_confirm` is
+// confirmed. `off` also where nothing has changed: the key may have been turned off a moment ago,
+// by an unconfirmed row.
 enum class key_switch : std::uint8_t { none, on, off };
 key_switch switch_of(command const& command, outcome const& outcome);
 
@@ -22,8 +23,8 @@ constexpr base::mono_ns confirmation_patience(key_switch kind) {
     return kind == key_switch::on ? base::second : 5 * base::second;
 }
 
-// What has to be confirmed for it: its row, or, where it has changed nothing, the last row that has
-// changed a key here.
+// The position that has to be confirmed for the command: that of its row or, where it has changed
+// nothing, that of the last row that has changed a key here.
 std::uint64_t position_to_confirm(environment_state const& store, outcome const& outcome);
 
 // Waits on the calling thread for all of them, and sets `effective_by` where it waited in vain. For

@@ -22,7 +22,7 @@ class grant_check {
     grant_check(transaction& txn, command const& command);
 
     bool can_see(model::key const& other) const { return can_see(other.project); }
-    // Of anything that belongs to a project; empty: to all of them.
+    // May the caller see what belongs to `project`? Empty: what belongs to all projects.
     bool can_see(std::string_view project) const;
     // The project that the caller is confined to; empty: to none.
     std::string_view project() const;

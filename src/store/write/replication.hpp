@@ -1,6 +1,7 @@
-// What the paths that write do in a cluster, around transaction::commit: apply rows of others while
-// nothing is decided, fetch the rows that were missing when one's own row lost, and find out what
-// became of a row. Called by the owner of the write lock's thread; private to the store.
+// The steps that every path of writing takes in a cluster, around transaction::commit: it applies
+// rows of others while nothing is decided, fetches the rows that were missing when its own row
+// lost, and finds out whether a row has won. Called by the owner of the write lock's thread;
+// private to the store.
 #pragma once
 
 #include "base/function_ref.hpp"
@@ -14,8 +15,8 @@ inline constexpr int rounds_max = 64;  // that whoever decides may lose before i
 // row_newer, EBUSY, row_unknown …
 commit_result apply_arrived_rows(environment_state& store);
 
-// Nothing will be appended in the turn that a transaction has taken, if one has: the others need
-// not wait for it.
+// Ends the turn of appending that a transaction of this node has taken, if one has, without an
+// append: other nodes need not wait for it any more.
 void give_up_turn(environment_state& store);
 
 // After row_unknown. `won`: the row is applied with the next transaction. `unknown`: ask again.

@@ -1,4 +1,4 @@
-// What commands about one webhook begin with. Private to the store.
+// The checks with which commands about one webhook begin. Private to the store.
 #pragma once
 
 #include "store/records/webhook_entries.hpp"
