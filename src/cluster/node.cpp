@@ -1,3 +1,7 @@
+// All state is in `link`, behind one mutex; each function locks it, changes state or sends a
+// message, and those that need an answer wait on a condition for the thread that reads the socket.
+// The thread sleeps in poll, with an eventfd as its bell. Answers that do not come in time are
+// `unknown`, and the store asks again by `resolve`.
 #include "cluster/node.hpp"
 
 #include <pthread.h>
@@ -189,8 +193,8 @@ store::append_result node::resolve(store::log_row const& row) {
     auto const* const verdict = answer ? std::get_if<replication::appended>(&*answer) : nullptr;
     // It was in the log at some time: what is certain now is that it is there, or will never be.
     if (verdict == nullptr || verdict->result == unavailable) return unknown;
-    // The helper goes on after it, while the store may have decided it beside rows of its own that
-    // it has given up meanwhile: they come from the log then.
+    // The helper continues after the won row, while this node may have dropped rows that arrived
+    // before it: they are requested from the log again.
     if (verdict->result == won) link.request_rows();
     return verdict->result;
 }

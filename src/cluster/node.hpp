@@ -30,7 +30,8 @@
 
 namespace latchkey::cluster {
 
-// What a node knows of itself and of the engine, for readiness, metrics and `cluster status`.
+// The state of the node and of its connection to the engine, for readiness, metrics and `cluster
+// status`.
 struct node_report {
     bool connected = false;     // to the engine
     std::string engine;         // why not, or which server it is
@@ -107,7 +108,8 @@ class node final : public store::shared_log {
     base::wall_ms last_lease_end() const override;
     void on_arrival(std::function<void()> wake) override;
 
-    // What the thread repeats: sends, receives and reports. For a node in virtual time.
+    // One turn of the thread: sends, receives and reports. Called from outside for a node in
+    // virtual time.
     void turn();
 
   private:

@@ -1,5 +1,5 @@
-// What the sessions of one worker share: its services, and memory that a request uses between two
-// suspensions only. Belongs to the worker's thread; outlives its sessions.
+// The state that the sessions of one worker share: its services, and memory that a request uses
+// between two suspensions only. Belongs to the worker's thread; outlives its sessions.
 #pragma once
 
 #include <cstdint>

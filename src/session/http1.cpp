@@ -1,3 +1,7 @@
+// A machine of phases: `advance` acts by the phase it is in, consumes input and returns the next
+// step. A request without a body, or with one that arrived whole, is answered where it lies; any
+// other is copied beside its stream and restored when it goes on. How the bytes are split into
+// calls changes no answer.
 #include "session/http1.hpp"
 
 #include "api/frame/route.hpp"

@@ -1,3 +1,7 @@
+// Frames are read one after the other; a handler returns nothing to read on, or a step that ends
+// the call. Each DATA, HEADERS or reset is judged by whether its stream is idle, known, ignored or
+// closed. A bucket of tokens is spent by frames that make work without a request; who empties it is
+// disconnected.
 #include "session/http2.hpp"
 
 #include <algorithm>

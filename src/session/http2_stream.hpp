@@ -37,7 +37,7 @@ enum class stream_state : std::uint8_t {
     responding,  // its response is being made, or waits for a window
 };
 
-// What a request said of the length of its content, and how much of it has come.
+// The length of its content that a request announced, and how much of it has come.
 struct announced_content {
     std::optional<std::uint64_t> length;  // what Content-Length said
     std::uint64_t received = 0;
@@ -70,7 +70,7 @@ struct http2_stream {
     announced_content announced;
     base::mono_ns deadline = 0;    // of the body
     base::problem body_problem{};  // of content that arrived while it waited
-    // Of the request, which keeps it across a reload.
+    // The configuration with which the request began, in force for it across a reload.
     std::shared_ptr<options const> configuration;
     stream_pool::handle work;
     std::string content;  // of a response that could not be sent at once

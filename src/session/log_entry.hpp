@@ -1,4 +1,4 @@
-// What a session knows of a request for the access log and the metrics; the rest is the exchange's.
+// The part of a request's log entry and metrics that a session knows; the rest is the exchange's.
 #pragma once
 
 #include <cstdint>

@@ -52,13 +52,14 @@ class answer_quota {
     ~answer_quota() = default;
 };
 
-// What a session is told with each call, since only the server knows it.
+// The state that a session is given with each call, since only the server knows it.
 struct server_state {
     base::instant now;
     base::mono_ns ready_since = 0;  // when the client could first have sent a request
     bool overloaded = false;        // no further request is to be admitted
     bool short_of_memory = false;   // none for large responses that need no key
-    // Of those that need one, while memory is short; null: they are all made.
+    // Decides, while memory is short, which large responses that need a key are made; null: all of
+    // them.
     answer_quota const* quota = nullptr;
     bool draining = false;  // responses carry `Connection: close`
 };
