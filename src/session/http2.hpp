@@ -85,11 +85,11 @@ class http2 {
     std::size_t held_bytes() const { return held_bytes_ + heap_bytes(block_); }
     // Memory of the two tables of header fields, which the connection keeps until its end.
     std::size_t table_bytes() const { return decoder_.heap_bytes() + encoder_.heap_bytes(); }
-    // The part of `held_bytes` that is content waiting for a window or for room in the output.
+    // Of what is held, content that waits for a window or for room in the output.
     std::size_t pending_bytes() const { return pending_bytes_; }
     // Content waits for its window or for room in the output.
     bool has_pending() const { return pending_; }
-    // Has content a window and waits for room alone? Asked after `write_pending`.
+    // Of these, content with a window, after `write_pending`: it goes on when there is room.
     bool has_sendable() const { return sendable_; }
     // Responses that go on (api::event_stream).
     bool has_events() const;
