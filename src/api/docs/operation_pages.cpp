@@ -1,3 +1,7 @@
+// A page walks the OpenAPI document, which is made from the route table, so it cannot differ from
+// what the service does. Each operation is written in the order in which it is read. Header fields
+// and problems that most operations share become one line of links, or every page would repeat
+// them.
 #include "api/docs/operation_pages.hpp"
 
 #include <algorithm>

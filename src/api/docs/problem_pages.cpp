@@ -1,3 +1,6 @@
+// A page is made of three tables by code: title and status, advice, and a remedy to copy.
+// Operations that answer with a code are found by a search over all of them; codes that every
+// operation shares, or a class of them, are listed once.
 #include "api/docs/problem_pages.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// A table from code to a text of shell, searched linearly: it is read once, when the pages are
+// made. Codes with the same remedy name one constant. The commands are complete and use two
+// variables, so that they can be pasted.
 #include "api/docs/problem_pages.hpp"
 
 namespace latchkey::api {

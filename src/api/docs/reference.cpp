@@ -1,3 +1,7 @@
+// One walk over the document collects the operations, group by group, with their parameters and
+// problems; references are resolved by the last part of their path. Problems shared by all
+// operations are the intersection of their sets. An example is the schema's own, else it is made of
+// those of its parts.
 #include "api/docs/reference.hpp"
 
 #include <algorithm>

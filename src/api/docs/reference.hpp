@@ -44,7 +44,7 @@ class reference {
     boost::json::object const& schemas() const;
     // The schema, or what it refers to.
     boost::json::object const& resolve(boost::json::object const& schema) const;
-    // Of the JSON that a body or a response has; null: it has none.
+    // The schema of the JSON that a body or a response has; null: it has none.
     static boost::json::object const* json_schema(boost::json::object const& owner);
     // An instance of the schema: its example, or one that is made of those of its parts.
     boost::json::value example_of(boost::json::object const& schema) const;

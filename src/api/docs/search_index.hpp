@@ -1,4 +1,4 @@
-// What can be searched for on the pages: [{"title", "path", "kind", "text"}]. Any thread.
+// The index of the search on the pages: [{"title", "path", "kind", "text"}]. Any thread.
 #pragma once
 
 #include <boost/json/fwd.hpp>

@@ -19,13 +19,13 @@ struct delivery {
     std::string id;  // empty: none
     std::vector<model::event_mark> marks;
 };
-// Of a request whose signature is valid; `mac` is that signature, `stripe_id` the payload's member
-// id if it can be a delivery id.
+// The delivery of a request whose signature is valid; `mac` is that signature, `stripe_id` the
+// payload's member id if it can be a delivery id.
 delivery verified_delivery(model::event_format format, auth::signed_request const& request,
                            std::string_view stripe_id, auth::hmac_digest const& mac);
-// Of a source without a secret: webhook-id, else X-GitHub-Delivery, else (with Stripe-Signature)
-// the payload's id. Its marks differ from those of verified deliveries, so that a sender with a key
-// and no secret cannot make a later genuine delivery look like a repeat.
+// The delivery of a source without a secret: webhook-id, else X-GitHub-Delivery, else (with Stripe-
+// Signature) the payload's id. Its marks differ from those of verified deliveries, so that a sender
+// with a key and no secret cannot make a later genuine delivery look like a repeat.
 delivery unverified_delivery(auth::signed_request const& request, std::string_view stripe_id);
 
 }  // namespace latchkey::api

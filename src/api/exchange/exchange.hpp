@@ -82,7 +82,7 @@ class exchange {
     // Drops what a request that ends in the middle holds.
     void end();
 
-    // Of the response that was made: its content, where it does not end. Else null.
+    // The content of the response that was made, where it does not end; else null.
     std::unique_ptr<event_stream> take_event_stream();
 
     // A refusal by the caller (413 while the body was read, 408): the same document with this

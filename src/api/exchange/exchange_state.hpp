@@ -16,7 +16,7 @@
 
 namespace latchkey::api {
 
-// What a request waits for before its check is asked again.
+// The event for which a request waits before its check is asked again.
 enum class wait_kind : std::uint8_t {
     none,
     position,  // of the store
@@ -102,7 +102,7 @@ struct exchange_state {
     api::query query;  // parsed anew before each handler
 };
 
-// What a step of the exchange gets from its caller.
+// The input of a step of the exchange, from its caller.
 struct exchange_input {
     request_services& services;
     http::request const& request;
@@ -111,8 +111,8 @@ struct exchange_input {
     api::query& query;
 };
 
-// What a check says: that the request passes to the next one (nullopt), that its response is
-// complete, or what it waits for before this check is asked again.
+// The result of a check: nullopt, the request passes to the next one; else its response is
+// complete, or it waits for something before this check is asked again.
 using check_result = std::optional<next_step>;
 using check_fn = check_result (*)(request_state&, exchange_input const&);
 inline constexpr std::nullopt_t passes = std::nullopt;

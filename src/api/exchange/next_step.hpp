@@ -1,4 +1,4 @@
-// What the caller of an exchange has to do next (exchange.hpp). A value; any thread.
+// The step that the caller of an exchange has to do next (exchange.hpp). A value; any thread.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 namespace latchkey::api {
 
-// Of one request: the charge that it waits for, and how long it has waited for any.
+// The charge for which one request waits, and how long it has waited for any.
 struct token_wait {
     cluster::quota_ticket ticket;
     bool is_pending = false;     // by the latest charge

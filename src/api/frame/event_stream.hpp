@@ -47,7 +47,7 @@ class stream_slots {
     std::unordered_map<std::string, std::size_t> of_project_;
 };
 
-// What the streams of one worker share; outlives them.
+// The state that the streams of one worker share; outlives them.
 class event_streams {
   public:
     explicit event_streams(stream_slots& slots) : slots_(slots) {}

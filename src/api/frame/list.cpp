@@ -1,3 +1,7 @@
+// The query is read in two steps: `take` reads what all lists have, `open` refuses what no one took
+// and checks the cursor, whose MAC covers the path, the filters and the sort. `end` writes the
+// numbers only where they are known and cheap; links go by page as far as pages reach, then by
+// cursor.
 #include "api/frame/list.hpp"
 
 #include <charconv>

@@ -46,7 +46,7 @@ class listing {
     // After all filters: refuses other parameters of the query, and a cursor of another list.
     std::optional<api_error> open();
 
-    // Of a page whose elements are appended to the content of `response`.
+    // The range of a page whose elements are appended to the content of `response`.
     store::range range(http::response const& response) const;
     // For a list that has one page only.
     bool is_first() const { return number_ == 1; }

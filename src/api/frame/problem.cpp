@@ -1,3 +1,6 @@
+// The document is appended member by member to the response's body. Its detail is the error's own
+// sentence, else what its faults say, else the advice of its code, from a table that is searched
+// linearly: a problem is no hot path.
 #include "api/frame/problem.hpp"
 
 #include <algorithm>

@@ -14,7 +14,7 @@ namespace latchkey::api {
 void render_problem(api_error const& error, settings const& settings, std::string_view request_id,
                     std::span<std::string_view const> violated, http::response& response);
 
-// What a code means and what to do next, for the pages at /problems/{code}.
+// Sentences on the meaning of a code and on what to do next, for the pages at /problems/{code}.
 std::string_view advice_for(base::problem code);
 
 }  // namespace latchkey::api

@@ -22,7 +22,7 @@ class rendered_changes {
     rendered_changes(rendered_changes const&) = delete;
     rendered_changes& operator=(rendered_changes const&) = delete;
 
-    // Of the changes that the snapshot shows.
+    // The bounds of the changes that the snapshot shows.
     store::change_bounds const& bounds(store::snapshot const& snapshot);
     // Whether a stream shows a change of that type; `project` is that of a key, else empty.
     using filter = base::function_ref<bool(model::change_type type, std::string_view project)>;

@@ -27,10 +27,11 @@ namespace latchkey::api {
 struct request_services;
 struct token_wait;
 
-// Of reading in one step of what is done in steps, in ns (store/engine/read_work.hpp).
+// The cost of reading, in ns (store/engine/read_work.hpp), that one step of a read in steps may
+// have.
 inline constexpr std::int64_t step_cost_max = 500 * base::microsecond;
 
-// What a handler has done of a read that it does in steps. It belongs to the exchange.
+// The part of a read in steps that its handler has done. It belongs to the exchange.
 struct steps {
     virtual ~steps() = default;
     // The handler has more to do: it runs again in the next turn.

@@ -28,7 +28,7 @@ class trace_id {
     // The trace id of a well-formed `traceparent`; else empty.
     void take(std::optional<std::string_view> traceparent);
     std::string_view text() const { return {text_.data(), size_}; }
-    // Of the span that sent the request: 16 hexadecimal digits, or empty.
+    // The id of the span that sent the request: 16 hexadecimal digits, or empty.
     std::string_view parent() const { return {parent_.data(), size_ == 0 ? 0 : parent_.size()}; }
     // That span is recorded (the flag "sampled").
     bool is_sampled() const { return is_sampled_; }

@@ -14,7 +14,7 @@
 namespace latchkey::api {
 
 struct service_report {
-    // Of a cluster, as this node knows of it.
+    // A node of the cluster, as this one knows of it.
     struct node {
         std::string name;
         bool is_self = false;

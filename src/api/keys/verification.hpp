@@ -1,4 +1,4 @@
-// What POST /keys/verify answers (api.md §4), for HTTP and the command line. Pure functions; any
+// The answer of POST /keys/verify (api.md §4), for HTTP and the command line. Pure functions; any
 // thread.
 #pragma once
 
@@ -16,7 +16,8 @@ struct permission {
     base::problem problem = base::problem::none;
     std::string_view missing_scope;
 };
-// What the route of a request, and then its scopes, say of it (api.md §3). `target` has its query.
+// May a key make this request? Its route decides first, then the key's scopes (api.md §3). `target`
+// has its query.
 permission permission_of(auth::principal const& key, http::method method, std::string_view target);
 
 struct verification {

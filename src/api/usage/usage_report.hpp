@@ -1,5 +1,5 @@
-// What GET /usage and GET /keys/{id}/usage answer (api.md §4), for HTTP and the command line. One
-// thread.
+// The answers of GET /usage and GET /keys/{id}/usage (api.md §4), for HTTP and the command line.
+// One thread.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace latchkey::api {
 
-// Of which keys the usage is shown, and when. References, valid during a call.
+// The keys whose usage is shown, and the time of the request. References, valid during a call.
 struct usage_view {
     store::snapshot const& snapshot;
     base::wall_ms now = 0;
@@ -20,11 +20,11 @@ struct usage_view {
     bool sees_all = false;  // `is_visible` holds for every key
 };
 
-// Of many keys: the sums of what they have, and the points of some. A key that is not visible is
-// left out, as one that does not exist.
+// The usage of many keys: their sums, and the points of some. A key that is not visible is left
+// out, as one that does not exist.
 std::optional<api_error> append_usage(query& query, usage_view const& view, std::string& output);
-// Of one key: a point for every step that is still kept and has begun. Others are left out: a zero
-// would say that the key was not used.
+// The usage of one key: a point for every step that is still kept and has begun. Others are left
+// out: a zero would say that the key was not used.
 std::optional<api_error> append_usage_of(model::id id, query& query, usage_view const& view,
                                          std::string& output);
 

@@ -1,3 +1,6 @@
+// Each function takes one member and adds a fault where it is invalid. Header fields are compared
+// without case with those before them and with a list of names that the service or the connection
+// sets; a patch may send a masked value back, which means that the value stays.
 #include "api/webhooks/webhook_members.hpp"
 
 #include <algorithm>

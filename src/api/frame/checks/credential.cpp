@@ -1,3 +1,7 @@
+// Header fields and parameters are searched in place. A body is read twice: strictly for its
+// credential, and by a scan of strings and depth that finds the member's bytes, to wipe them or to
+// leave them out, even where the JSON is malformed. Wiping writes digits, so a head that is parsed
+// again stays well-formed.
 #include "api/frame/checks/credential.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Field values are cut by one function that knows quoted strings, at commas and then at semicolons.
+// Of media ranges the most specific one that fits decides, and of weights only zero is told apart:
+// there is one representation to choose.
 #include "api/frame/checks/negotiate.hpp"
 
 #include <algorithm>

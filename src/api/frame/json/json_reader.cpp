@@ -1,3 +1,7 @@
+// Both readers are handlers of Boost.JSON's streaming parser and share a stack of open containers,
+// each with a number; repeated names are found by number and name in a hash set of its own. The
+// builder keeps values on one stack and takes those of a container off when it closes. Memory that
+// may have held a key is wiped, the stack below the parser too.
 #include "api/frame/json/json_reader.hpp"
 
 #include <array>
