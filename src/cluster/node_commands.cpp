@@ -1,4 +1,5 @@
-// What commands ask of the engine, and the state of a whole cluster in both directions.
+// The questions that commands ask the engine, and the transfer of a whole cluster's state in both
+// directions.
 #include <deque>
 
 #include "cluster/link.hpp"

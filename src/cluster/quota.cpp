@@ -40,8 +40,8 @@ std::optional<quota::question> quota::next_ask(boot_ns now) {
     ask.clock = clock_.estimate(now);
     ask.reserve = members_.reserve(now);
     ask.share = replication::quota_whole / static_cast<std::uint32_t>(members_.count());
-    // What the engine has of this node's share may be anything that was asked for since the last
-    // answer: the least of that is used.
+    // The engine may have any of the shares that this node asked for since the last answer: the
+    // least of them is used.
     share_low_ = std::min(share_low_, ask.share);
     share_.store(std::min(share_.load(), share_low_));
     leave_share(now);
@@ -82,7 +82,7 @@ void quota::collect(std::vector<replication::quota_want>& wants, boot_ns now, bo
         if (!all) continue;
         for (auto each = place.keys.begin(); each != place.keys.end();) {
             auto& entry = *table_->find(each->first);
-            // What was spent of a share must not be forgotten before it was left.
+            // Charges of the share must not be forgotten before the share was left.
             if (each->second.is_idle(entry, now) && now < share_start_.load()) {
                 entry.policy.store(0, std::memory_order_release);
                 entry.clear();
@@ -173,7 +173,7 @@ void quota::on_lost(std::uint32_t id, boot_ns now) {
     end_question(true);
 }
 
-// What was wanted and has not come is wanted no more, or again.
+// Tokens that were wanted and have not come are wanted no more or, with `again`, once more.
 void quota::end_question(bool again) {
     for (auto const id : question_->keys) {
         auto& place = stripe_of(id);

@@ -154,7 +154,7 @@ limit::decision quota::refuse(model::id key, limit::policy const& policy, boot_n
     // Others keep the limit from being used up (quota_members::reserve): all of them are the cause.
     if (result.violated == 0) result.violated = static_cast<std::uint8_t>((1u << result.count) - 1);
     result.retry_after = retry_seconds(wait);
-    // What the engine keeps for others is not there for this key.
+    // Tokens that the engine keeps for other nodes are not there for this key.
     for (std::size_t i = 0; i < policy.rules.size(); ++i) {
         auto& level = result.levels[i];
         if ((result.violated >> i & 1) == 0 || level.remaining < cost) continue;

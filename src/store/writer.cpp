@@ -129,7 +129,7 @@ bool writer::state::follow() {
     return true;
 }
 
-// Of the row of the kept group. False: not known yet.
+// Asks for the fate of the kept group's row. False: it is not known yet.
 bool writer::state::await_own_row() {
     auto const group = replica->settle(closed || hurried);
     if (group.result == append_result::unknown) {
@@ -149,7 +149,7 @@ bool writer::state::await_own_row() {
         if (waiting == nullptr) last = group.tickets.newest;
         waiting = group.tickets.oldest;
     }
-    // What has won is applied before it is answered, so that this node shows it.
+    // A row that has won is applied before its commands are answered, so that this node shows it.
     if (group.result == append_result::won)
         if (auto const result = apply_arrived_rows(store); !result.ok()) begin_lockout(result);
     if (group.result != append_result::lost) complete(group.count);

@@ -25,8 +25,8 @@ constexpr std::size_t batch_bytes_max = 16 * base::limits::mib;
 // above them are shared.
 constexpr std::uint64_t pages_per_user = 3, pages_per_post = 4;
 constexpr std::size_t removed_ids_per_step = 10'000;
-// Of a cluster's node: a batch is a row of the log, whose effects have a text three times (record,
-// index, change) and some 250 bytes for the entries of each record.
+// Bounds of a batch on a cluster's node: it is one row of the log, whose effects have each text
+// three times (record, index, change) and some 250 bytes for the entries of each record.
 constexpr std::size_t row_text_bytes_max = 3 * base::limits::mib;
 constexpr std::size_t row_records_max = 8'000;
 static_assert(3 * row_text_bytes_max + 3 * base::limits::body_bytes_max + 500 * row_records_max <

@@ -6,7 +6,7 @@
 namespace latchkey::store {
 namespace {
 
-// What one of the two meta pages of the file says.
+// The contents of one of the two meta pages of the file.
 struct meta_page {
     std::uint64_t transaction = 0;
     std::uint32_t page_bytes = 0;

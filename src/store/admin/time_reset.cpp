@@ -22,7 +22,7 @@ namespace {
 
 using base::wall_ms;
 
-// What one transaction may rewrite without reserving more space than for a group of commands.
+// Bounds of one transaction, which needs no more space reserved than a group of commands.
 constexpr std::size_t records_per_step = 256;
 constexpr std::size_t bytes_per_step = 2 * base::limits::mib;
 
@@ -394,7 +394,7 @@ base::result<void> reset::redate_progress() {
     return sweep({table::index, key_bytes{tag::webhook_progress}, is_late, rewrite}, count);
 }
 
-// What was attempted after now is attempted again now.
+// Deliveries that were attempted after now are attempted again now.
 base::result<void> reset::redate_deliveries() {
     auto const is_late = [&](std::string_view, std::string_view value) {
         auto const delivery = model::decode_delivery(0, value);

@@ -63,7 +63,7 @@ base::result<base::descriptor> claim_directory(std::string const& directory, cla
     return file;
 }
 
-// Of the former text the rest becomes empty lines: a confined service may not cut a file.
+// The rest of the former text becomes empty lines, since a confined service may not cut a file.
 void sign_claim(base::descriptor const& claim) {
     auto text = std::to_string(::getpid()) + "\n";
     struct stat file{};

@@ -205,7 +205,7 @@ void id_tree::prefetch_group(std::span<model::id const> ids) {
     }
 }
 
-// What `descend` is going to read, except for the heads of the pages.
+// Prefetches the bytes that `descend` is going to read, except for the heads of the pages.
 void id_tree::prefetch_branches(std::span<position const> group) const {
     for (auto const& each : group) page_at(each, lmdb::branch_kind).prefetch_offset(each);
     for (auto const& each : group)

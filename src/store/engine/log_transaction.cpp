@@ -87,7 +87,7 @@ void log_transaction::apply_arrived_rows() {
     std::size_t size = 0;
     for (auto const& row : store_.log->rows_after(position_, rows_bytes_max)) {
         size += row.effects.size();
-        // What came before a row that cannot be applied is committed all the same.
+        // Rows before one that cannot be applied are committed all the same.
         has_urgent_rows_ |= has_rows_ && row.schema > row_schema();
         if (has_rows_ && row.schema > row_schema()) break;
         if (!apply(row)) return;

@@ -30,9 +30,9 @@ constexpr std::uint64_t kept_for_deletions_bytes = 64 * limits::mib;  // of the 
 constexpr std::uint64_t kept_for_commit_bytes = 1 * limits::mib;
 // With less space than one command may take, none is admitted: small ones would only be tried.
 constexpr std::uint64_t command_pages = 32;
-// Of the disk, for logs and lock files. Without it a reservation that is too large takes all of the
-// disk: ext4 returns ENOSPC but keeps the blocks that it found, and the next server cannot write
-// its `server.lock`.
+// The part of the disk that is left for logs and lock files. Without it a reservation that is too
+// large takes all of the disk: ext4 returns ENOSPC but keeps the blocks that it found, and the next
+// server cannot write its `server.lock`.
 constexpr std::uint64_t left_to_others_bytes = 8 * limits::mib;
 
 std::uint64_t difference(std::uint64_t total, std::uint64_t part) {

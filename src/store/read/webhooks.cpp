@@ -40,7 +40,8 @@ class delivery_walk {
             if (is_cut_) return false;
         }
     }
-    // Of the delivery; where the walk was cut: no delivery of this webhook at or above it is left.
+    // The sequence of the delivery or, where the walk was cut, one at or above which no delivery of
+    // this webhook is left.
     model::id sequence() const { return sequence_; }
     bool is_cut() const { return is_cut_; }
     std::optional<std::string_view> content() {
@@ -158,7 +159,7 @@ delivery_page snapshot::deliveries(model::id webhook, delivery_range const& part
         if (page.has_more) page.next_before = sequence;
         return page.has_more;
     };
-    // Of a delivery that is in the list, unless it can be told to be the first of the next page.
+    // Emits a delivery of the list, unless it belongs to the next page.
     auto const emit = [&](model::delivery const& each) {
         if (part.state && each.state != *part.state) return true;
         if (count == part.limit) return !(page.has_more = true);

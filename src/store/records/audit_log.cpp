@@ -7,7 +7,7 @@
 namespace latchkey::store {
 namespace {
 
-// What an entry takes, with its place in the index.
+// The bytes that an entry takes, with its place in the index.
 constexpr std::uint64_t entry_bytes = 256;
 
 model::id read_count(transaction& transaction, std::string_view key) {

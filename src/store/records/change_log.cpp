@@ -80,7 +80,7 @@ bool expire_changes(transaction& txn, std::size_t limit) {
     auto& store = txn.store();
     limit = std::min(limit, expired_changes_per_commit_max);
     auto const last = txn.last_id(table::changes);
-    // What a transaction frees is of no use to it, so room is made before the store is full.
+    // A transaction cannot use the pages that it frees, so room is made before the store is full.
     auto const bytes_max = store.changes_bytes_max / (txn.capacity().grow ? 1 : 4);
     while (txn.ok()) {
         auto const bytes_used = txn.bytes_of(table::changes);

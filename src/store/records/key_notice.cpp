@@ -71,8 +71,8 @@ std::optional<key_notice> decode_key_notice(std::string_view bytes) {
     return notice;
 }
 
-// Of a key that was turned off nothing comes any more; of one that has expired, only that. Several
-// thresholds that have passed since are told as one.
+// A key that was turned off has no further events, one that has expired has only that one. Several
+// thresholds that have passed since are recorded as one event.
 key_times times_of(model::key const& key, wall_ms last_use, wall_ms start, wall_ms now,
                    key_time_rules const& rules) {
     collector times{start, now, {}};

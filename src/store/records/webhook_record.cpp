@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t secret_bytes = 32;  // of each of the two keys
 constexpr std::uint8_t lease_version = 1;
 
-// What is encrypted for one webhook cannot be decrypted as another's, nor as the secret of a source
-// of events, whose names have no space.
+// The associated text of a ciphertext: what is encrypted for one webhook cannot be decrypted as
+// another's, nor as the secret of a source of events, whose names have no space.
 std::string owner_of(std::string_view part, model::id webhook) {
     return "webhook " + std::to_string(webhook) + " " + std::string(part);
 }

@@ -51,7 +51,7 @@ outcome decide(transaction& txn, command const& command, checked_caller& last) {
     return result;
 }
 
-// Of a position that is not reached yet, for those who do not wait.
+// Tells at once whether the position is reached, for those who do not wait for it.
 outcome run(transaction& txn, await_position const& action, command const&) {
     if (txn.position() >= action.position) return {};
     return reject(base::problem::behind);

@@ -1,5 +1,5 @@
-// What time brings about keys (api.md §16). Whoever submits the command has found in a snapshot
-// that something may be due; here it is decided.
+// Records key events caused by time alone (api.md §16). Whoever submits the command has found in a
+// snapshot that some may be due; here it is decided.
 #include "store/records/change_log.hpp"
 #include "store/records/key_notice.hpp"
 #include "store/records/rejection.hpp"

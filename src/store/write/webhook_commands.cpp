@@ -81,7 +81,7 @@ std::string header_pointer(std::string_view name) {
     return pointer;
 }
 
-// What was stored for one origin is not sent to another.
+// Header values that were stored for one origin are not sent to another.
 void check_moved_headers(change_webhook const& action, model::webhook const& webhook,
                          faults& list) {
     for (auto const& [name, value] : webhook.headers)

@@ -1,5 +1,5 @@
-// What the service itself decides about webhooks: what became of deliveries, and which node
-// delivers.
+// Commands of the service itself about webhooks: it notes the results of deliveries, and takes the
+// lease of the node that delivers.
 #include <algorithm>
 
 #include "store/records/change_log.hpp"
