@@ -93,7 +93,7 @@ answer_of<std::string> set_elsewhere(secret_options const& options,
     return options.ask("PUT", secret_path(options), body.end());
 }
 
-// What is told where the secret, or the document of one that was given, cannot be written.
+// The message where the secret, or the document of one that was given, cannot be written.
 std::string outcome_of(secret_options const& options, bool is_generated) {
     auto const text = "the source " + options.source + " must sign its events from now on";
     if (!is_generated) return text;

@@ -49,7 +49,7 @@ std::vector<entry> entries_of(json_object const& document, foreign_reader& reade
     return entries;
 }
 
-// What the plugins of a consumer mean for its keys.
+// The rate limits that the plugins of a consumer mean for its keys.
 struct terms {
     std::vector<foreign_reader::limit> limits;
     std::string reason;  // why none of them is taken over; empty: they are

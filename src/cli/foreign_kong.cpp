@@ -26,7 +26,8 @@ struct consumer {
     std::string reason = {};  // why none of its keys is taken over; empty: they are
 };
 
-// What a reference names: a text, or the name or id of an object.
+// The name by which an element refers to another one: the member's text, or the name or id in its
+// object.
 std::string reference_of(json_object const& document, std::string_view name) {
     auto const& object = object_of(document, name);
     if (object.empty()) return text_of(document, name);

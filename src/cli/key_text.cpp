@@ -15,7 +15,7 @@ std::string limits_text(json_object const& key) {
     return text.empty() ? "none" : text;
 }
 
-// What the bearer shows: a key, by its ends, or a token of an issuer for a subject.
+// The credential of the record: a key, by its ends, or tokens of an issuer for a subject.
 std::string credential_of(json_object const& key) {
     if (text_of(key, "kind") == "jwt")
         return "jwt " + text_of(key, "issuer") + " " + text_of(key, "subject");

@@ -18,7 +18,7 @@ struct create_options : api_command {
     std::string issuer, subject;  // of the tokens; empty: a key is created
 };
 
-// What is wrong with the body, before a store is made for it; empty: nothing.
+// The fault of the body, looked for before a store is made for it; empty: there is none.
 std::string fault_of(std::string_view body) {
     api::key_defaults defaults{.now = base::read_clocks().clock};
     defaults.scopes.add(model::scope::users_read);

@@ -116,7 +116,7 @@ std::string join_ids(json_object const& created, std::string_view name) {
     return text;
 }
 
-// What else a compromised key created.
+// Lists the keys and webhooks that a compromised key created.
 void tell_created(std::string const& document) {
     auto const key = parse_object(document).value();
     auto const* const value = key.if_contains("created");

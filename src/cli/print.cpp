@@ -140,7 +140,7 @@ void warn_of_delay(json_object const& document) {
 
 namespace {
 
-// What is told of a key that was made or changed where its document cannot be written.
+// The message about a key that was made or changed, where its document cannot be written.
 std::string outcome_of(json_object const& key) {
     auto const id = text_of(key, "id");
     if (text_of(key, "key").empty())

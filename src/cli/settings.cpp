@@ -116,7 +116,7 @@ base::result<void> assign_node(config& target, setting const& entry, toml::node 
 // Settings as they are gathered from their sources, the weakest first, and all that is wrong there.
 struct gathered_settings {
     config values;
-    // Of each setting that a source has: where it is, as a prefix and a suffix of its errors.
+    // The place where a source has a setting, as a prefix and a suffix of the setting's errors.
     struct place {
         std::string prefix, suffix;
     };
@@ -218,7 +218,7 @@ base::result<void> assign_text(config& target, setting const& entry, std::string
     return assign(target, entry, elements);
 }
 
-// What Kubernetes and links of containers set beside a service of the name latchkey or
+// Variables that Kubernetes and links of containers set beside a service of the name latchkey or
 // latchkey-NAME: LATCHKEY_SERVICE_HOST, LATCHKEY_PORT_8443_TCP.
 bool is_of_orchestrator(std::string_view name) {
     static constexpr std::string_view parts[] = {"_SERVICE_HOST", "_SERVICE_PORT", "_PORT_"};
@@ -237,7 +237,8 @@ void gather_environment(gathered_settings& target) {
     }
 }
 
-// What the service manager passes in stands below all else (systemd.exec(5), LoadCredential=).
+// Credentials that the service manager passes in give way to every other source (systemd.exec(5),
+// LoadCredential=).
 void gather_credentials(gathered_settings& target) {
     auto const* const directory = std::getenv("CREDENTIALS_DIRECTORY");
     if (directory == nullptr || *directory == '\0') return;

@@ -33,7 +33,7 @@ std::string webhook_path(model::id id, std::string_view action) {
 
 namespace {
 
-// What is told of a webhook that was made or changed where its document cannot be written.
+// The message about a webhook that was made or changed, where its document cannot be written.
 std::string outcome_of(json_object const& webhook) {
     auto const id = text_of(webhook, "id");
     auto const text =

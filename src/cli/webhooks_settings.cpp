@@ -22,7 +22,7 @@ struct settings_options : webhook_command {
     std::vector<std::string> types, signatures;
     bool ordered = false;
     std::uint32_t max_per_second = 0;
-    // What was given; null: the command has no such option.
+    // The options, to see which were given; null: the command has no such option.
     CLI::Option* url_option = nullptr;
     CLI::Option* description_option = nullptr;
     CLI::Option* ordered_option = nullptr;

@@ -22,7 +22,7 @@ namespace {
 
 using kit::set;
 
-// Of one answer. Content beyond that ends the connection.
+// Bounds of one answer. Content beyond them ends the connection.
 constexpr std::size_t head_bytes_max = 64 * base::limits::kib;
 constexpr std::size_t content_bytes_max = 64 * base::limits::kib;
 

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t head_bytes = 8;
 constexpr std::size_t part_bytes_max = packet_bytes_max - head_bytes;
-// Of a socket's buffer: some messages of usual size, so that a turn of the other side is enough.
+// The size of a socket's buffer: it takes some messages of usual size, so that a turn of the other
+// side is enough.
 constexpr int buffer_bytes = 1 << 20;
 
 // False: the deadline has passed.

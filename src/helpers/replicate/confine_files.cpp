@@ -9,8 +9,8 @@
 namespace latchkey::replicate {
 namespace {
 
-// Of the system: names, authorities, modules of the resolver, randomness. In /run the resolver has
-// its configuration.
+// Places of the system that may be read: names, authorities, modules of the resolver, randomness.
+// In /run the resolver has its configuration.
 constexpr std::array system_places{"/etc", "/usr",         "/lib",      "/lib64",
                                    "/run", "/dev/urandom", "/dev/null", "/proc/sys"};
 constexpr std::array<std::string_view, 6> file_settings{"sslcert", "sslkey",    "sslrootcert",

@@ -37,10 +37,10 @@ engine_error error_of(PGresult const* result) {
 
 constexpr std::size_t statements_prepared_max = 100;
 
-// Of every session; one that an engine does not know is no reason to refuse it. A reservation whose
-// holder hangs ends by itself. All reading goes by primary keys, whatever the engine's statistics
-// say of tables that have just been filled. Commits are durable where the default is that they are
-// not; where it is something else, the operator chose it.
+// Settings of every session; an engine that does not know one of them is used all the same. A
+// reservation whose holder hangs ends by itself. All reading goes by primary keys, whatever the
+// engine's statistics say of tables that have just been filled. Commits are durable where the
+// default is that they are not; where it is something else, the operator chose it.
 constexpr char const* session_settings[] = {
     "SET idle_in_transaction_session_timeout = 3000",
     "SET default_transaction_isolation = 'read committed'",

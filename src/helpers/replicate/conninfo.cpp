@@ -60,9 +60,9 @@ std::string take(std::vector<conninfo::setting>& settings, std::string_view name
     return value;
 }
 
-// What libpq takes for a keyword that the string leaves out: from the service that PGSERVICE names,
-// else from the environment. A service that the string names is not read here: what it sets is
-// unknown, and it precedes the environment.
+// The values that libpq takes for keywords which the string leaves out: from the service that
+// PGSERVICE names, else from the environment. A service that the string names is not read here: its
+// settings are unknown, and they precede the environment.
 class libpq_defaults {
   public:
     explicit libpq_defaults(bool unknown) : unknown_{unknown} {

@@ -106,9 +106,9 @@ base::mono_ns follow_lane::next_step() const {
     return next;
 }
 
-// What others may rely on: the rows that the node has applied, of which this helper knows that they
-// are those of the log on the server where it says so. An engine may have failed over without later
-// ones, or the append_lane may still be connected to the server that was the primary before.
+// The position that others may rely on: the rows that the node has applied, as far as this helper
+// knows that the server's log has them. An engine may have failed over without later ones, or the
+// append_lane may still be connected to the server that was the primary before.
 std::uint64_t follow_lane::shown_position() const {
     return tailing_ ? std::min(applied_, server_position_) : applied_;
 }
@@ -139,7 +139,7 @@ coro::task<bool> follow_lane::take_steps() {
     co_return going;
 }
 
-// What asks for the cluster as it is now does not wait for an engine that is away.
+// Questions about the cluster as it is now do not wait for an engine that is away.
 void follow_lane::refuse_all(replication::failure reason, std::string const& text) {
     for (auto const request : std::exchange(status_requests_, {}))
         shared_.out.fail(reason, text, request);

@@ -7,7 +7,7 @@
 namespace latchkey::replicate {
 namespace {
 
-// Of pg_type; the same in all servers that speak the protocol.
+// Numbers from pg_type, the same in all servers that speak the protocol.
 constexpr Oid bytea_type = 17, bigint_type = 20, int_type = 23, text_type = 25;
 
 }  // namespace

@@ -19,7 +19,7 @@ using kit::set;
 
 constexpr base::mono_ns batch_delay = base::second;
 constexpr base::mono_ns first_pause = base::second, longest_pause = 30 * base::second;
-// What an endpoint asks for at most: the queue is full long before.
+// The longest pause that an endpoint is granted; the queue is full long before its end.
 constexpr base::mono_ns retry_after_max = 300 * base::second;
 constexpr unsigned attempts_max = 8;
 constexpr long timeout_ms = 10'000;
