@@ -103,7 +103,7 @@ class block_reader {
         if (*index != 0) {
             auto const entry = find(*index);
             if (!entry) return false;
-            // What nothing is made of any more is not copied.
+            // Text that nothing uses any more is not copied.
             bool const stays = *index <= static_table().size() || (too_large_ && !indexed);
             field.name = stays ? entry->name : copied(entry->name);
             field.id = entry->id;

@@ -35,7 +35,7 @@ bssl::UniquePtr<BIGNUM> number_of(std::string_view bytes) {
     return number;
 }
 
-// What a signature is made of: the digest of the input.
+// The digest of the input, over which a signature is made.
 struct digest {
     std::array<std::uint8_t, SHA512_DIGEST_LENGTH> bytes;
     std::size_t size = 0;

@@ -133,7 +133,7 @@ verification judge(verified_token token, lifetime const& dates, std::int64_t now
 constexpr std::string_view is_bound =
     "The token is bound to a key of its bearer (claim cnf), and no proof of it is read.";
 
-// Of a token whose signature was verified.
+// Reads the claims of a token whose signature was verified.
 verification read_claims(json_object const& claims, issuer const& signer, std::int64_t now) {
     if (!names_audience(claims, signer)) return invalid("The token is for another audience.");
     if (claims.find("cnf") != nullptr) return invalid(is_bound);

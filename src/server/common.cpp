@@ -8,8 +8,8 @@
 namespace latchkey::server {
 namespace {
 
-// What a worker opens beside its connections, and what clients of the management listener, a
-// reload, a new log or a backlog of closes may need.
+// Descriptors that a worker opens beside its connections, and those that clients of the management
+// listener, a reload, a new log or a backlog of closes may need.
 constexpr std::uint64_t worker_descriptors = 8, spare_descriptors = 48;
 
 }  // namespace

@@ -91,7 +91,7 @@ base::result<void> service::take_over_node() {
     return {};
 }
 
-// What only one process may do begins now.
+// Work that only one process may do begins now.
 void service::note_end_of_predecessor() {
     base::log("process " + predecessor_->pid() + ", which handed over, has ended");
     main_loop_->forget(predecessor_->fd());

@@ -8,7 +8,8 @@
 namespace latchkey::webhook {
 namespace {
 
-// Of those in flight to an unordered webhook, so that new changes find a place beside them.
+// Retries among the attempts in flight to an unordered webhook, at most, so that new changes find a
+// place beside them.
 constexpr std::size_t retries_in_flight_max = webhook_queue::in_flight_max / 2;
 constexpr std::size_t replayed_max = webhook_queue::window_max / 2;
 constexpr unsigned kinds = 2;  // of what is next: retries, and changes from a window
@@ -118,7 +119,7 @@ pending_delivery* webhook_queue::due_delivery(base::wall_ms now) {
     return earliest;
 }
 
-// Of new and replayed changes, the one with the lowest sequence.
+// The window, of new or replayed changes, whose next change has the lowest sequence.
 delivery_window* webhook_queue::ready_window() {
     auto* lowest = line_.first_ready() != nullptr ? &line_ : nullptr;
     for (auto& each : replays_)

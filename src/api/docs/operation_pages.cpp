@@ -40,7 +40,7 @@ shared_field const* find_shared(string_view name) {
     return field == std::end(shared_fields) ? nullptr : field;
 }
 
-// What stands for a variable of a path in examples.
+// The text that stands for a variable of a path in examples.
 string_view example_of_variable(string_view name) {
     if (name == "event_source") return "builds";
     return name == "code" ? "rate_limited" : "1";
@@ -160,7 +160,7 @@ class section {
         }
         output_.raw("</dl>\n");
     }
-    // Of the fields of an answer those that are not in every one.
+    // Appends the fields of an answer that not every answer has.
     void append_fields(object const& response) {
         auto const* const fields = response.if_contains("headers");
         if (fields == nullptr) return;

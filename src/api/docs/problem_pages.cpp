@@ -32,7 +32,7 @@ void add_error(object& document, string_view kind, string_view place, base::fiel
         json::array{object{{kind, place}, {"code", base::name_of(code)}, {"detail", detail}}};
 }
 
-// What differs in the documents of some codes.
+// Adds the members that only documents of some codes have.
 void add_members(problem code, object& document) {
     using enum base::field_code;
     if (code == problem::validation_failed) {

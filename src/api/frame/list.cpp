@@ -18,7 +18,8 @@ namespace {
 using base::field_code;
 namespace limits = base::limits;
 
-// Of passing over the pages before one, in ns (store/engine/read_work.hpp): 100,000 small records.
+// The cost, in ns (store/engine/read_work.hpp), that passing over the pages before one may have:
+// that of 100,000 small records.
 constexpr std::int64_t skip_cost_max = 4'200 * base::microsecond;
 
 // 1 and above; a number that does not fit counts as the largest.
@@ -35,7 +36,7 @@ std::uint64_t page_count(std::uint64_t total, std::uint64_t limit) {
     return (total + limit - 1) / limit;
 }
 
-// Of `text`; without a valid one 1, and the query notes it.
+// The number that `text` is; 1 where it is none, which the query notes.
 std::uint64_t take_positive(query& query, std::string_view name, std::string_view text) {
     auto const value = positive(text);
     if (!value) query.refuse(name, field_code::invalid_format, "must be a whole number from 1");

@@ -44,7 +44,7 @@ base::error cannot_meet(std::string const& directory, int number) {
     return base::errno_error("cannot reach " + place, number);
 }
 
-// What the kernel has bound it to.
+// The address to which the kernel has bound the socket.
 std::optional<listen_address> bound_address(int socket) {
     sockaddr_storage name{};
     socklen_t size = sizeof name;

@@ -118,7 +118,7 @@ bool equals(std::string_view quoted, std::string_view name) {
     return rest.empty();
 }
 
-// What comes before `position`, without the white space at its end.
+// The text before `position`, without the white space at its end.
 std::string_view before(std::string_view text, std::size_t position) {
     auto const part = text.substr(0, position);
     return part.substr(0, part.find_last_not_of(white_space) + 1);

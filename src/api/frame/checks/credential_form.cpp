@@ -51,7 +51,7 @@ constexpr std::array<form, 6> other_fields{{
     {"x-auth-key", "The key is not read from X-Auth-Key. Send it as X-API-Key: KEY."},
 }};
 
-// Of a value that is not the scheme Bearer and something.
+// The sentence about an Authorization that is not the scheme Bearer with something behind it.
 std::string_view authorization_form(std::string_view value) {
     auto const begin = value.find_first_not_of(" \t");
     if (begin == value.npos)

@@ -47,7 +47,7 @@ class container_stack {
     void leave() { --depth_; }
     std::size_t depth() const { return depth_; }
     std::uint64_t innermost() const { return numbers_[depth_ - 1]; }
-    // Of the innermost object, with this one.
+    // The number of members of the innermost object, with this one.
     std::size_t count_member() { return ++member_counts_[depth_ - 1]; }
 
     void add_to_name(json::string_view part) { parts_.append(part.data(), part.size()); }
