@@ -10,7 +10,8 @@
 #include <system_error>
 
 #include "api/frame/change_json.hpp"
-#include "api/frame/resource.hpp"
+#include "api/posts/post_json.hpp"
+#include "api/users/user_json.hpp"
 #include "base/function_ref.hpp"
 #include "base/log.hpp"
 #include "cli/output_file.hpp"

@@ -3,7 +3,8 @@
 #include <cstdio>
 
 #include "api/frame/json/json_writer.hpp"
-#include "api/users/resource_body.hpp"
+#include "api/posts/post_body.hpp"
+#include "api/users/user_body.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
 #include "cli/bad_lines.hpp"

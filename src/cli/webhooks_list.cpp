@@ -3,7 +3,6 @@
 #include <boost/json/object.hpp>
 #include <cstdio>
 
-#include "api/frame/handlers.hpp"
 #include "api/webhooks/webhook_json.hpp"
 #include "base/limits.hpp"
 #include "cli/json.hpp"

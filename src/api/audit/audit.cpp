@@ -1,6 +1,6 @@
 // GET /audit: the changes of keys and secrets, their callers and addresses (api.md §13).
 #include "api/audit/audit_json.hpp"
-#include "api/frame/handlers.hpp"
+#include "api/audit/audit_routes.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/resource.hpp"
 #include "base/bytes.hpp"

@@ -3,14 +3,14 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 
+#include "api/changes/change_routes.hpp"
 #include "api/changes/changes.hpp"
-#include "api/frame/schema.hpp"
+#include "api/frame/record_kind.hpp"
 
-namespace latchkey::api {
+namespace latchkey::api::schema {
 namespace {
 
 namespace json = boost::json;
-using namespace schema;
 
 constexpr std::string_view change_example = R"({"sequence": 1043, "type": "user.created",
     "occurred_at": "2026-01-02T03:05:00.000Z", "key_id": 1, "data": {"id": 7,
@@ -18,7 +18,7 @@ constexpr std::string_view change_example = R"({"sequence": 1043, "type": "user.
     "created_at": "2026-01-02T03:05:00.000Z", "updated_at": "2026-01-02T03:05:00.000Z"}})";
 
 object secret_change_schema() {
-    return response_object({{"source", matching("^[a-z][a-z0-9-]{0,31}$")},
+    return response_object({{"source", source_name()},
                             {"format", one_of({"standard", "github", "stripe"})},
                             {"removed", boolean()}},
                            json::parse(R"({"source": "shop", "format": "standard",
@@ -32,9 +32,8 @@ object only_id_schema() {
 
 object any_record() {
     json::array records;
-    for (auto const* const name :
-         {"User", "Post", "Key", "Event", "SecretChange", "Webhook", "DeletedRecord"})
-        records.push_back(ref(name));
+    for (auto const& each : record_kinds()) records.push_back(ref(each.record));
+    records.push_back(ref("DeletedRecord"));
     return with_description(object{{"anyOf", std::move(records)}},
                             "The record by the time of the change, without secrets; of a deletion "
                             "its last state.");
@@ -51,27 +50,35 @@ object change_list_schema() {
         {{"data", list_of(ref("Change"), changes_page_max)}, {"pagination", page}}, nullptr);
 }
 
-}  // namespace
-
-json::object change_schema(std::string_view type, object data) {
-    auto const type_schema =
-        type.empty() ? with_description(matching("^[a-z_]+\\.[a-z]+$"), "More may come with time.")
-                     : one_of({type});
-    return response_object({{"sequence", id()},
-                            {"type", type_schema},
-                            {"occurred_at", time()},
-                            {"key_id", with_description(nullable(id()),
-                                                        "The key of the caller; null: the command "
-                                                        "line, or the service by itself.")},
-                            {"data", std::move(data)}},
-                           type.empty() ? json::parse(change_example) : json::value());
+object after() {
+    return matching("^(latest|0|[1-9][0-9]{0,15})$");
+}
+object changes_limit() {
+    return with_default(object{{"type", "integer"}, {"minimum", 1}}, changes_page_default);
+}
+object change_types() {
+    return with_default(matching("^(\\*|[a-z_]+\\.(\\*|[a-z]+))(,(\\*|[a-z_]+\\.(\\*|[a-z]+)))*$"),
+                        "*");
 }
 
-json::object change_schemas() {
-    return {{"Change", change_schema({}, any_record())},
+}  // namespace
+
+object change_schemas() {
+    return {{"Change", change_schema({}, any_record(), json::parse(change_example))},
             {"ChangeList", change_list_schema()},
             {"SecretChange", secret_change_schema()},
             {"DeletedRecord", only_id_schema()}};
 }
 
-}  // namespace latchkey::api
+std::span<parameter const> change_parameters() {
+    static constexpr parameter rows[] = {
+        {"after", "query", after, "Changes beyond this sequence; `latest`: beyond the last one."},
+        {"limit_changes", "query", changes_limit, "Above 1000 counts as 1000.", "limit"},
+        {"type", "query", change_types,
+         "Types separated by commas: a type, those of a kind (`user.*`), or `*`."},
+        {"Last-Event-ID", "header", position, "Of a stream: takes the place of `after`."},
+    };
+    return rows;
+}
+
+}  // namespace latchkey::api::schema

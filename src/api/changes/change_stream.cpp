@@ -1,9 +1,9 @@
 // GET /changes as a stream of events (docs/api.md §16).
 #include <charconv>
 
+#include "api/changes/change_routes.hpp"
 #include "api/changes/changes.hpp"
 #include "api/frame/event_stream.hpp"
-#include "api/frame/handlers.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/changes/change_routes.hpp"
 #include "api/frame/change_json.hpp"
-#include "api/frame/handlers.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/resource.hpp"
 #include "base/limits.hpp"

@@ -3,19 +3,15 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 
-#include "api/frame/schema.hpp"
+#include "api/events/event_routes.hpp"
 #include "base/limits.hpp"
 #include "model/event.hpp"
 
-namespace latchkey::api {
+namespace latchkey::api::schema {
 namespace {
 
 namespace json = boost::json;
-using namespace schema;
 
-object source() {
-    return matching("^[a-z][a-z0-9-]{0,31}$");
-}
 object format() {
     return with_description(
         one_of({"standard", "github", "stripe"}),
@@ -32,7 +28,7 @@ object payload_schema() {
 object event_schema() {
     return response_object(
         {{"id", id()},
-         {"source", source()},
+         {"source", source_name()},
          {"delivery_id", nullable(with_description(text(1, model::delivery_id_bytes_max),
                                                    "The sender's id of the delivery."))},
          {"key_id", id()},
@@ -50,7 +46,7 @@ object receipt_schema() {
 
 object secret_schema() {
     return response_object(
-        {{"source", source()},
+        {{"source", source_name()},
          {"format", format()},
          {"created_at", time()},
          {"rotation_ends_at",
@@ -61,7 +57,7 @@ object secret_schema() {
 
 object source_schema() {
     return response_object(
-        {{"source", source()},
+        {{"source", source_name()},
          {"events", with_description(integer(0, INT64_MAX), "How many are kept.")},
          {"secret",
           nullable(with_description(ref("EventSecret"), "Null: its events need no signature."))}},
@@ -80,7 +76,7 @@ object sources_schema() {
 
 object set_secret_schema() {
     return response_object(
-        {{"source", source()},
+        {{"source", source_name()},
          {"format", format()},
          {"secret", nullable(with_description(text(1, 256),
                                               "Shown here and never again if the service made "
@@ -104,7 +100,7 @@ object new_secret_schema() {
 
 }  // namespace
 
-json::object event_schemas() {
+object event_schemas() {
     return {{"Event", event_schema()},
             {"EventList", list_schema("Event")},
             {"EventPayload", payload_schema()},
@@ -116,4 +112,14 @@ json::object event_schemas() {
             {"NewEventSecret", new_secret_schema()}};
 }
 
-}  // namespace latchkey::api
+std::span<parameter const> event_parameters() {
+    static constexpr parameter rows[] = {
+        {"event_source", "path", source_name, "A source of events."},
+        {"source", "query", source_name, "Events of this source."},
+        {"after_source", "query", source_name, "Sources beyond this one.", "after"},
+        {"limit_sources", "query", page_limit, "Above 100 counts as 100.", "limit"},
+    };
+    return rows;
+}
+
+}  // namespace latchkey::api::schema

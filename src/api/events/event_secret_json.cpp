@@ -43,4 +43,16 @@ void append_event_source(std::string& output, store::event_source const& source)
     output.push_back('}');
 }
 
+bool append_secret_change(std::string& output, store::change_view const& change) {
+    auto const secret = store::decode_secret_change(change.record);
+    if (!secret) return false;
+    output.append("{\"source\":");
+    append_plain_string(output, secret->source);
+    append_name(output, "format");
+    append_plain_string(output, model::name_of(static_cast<model::event_format>(secret->format)));
+    append_name(output, "removed");
+    output.append(secret->removed ? "true}" : "false}");
+    return true;
+}
+
 }  // namespace latchkey::api

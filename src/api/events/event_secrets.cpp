@@ -1,9 +1,9 @@
 // Handlers of the secrets of event sources (api.md §12). A secret that is made here is shown once,
 // in the response of that request; a supplied one is never shown.
+#include "api/events/event_routes.hpp"
 #include "api/events/event_secret_json.hpp"
 #include "api/frame/checks/credential.hpp"
 #include "api/frame/checks/validate.hpp"
-#include "api/frame/handlers.hpp"
 #include "api/frame/resource.hpp"
 #include "auth/signature.hpp"
 #include "base/limits.hpp"

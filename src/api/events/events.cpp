@@ -3,7 +3,7 @@
 // and is never read as a credential.
 #include "api/events/delivery.hpp"
 #include "api/events/event_json.hpp"
-#include "api/frame/handlers.hpp"
+#include "api/events/event_routes.hpp"
 #include "api/frame/json/json_reader.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/resource.hpp"
@@ -31,21 +31,6 @@ signature_check verify_event(store::event_secrets const& secrets,
 }
 
 }  // namespace
-
-void append_event(std::string& output, model::event_view const& event) {
-    output.append("{\"id\":");
-    append_number(output, event.id);
-    output.append(",\"source\":");
-    append_plain_string(output, event.source);
-    output.append(",\"delivery_id\":");
-    append_string_or_null(output, event.delivery_id);
-    output.append(",\"key_id\":");
-    append_number(output, event.key_id);
-    output.append(event.verified ? ",\"verified\":true" : ",\"verified\":false");
-    output.append(",\"received_at\":");
-    append_timestamp(output, event.received_at);
-    output.append(",\"payload\":").append(event.payload).push_back('}');
-}
 
 std::optional<api_error> list_events(request_context const& context,
                                      store::snapshot const& snapshot, http::response& response) {

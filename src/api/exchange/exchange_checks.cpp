@@ -8,7 +8,6 @@
 #include "api/frame/checks/credential_form.hpp"
 #include "api/frame/checks/forwarded.hpp"
 #include "api/frame/checks/negotiate.hpp"
-#include "api/frame/handlers.hpp"
 #include "api/frame/refusal_detail.hpp"
 #include "auth/key_form.hpp"
 #include "auth/token_cache.hpp"

@@ -7,7 +7,6 @@
 #include "api/frame/checks/idempotency.hpp"
 #include "api/frame/checks/negotiate.hpp"
 #include "api/frame/checks/precondition.hpp"
-#include "api/frame/handlers.hpp"
 #include "api/frame/json/effective_time.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "base/time_units.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "api/frame/handlers.hpp"
 #include "auth/key_form.hpp"
 #include "base/limits.hpp"
 
@@ -26,8 +25,10 @@ request_state::request_state(request_services& services, http::request const& re
     trace_id.take(request.find_only(http::field_name::traceparent));
     if (client) failure_address = *client;
     if (model::is_event_source(matched.variable)) event_source = matched.variable;
-    masks_limits = matched.gateway && !request.path.starts_with(gateway_folder) &&
-                   api::masks_limits(request.query);
+    auto const* const gateway_route =
+        matched.route == nullptr ? nullptr : std::get_if<gateway>(&matched.route->run);
+    masks_limits = gateway_route != nullptr && !request.path.starts_with(gateway_folder) &&
+                   gateway_route->masks_limits(request.query);
 }
 
 bool request_state::is_external() const {

@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 
+#include "api/capabilities.hpp"
 #include "api/frame/problem.hpp"
 #include "api/frame/route.hpp"
-#include "api/frame/schema.hpp"
 #include "base/check.hpp"
 
 namespace latchkey::api {
@@ -36,12 +36,10 @@ class document {
     explicit document(settings const& settings) : settings_(settings) {}
 
     object make() {
-        schemas_ = resource_schemas();
-        for (auto& [name, schema] : key_schemas()) schemas_[name] = std::move(schema);
-        for (auto& [name, schema] : usage_schemas()) schemas_[name] = std::move(schema);
-        for (auto& [name, schema] : event_schemas()) schemas_[name] = std::move(schema);
-        for (auto& [name, schema] : change_schemas()) schemas_[name] = std::move(schema);
-        for (auto& [name, schema] : webhook_schemas()) schemas_[name] = std::move(schema);
+        for (auto const& words : schema::all_words) {
+            if (words.schemas == nullptr) continue;
+            for (auto& [name, schema] : words.schemas()) schemas_[name] = std::move(schema);
+        }
         add_sent_schemas(schemas_);
         auto requests = sent_requests(schemas_);
         for (auto const name : sent_fields) parameter(name);
@@ -300,10 +298,9 @@ class document {
         if (operation.result == success::document || optional) return "ETag?";
         if (operation.result == success::resource || operation.result == success::list)
             return "ETag";
-        // Events and their secrets have no tag.
-        bool const shows_record =
-            std::holds_alternative<write>(route.run) && !operation.response_schema.empty() &&
-            operation.result != success::accepted && operation.group != "Events";
+        bool const shows_record = std::holds_alternative<write>(route.run) &&
+                                  !operation.response_schema.empty() &&
+                                  operation.result != success::accepted;
         return shows_record && route.method != http::method::put ? "ETag" : "";
     }
     void common_headers(object& all) {
@@ -335,8 +332,6 @@ class document {
                               internal_error,    overloaded,        draining};
         for (auto const code : operation.problems)
             if (code != none) all.insert(code);
-        if (operation.result == success::document && operation.id == "getProblem")
-            all.insert(route_not_found);
         if (has_conditions(route)) all.insert(precondition_failed);
         if (is_open(route)) {
             if (!operation.response_schema.empty()) all.insert(not_acceptable);

@@ -21,4 +21,17 @@ boost::json::object header_part(std::string_view name);
 // The groups of operations.
 boost::json::array group_parts();
 
+// Adds the schemas of the changes of each kind of record; `schemas` has those of all records.
+void add_sent_schemas(boost::json::object& schemas);
+// What the service itself sends: the `webhooks` of the document. The examples of changes are made
+// of those of records.
+boost::json::object sent_requests(boost::json::object const& schemas);
+// The parameters of all of these requests, and what holds for each of them.
+inline constexpr std::string_view sent_fields[] = {"webhook-id", "webhook-timestamp",
+                                                   "webhook-signature"};
+inline constexpr std::string_view about_sent_changes =
+    "Posted to the URL of a webhook, in the form of Standard Webhooks: the signatures are over "
+    "`webhook-id.webhook-timestamp.body`. Verify one of them, answer 2xx within 20 s, and ignore a "
+    "`webhook-id` that was received before.";
+
 }  // namespace latchkey::api

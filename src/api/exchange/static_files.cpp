@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "api/exchange/public_routes.hpp"
 #include "api/frame/checks/negotiate.hpp"
-#include "api/frame/handlers.hpp"
 #include "api/frame/problem.hpp"
 #include "api/frame/route.hpp"
 #include "pages/files.hpp"

@@ -1,6 +1,6 @@
-// The documentation of each operation. Every route has one of these (route.hpp), and OpenAPI
-// (openapi.cpp) is made of the routes, so neither can lack what the other has. What follows from
-// the route itself (scope, credentials, body, problems of every such request) is not repeated here.
+// The documentation of each operation. Every route has one of these (route.hpp), and the OpenAPI
+// document is made of the routes, so neither can lack what the other has. What follows from the
+// route itself (scope, credentials, body, problems of every such request) is not repeated here.
 // Constants; any thread.
 #pragma once
 
@@ -28,7 +28,7 @@ enum class success : std::uint8_t {
 
 struct operation {
     std::string_view id;       // operationId: what generated clients call it
-    std::string_view group;    // of group_parts() in openapi.hpp
+    std::string_view group;    // the name of an operation_group
     std::string_view summary;  // one line
     success result;
     std::string_view response_schema{};  // empty: not JSON
@@ -41,23 +41,9 @@ struct operation {
     bool sets_cookie = false;  // the session of a browser (api.md §18)
 };
 
-namespace operations {
-
-extern operation const list_users, create_user, get_user, replace_user, patch_user, delete_user,
-    list_posts_of_user;
-extern operation const list_posts, create_post, get_post, replace_post, patch_post, delete_post;
-extern operation const list_keys, create_key, get_current_key, deactivate_current_key, verify_key,
-    get_key, patch_key, delete_key, rotate_key, deactivate_key, reactivate_key, get_usage,
-    list_usage, introspect_token;
-extern operation const start_session, end_session, end_sessions, get_service;
-extern operation const list_audit, list_changes;
-extern operation const list_events, list_event_sources, get_event, receive_event, get_event_secret,
-    put_event_secret, delete_event_secret;
-extern operation const list_webhooks, create_webhook, get_webhook, patch_webhook, delete_webhook,
-    rotate_webhook_secret, enable_webhook, test_webhook, list_deliveries, replay_webhook;
-extern operation const authorize, get_health, get_openapi, get_docs, list_problems, get_problem,
-    get_docs_page, get_root, get_icon, get_asset, get_console, get_protected_resource;
-
-}  // namespace operations
+// A group of operations: a tag of the document and a page of the documentation.
+struct operation_group {
+    std::string_view name, text;
+};
 
 }  // namespace latchkey::api

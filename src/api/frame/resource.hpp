@@ -1,16 +1,12 @@
-// Users and posts as JSON, and the parts that their handlers share. Any thread.
+// What the handlers of all capabilities share. Any thread.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "api/frame/list.hpp"
-#include "model/post.hpp"
-#include "model/user.hpp"
 
 namespace latchkey::api {
-
-void append_user(std::string& output, model::user_view const& user);
-void append_post(std::string& output, model::post_view const& post);
 
 // The fields of a 200 with one resource.
 void show_resource(http::response& response);
@@ -22,10 +18,13 @@ inline api_error no_such(std::string_view kind) {
                       "there is no " + std::string(kind) + " with this id");
 }
 
-// Renders the posts of a list after `open`.
-std::optional<api_error> answer_posts(listing& list, store::snapshot const& snapshot,
-                                      store::post_filter const& filter, http::response& response);
+// The answer to a DELETE.
+void answer_deleted(settings const&, store::outcome const&, http::response& response);
 
-inline constexpr std::string_view posts_of_user_path = "/api/v1/users/{id}/posts";
+// Whether the caller may see keys of that project, and what belongs to it like them.
+bool sees_project(request_context const& context, std::string_view project);
+
+// The names with spaces between, as OAuth 2.0 writes scopes (RFC 6749 §3.3).
+std::string scope_words(model::scope_set const& scopes);
 
 }  // namespace latchkey::api

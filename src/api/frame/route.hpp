@@ -69,6 +69,8 @@ struct action {
 // Answers every method alike and ignores what a gateway passes on of its client's request.
 struct gateway {
     std::optional<api_error> (*run)(request_context const&, http::response&);
+    // Whether a request beyond its limits is answered 403 in the place of 429.
+    bool (*masks_limits)(std::string_view raw_query);
 };
 struct public_route {
     public_fn run;
@@ -87,6 +89,8 @@ struct route {
     bool unprefixed = false;  // answers without /api/v1 too
 };
 
+// The rows of all capabilities; they are joined in capabilities.hpp, and searched in
+// exchange/route_table.cpp.
 std::span<route const> routes();
 // A POST or PATCH that writes: an Idempotency-Key counts there (api.md §9).
 bool takes_idempotency_key(route const& route);

@@ -9,6 +9,7 @@
 #include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -38,32 +39,39 @@ object response_object(members list, boost::json::value example);
 // An object of a request: other members are refused.
 object request_object(members list, boost::json::value example);
 
-}  // namespace latchkey::api::schema
-
-namespace latchkey::api {
-
-// Schemas by their names: of users, posts, lists and problems; of keys; of usage, the
-// service and sessions; of events and their secrets; of changes; of webhooks.
-boost::json::object resource_schemas();
-boost::json::object key_schemas();
-boost::json::object usage_schemas();
-boost::json::object event_schemas();
-boost::json::object change_schemas();
-boost::json::object webhook_schemas();
-// Adds those of the changes of each kind of record; `schemas` has those of all records.
-void add_sent_schemas(boost::json::object& schemas);
-// What the service itself sends: the `webhooks` of the document. The examples of changes are made
-// of those of records.
-boost::json::object sent_requests(boost::json::object const& schemas);
-// The parameters of all of these requests, and what holds for each of them.
-inline constexpr std::string_view sent_fields[] = {"webhook-id", "webhook-timestamp",
-                                                   "webhook-signature"};
-inline constexpr std::string_view about_sent_changes =
-    "Posted to the URL of a webhook, in the form of Standard Webhooks: the signatures are over "
-    "`webhook-id.webhook-timestamp.body`. Verify one of them, answer 2xx within 20 s, and ignore a "
-    "`webhook-id` that was received before.";
-boost::json::object list_schema(std::string_view element);
+// Counts, and requests by class of status.
+object count();
+object count_by_status();
+// A page of a list.
+object list_schema(std::string_view element);
 // A change of that type (empty: any), with a record of the schema `data`.
-boost::json::object change_schema(std::string_view type, boost::json::object data);
+object change_schema(std::string_view type, object data, boost::json::value example);
 
-}  // namespace latchkey::api
+// A parameter of operations. Its shape is made when the document is.
+struct parameter {
+    std::string_view name, place;
+    object (*shape)();
+    std::string_view text;
+    std::string_view field = {};  // its name in a request, where that of the component is another
+};
+
+// What the operations of a capability name: schemas by their names, and parameters. Null: none.
+struct vocabulary {
+    object (*schemas)();
+    std::span<parameter const> (*parameters)() = nullptr;
+};
+
+// Of lists, problems, and all requests.
+object common_schemas();
+std::span<parameter const> common_parameters();
+// Shapes of parameters and fields that several capabilities have.
+object project_name();
+object source_name();
+object word();
+object page_limit();
+object request_id();
+object position();
+// Of a read-only member in the body of a change.
+object unchanged(object schema);
+
+}  // namespace latchkey::api::schema

@@ -43,7 +43,7 @@ struct settings {
     // Those of http::size_limits, for the refusals that name them.
     std::size_t request_line_bytes_max = base::limits::request_line_bytes_max;
     std::size_t header_bytes_max = base::limits::header_bytes_max;
-    // Of describe_protected_resource (service/protected_resource.hpp): a JSON document, and what
+    // Of describe_protected_resource (exchange/protected_resource.hpp): a JSON document, and what
     // WWW-Authenticate says of it on 401. Empty: there is none.
     std::string protected_resource, challenge;
     // The description of the interface, made of the members above by `make_documents`

@@ -1,9 +1,8 @@
 // /auth: a gateway asks whether a request of its client may pass (nginx auth_request, forward_auth,
 // ext_authz). The key was accepted and admitted before; this checks a scope and names the key.
-#include "api/frame/handlers.hpp"
 #include "api/frame/resource.hpp"
 #include "api/frame/route.hpp"
-#include "api/keys/key_json.hpp"
+#include "api/gateway/gateway_routes.hpp"
 #include "http/target.hpp"
 
 namespace latchkey::api {

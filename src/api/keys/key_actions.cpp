@@ -1,7 +1,8 @@
 // Handlers of the actions on a key: rotate, deactivate, reactivate. Their bodies are optional.
-#include "api/frame/handlers.hpp"
+#include "api/frame/checks/action_body.hpp"
 #include "api/keys/key_body.hpp"
 #include "api/keys/key_json.hpp"
+#include "api/keys/key_routes.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -15,8 +15,6 @@ namespace {
 using base::field_code;
 namespace limits = base::limits;
 
-constexpr std::int64_t overlap_seconds_default = 86'400;
-
 void take_project(members& body, model::key& key) {
     auto const word = body.word("project", false);
     if (!word) return;
@@ -173,16 +171,6 @@ api_result<store::change_key> read_key_change(http::request const& request,
     return change;
 }
 
-api_result<std::int64_t> read_overlap(http::request const& request,
-                                      std::vector<base::fault>& faults) {
-    auto const object = read_optional_object(request);
-    if (!object) return object.error();
-    members body(*object, faults);
-    auto const seconds = body.number("overlap_seconds", false, 0, limits::overlap_seconds_max);
-    body.refuse_rest();
-    return seconds.value_or(overlap_seconds_default);
-}
-
 api_result<model::deactivation> read_reason(http::request const& request,
                                             std::vector<base::fault>& faults) {
     auto const object = read_optional_object(request);
@@ -193,14 +181,6 @@ api_result<model::deactivation> read_reason(http::request const& request,
         body.fault("reason", field_code::not_in_enum, "must be manual or compromised");
     body.refuse_rest();
     return reason == "compromised" ? model::deactivation::compromised : model::deactivation::manual;
-}
-
-std::optional<api_error> read_nothing(http::request const& request,
-                                      std::vector<base::fault>& faults) {
-    auto const object = read_optional_object(request);
-    if (!object) return object.error();
-    members(*object, faults).refuse_rest();
-    return std::nullopt;
 }
 
 api_result<verify_body> read_verify(http::request const& request,

@@ -28,14 +28,9 @@ api_result<store::create_key> read_new_key(http::request const& request,
 // PATCH /keys/{id}. The caller adds the id.
 api_result<store::change_key> read_key_change(http::request const& request,
                                               std::vector<base::fault>& faults);
-// The optional bodies of actions: seconds, and a reason.
-api_result<std::int64_t> read_overlap(http::request const& request,
-                                      std::vector<base::fault>& faults);
+// POST /keys/{id}/deactivate.
 api_result<model::deactivation> read_reason(http::request const& request,
                                             std::vector<base::fault>& faults);
-// An action that takes no members.
-std::optional<api_error> read_nothing(http::request const& request,
-                                      std::vector<base::fault>& faults);
 
 // POST /keys/verify.
 struct verify_body {

@@ -95,12 +95,6 @@ void append_scopes(std::string& output, model::scope_set const& scopes) {
                  [&](std::string const& name) { append_string(output, name); });
 }
 
-std::string scope_words(model::scope_set const& scopes) {
-    std::string words;
-    for (auto const& name : scopes.names()) words.append(words.empty() ? "" : " ").append(name);
-    return words;
-}
-
 void append_limits(std::string& output, model::key const& record) {
     append_name(output, "rate_limits");
     append_array(output, record.rate_limits,
@@ -131,6 +125,12 @@ void append_metadata(std::string& output, model::key const& record) {
         append_string(output, value);
     }
     output.push_back('}');
+}
+
+bool append_changed_key(std::string& output, store::change_view const& change) {
+    auto const key = model::decode_key(change.subject, change.record);
+    if (key) append_key(output, *key, change.occurred_at, {}, change.last_used_at);
+    return key.has_value();
 }
 
 }  // namespace latchkey::api

@@ -8,6 +8,7 @@
 #include "limit/buckets.hpp"
 #include "model/key.hpp"
 #include "store/command.hpp"
+#include "store/records/change_record.hpp"
 
 namespace latchkey::api {
 
@@ -23,6 +24,10 @@ void append_key(std::string& output, model::key const& record, base::wall_ms now
                 std::optional<std::string_view> plain, base::wall_ms last_used_at = 0,
                 live_limits const* live = nullptr);
 
+// The key of a change, in the state that it had by then; false: it cannot be decoded, and nothing
+// was appended.
+bool append_changed_key(std::string& output, store::change_view const& change);
+
 // The record of a key that was deactivated, and `created` where it was as compromised.
 void append_deactivated_key(std::string& output, store::outcome const& outcome);
 
@@ -31,9 +36,6 @@ void append_scopes(std::string& output, model::scope_set const& scopes);
 void append_metadata(std::string& output, model::key const& record);
 void append_limits(std::string& output, live_limits const& live);
 void append_limits(std::string& output, model::key const& record);  // without their state
-
-// The names with spaces between, as OAuth 2.0 writes scopes (RFC 6749 §3.3).
-std::string scope_words(model::scope_set const& scopes);
 
 inline constexpr std::size_t key_start_bytes = 8;
 

@@ -15,7 +15,6 @@ namespace latchkey::api {
 std::optional<std::string> take_name(members& body, bool required);
 std::optional<model::environment> take_environment(members& body);
 std::optional<model::scope_set> take_scopes(members& body, bool may_be_empty = false);
-std::optional<base::wall_ms> take_time(members& body, std::string_view name);  // 0: null
 std::optional<std::vector<model::cidr>> take_allowlist(members& body);
 std::optional<std::vector<model::rate_limit>> take_limits(members& body,
                                                           std::vector<base::fault>& faults);

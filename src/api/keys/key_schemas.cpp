@@ -3,18 +3,15 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 
-#include "api/frame/schema.hpp"
-#include "api/keys/key_body.hpp"
+#include "api/keys/key_routes.hpp"
 #include "auth/key_form.hpp"
 #include "base/limits.hpp"
 #include "store/command.hpp"
-#include "store/records/audit.hpp"
 
-namespace latchkey::api {
+namespace latchkey::api::schema {
 namespace {
 
 namespace json = boost::json;
-using namespace schema;
 
 constexpr std::string_view limits_example =
     R"([{"name": "minute", "limit": 600, "window_seconds": 60, "burst": 600}])";
@@ -38,7 +35,7 @@ object key_name() {
                             "In code points; no control characters.");
 }
 object project() {
-    return matching("^[a-z0-9-]{1,64}$");
+    return project_name();
 }
 object environment() {
     return one_of({"development", "staging", "production"});
@@ -59,9 +56,6 @@ object metadata() {
     auto result = map_of_text();
     result["maxProperties"] = model::metadata_members_max;
     return with_description(result, "At most 16 KiB.");
-}
-object unchanged(object schema) {
-    return with_description(std::move(schema), "May be sent back as it is.");
 }
 object start() {
     return with_description(nullable(text(8, 8)),
@@ -295,33 +289,13 @@ object introspection_schema() {
     return result;
 }
 
-object audit_entry_schema() {
-    json::array actions;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(store::audit_action::count_); ++i)
-        actions.push_back(json::value(store::name_of(static_cast<store::audit_action>(i))));
-    auto const hash = matching("^[0-9a-f]{64}$");
-    object const text{{"type", "string"}};
-    return response_object(
-        {{"id", id()},
-         {"created_at", time()},
-         {"action", object{{"type", "string"}, {"enum", std::move(actions)}}},
-         {"actor_key_id", with_description(nullable(id()), "Null: the command line.")},
-         {"address", with_description(nullable(text), "The caller's address.")},
-         {"key_id", nullable(id())},
-         {"project", nullable(text)},
-         {"source", with_description(nullable(text), "Of events, whose secret was changed.")},
-         {"webhook_id", nullable(id())},
-         {"fields", with_description(object{{"type", "array"}, {"items", text}},
-                                     "Names of the members that changed.")},
-         {"previous_hash",
-          with_description(hash, "The hash of the previous entry: the entries are a chain.")},
-         {"hash", hash}},
-        nullptr);
+object key_start() {
+    return text(8, 8);
 }
 
 }  // namespace
 
-boost::json::object key_schemas() {
+object key_schemas() {
     return {{"Scope", scope_schema()},
             {"RateLimit", rate_limit_schema(false)},
             {"LiveRateLimit", rate_limit_schema(true)},
@@ -346,12 +320,17 @@ boost::json::object key_schemas() {
             {"Verification", verification_schema()},
             {"Verdict", verdict_schema()},
             {"IntrospectionRequest", introspection_request_schema()},
-            {"Introspection", introspection_schema()},
-            {"AuditEntry", audit_entry_schema()},
-            {"AuditList", list_schema("AuditEntry")},
-            {"Health",
-             response_object({{"status", one_of({"ok"})}}, json::parse(R"({"status": "ok"})"))},
-            {"OpenApi", object{{"type", "object"}}}};
+            {"Introspection", introspection_schema()}};
 }
 
-}  // namespace latchkey::api
+std::span<parameter const> key_parameters() {
+    static constexpr parameter rows[] = {
+        {"state", "query", state, "Keys in this state."},
+        {"environment", "query", environment, "Keys of this environment."},
+        {"start", "query", key_start, "The first 8 characters of a key."},
+        {"unused_since", "query", time, "Keys that were not used at or after this time."},
+    };
+    return rows;
+}
+
+}  // namespace latchkey::api::schema

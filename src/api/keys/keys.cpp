@@ -1,11 +1,11 @@
 // Handlers of keys: list, get, create, change, deactivate (api.md §4). Reads are authorized here,
 // writes by the store inside the transaction.
 #include "api/frame/checks/precondition.hpp"
-#include "api/frame/handlers.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/resource.hpp"
 #include "api/keys/key_body.hpp"
 #include "api/keys/key_json.hpp"
+#include "api/keys/key_routes.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -68,11 +68,6 @@ base::wall_ms last_use(request_context const& context, store::snapshot const& sn
 }
 
 }  // namespace
-
-bool sees_project(request_context const& context, std::string_view project) {
-    return context.principal.may(model::scope::any) ||
-           context.principal.record().project == project;
-}
 
 std::optional<api_error> list_keys(request_context const& context, store::snapshot const& snapshot,
                                    http::response& response) {

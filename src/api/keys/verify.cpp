@@ -1,12 +1,12 @@
 // POST /keys/verify: another service has a key or a JWT validated that it received. The checks are
 // those of a request with it, in the order of api.md §3; the response is always a 200.
 #include "api/frame/checks/credential.hpp"
-#include "api/frame/handlers.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/request_services.hpp"
 #include "api/frame/resource.hpp"
 #include "api/keys/key_body.hpp"
 #include "api/keys/key_json.hpp"
+#include "api/keys/key_routes.hpp"
 #include "api/keys/verification.hpp"
 #include "auth/token_cache.hpp"
 

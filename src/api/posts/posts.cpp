@@ -1,7 +1,9 @@
+#include "api/posts/posts.hpp"
+
 #include "api/frame/checks/precondition.hpp"
-#include "api/frame/handlers.hpp"
 #include "api/frame/resource.hpp"
-#include "api/users/resource_body.hpp"
+#include "api/posts/post_body.hpp"
+#include "api/posts/post_routes.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -58,6 +60,15 @@ api_result<author> take_author(api::query& query) {
 }
 
 }  // namespace
+
+std::optional<api_error> answer_posts(listing& list, store::snapshot const& snapshot,
+                                      store::post_filter const& filter, http::response& response) {
+    list.begin(response);
+    auto const each = [&](model::post_view const& post) {
+        append_post(list.element(response.body), post);
+    };
+    return list.end(snapshot.posts(filter, list.range(response), each), response);
+}
 
 std::optional<api_error> list_posts(request_context const& context, store::snapshot const& snapshot,
                                     http::response& response) {

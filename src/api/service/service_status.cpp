@@ -1,8 +1,8 @@
 // GET /service: how the whole process does (api.md §18).
-#include "api/frame/handlers.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/request_services.hpp"
 #include "api/frame/resource.hpp"
+#include "api/service/service_routes.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -2,10 +2,10 @@
 // service can read.
 #include <algorithm>
 
-#include "api/frame/handlers.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/request_services.hpp"
 #include "api/frame/resource.hpp"
+#include "api/sessions/session_routes.hpp"
 
 namespace latchkey::api {
 namespace {

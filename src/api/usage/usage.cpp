@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "api/frame/handlers.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/resource.hpp"
 #include "api/usage/usage_report.hpp"
+#include "api/usage/usage_routes.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::api {

@@ -1,30 +1,22 @@
-// JSON Schemas of the usage of keys, of the whole service, and of sessions of browsers.
+// JSON Schemas of the usage of keys.
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 
-#include "api/frame/schema.hpp"
+#include "api/usage/usage_routes.hpp"
 #include "base/limits.hpp"
 
-namespace latchkey::api {
+namespace latchkey::api::schema {
 namespace {
 
 namespace json = boost::json;
-using namespace schema;
 
-object count() {
-    return {{"type", "integer"}, {"minimum", 0}};
-}
-object by_status() {
-    return response_object({{"2xx", count()}, {"3xx", count()}, {"4xx", count()}, {"5xx", count()}},
-                           nullptr);
-}
 object points() {
     return list_of(
         response_object(
             {{"start", time()},
              {"requests", count()},
-             {"by_status", by_status()},
+             {"by_status", count_by_status()},
              {"limited",
               with_description(count(), "Of the 4xx, those that the key's limits refused.")}},
             nullptr),
@@ -54,47 +46,31 @@ object usage_of_keys_schema() {
             "complete": true})"));
 }
 
-object service_report_schema() {
-    object const seconds{{"type", "number"}, {"minimum", 0}};
-    auto const bucket = response_object({{"le", nullable(seconds)}, {"count", count()}}, nullptr);
-    auto const latency = response_object(
-        {{"count", count()}, {"sum_seconds", seconds}, {"buckets", list_of(bucket, 64)}}, nullptr);
-    auto const node = response_object({{"name", object{{"type", "string"}}},
-                                       {"is_self", boolean()},
-                                       {"is_alive", boolean()},
-                                       {"lag_rows", count()},
-                                       {"version", object{{"type", "string"}}}},
-                                      nullptr);
-    return response_object(
-        {{"version", object{{"type", "string"}}},
-         {"started_at", time()},
-         {"requests", by_status()},
-         {"limited", with_description(count(), "Refused by limits of keys.")},
-         {"failed_authentications", count()},
-         {"connections", with_description(count(), "Open now.")},
-         {"streams", with_description(count(), "Of changes, open now.")},
-         {"latency", latency},
-         {"nodes", with_description(list_of(node, 1024), "Empty without a cluster.")}},
-        json::parse(R"({"version": "0.1.0", "started_at": "2026-01-02T03:04:05.678Z",
-            "requests": {"2xx": 9, "3xx": 0, "4xx": 3, "5xx": 0}, "limited": 2,
-            "failed_authentications": 1, "connections": 4, "streams": 0,
-            "latency": {"count": 12, "sum_seconds": 0.0012, "buckets": [
-            {"le": 0.0001, "count": 9}, {"le": null, "count": 12}]}, "nodes": []})"));
+object key_ids() {
+    return matching("^[1-9][0-9]{0,15}(,[1-9][0-9]{0,15}){0,99}$");
 }
-
-object session_schema() {
-    return response_object({{"key_id", id()}, {"started_at", time()}, {"expires_at", time()}},
-                           json::parse(R"({"key_id": 2, "started_at": "2026-01-02T03:04:05.678Z",
-                     "expires_at": "2026-01-02T04:04:05.678Z"})"));
+object top_count() {
+    return with_default(integer(1, static_cast<std::int64_t>(base::limits::usage_keys_max)), 10);
+}
+object granularity() {
+    return with_default(one_of({"minute", "hour", "day"}), "hour");
 }
 
 }  // namespace
 
-boost::json::object usage_schemas() {
-    return {{"Usage", usage_schema()},
-            {"UsageOfKeys", usage_of_keys_schema()},
-            {"ServiceReport", service_report_schema()},
-            {"Session", session_schema()}};
+object usage_schemas() {
+    return {{"Usage", usage_schema()}, {"UsageOfKeys", usage_of_keys_schema()}};
 }
 
-}  // namespace latchkey::api
+std::span<parameter const> usage_parameters() {
+    static constexpr parameter rows[] = {
+        {"from", "query", time, "The default is 24 hours before `to`."},
+        {"to", "query", time, "The default is now."},
+        {"granularity", "query", granularity, "The length of a point."},
+        {"key_id", "query", key_ids, "Ids of 1 to 100 keys, separated by commas."},
+        {"top", "query", top_count, "How many of the busiest keys."},
+    };
+    return rows;
+}
+
+}  // namespace latchkey::api::schema

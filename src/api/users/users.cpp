@@ -1,7 +1,9 @@
 #include "api/frame/checks/precondition.hpp"
-#include "api/frame/handlers.hpp"
 #include "api/frame/resource.hpp"
-#include "api/users/resource_body.hpp"
+#include "api/posts/post_json.hpp"
+#include "api/posts/posts.hpp"
+#include "api/users/user_body.hpp"
+#include "api/users/user_routes.hpp"
 #include "http/target.hpp"
 
 namespace latchkey::api {
@@ -10,6 +12,7 @@ namespace {
 using base::field_code;
 
 constexpr std::string_view users_path = "/api/v1/users";
+constexpr std::string_view posts_of_user_path = "/api/v1/users/{id}/posts";
 
 api_result<store::command> plan_change_user(request_context const& context, bool whole) {
     auto const object = read_object(context.request);

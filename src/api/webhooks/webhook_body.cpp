@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "api/keys/key_members.hpp"
 #include "api/webhooks/webhook_members.hpp"
 #include "auth/webhook_signature.hpp"
 

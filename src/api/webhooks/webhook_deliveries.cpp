@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/frame/handlers.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/resource.hpp"
 #include "api/webhooks/webhook_json.hpp"
+#include "api/webhooks/webhook_routes.hpp"
 #include "base/limits.hpp"
-#include "webhook/message_id.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -38,11 +37,6 @@ api_result<store::delivery_range> take_range(query& query) {
 }
 
 }  // namespace
-
-std::string message_id_of(store::snapshot const& snapshot, model::id sequence) {
-    auto const change = snapshot.change(sequence);
-    return change ? webhook::message_id(sequence, change->occurred_at) : std::string();
-}
 
 std::optional<api_error> list_deliveries(request_context const& context,
                                          store::snapshot const& snapshot,

@@ -4,6 +4,8 @@
 
 #include "api/frame/json/json_writer.hpp"
 #include "auth/webhook_signature.hpp"
+#include "store/records/webhook_record.hpp"
+#include "webhook/message_id.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -136,6 +138,17 @@ void append_delivery(std::string& output, model::delivery const& delivery,
     bool const is_pending = delivery.state == model::delivery_state::pending;
     append_timestamp_or_null(output, is_pending ? delivery.next_attempt_at : 0);
     output.push_back('}');
+}
+
+bool append_changed_webhook(std::string& output, store::change_view const& change) {
+    auto const entry = store::decode_webhook_entry(change.subject, change.record);
+    if (entry) append_webhook(output, *entry, change.occurred_at);
+    return entry.has_value();
+}
+
+std::string message_id_of(store::snapshot const& snapshot, model::id sequence) {
+    auto const change = snapshot.change(sequence);
+    return change ? webhook::message_id(sequence, change->occurred_at) : std::string();
 }
 
 }  // namespace latchkey::api

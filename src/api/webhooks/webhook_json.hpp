@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "store/snapshot.hpp"
 #include "store/webhooks.hpp"
 
 namespace latchkey::api {
@@ -18,6 +19,11 @@ void append_webhook(std::string& output, store::webhook_entry const& entry, base
                     base::secret const* secret = nullptr);
 // The change webhook.test that an outcome tells of, at the time of the outcome.
 void append_test(std::string& output, store::webhook_outcome const& outcome, base::wall_ms time);
+// The webhook of a change; false: it cannot be decoded, and nothing was appended.
+bool append_changed_webhook(std::string& output, store::change_view const& change);
+
+// The webhook-id of a change; empty: it is not kept any more.
+std::string message_id_of(store::snapshot const& snapshot, model::id sequence);
 // `message_id`: its webhook-id.
 void append_delivery(std::string& output, model::delivery const& delivery,
                      std::string_view message_id);

@@ -1,17 +1,17 @@
-// JSON Schemas of webhooks and their deliveries. What is sent to a webhook: sent_changes.cpp.
+// JSON Schemas of webhooks and their deliveries. What is sent to a webhook is described by
+// exchange/sent_changes.cpp.
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 
-#include "api/frame/schema.hpp"
+#include "api/webhooks/webhook_routes.hpp"
 #include "base/limits.hpp"
 #include "model/webhook.hpp"
 
-namespace latchkey::api {
+namespace latchkey::api::schema {
 namespace {
 
 namespace json = boost::json;
-using namespace schema;
 
 constexpr std::string_view webhook_example = R"({"id": 2, "url": "https://example.com/hooks",
     "types": ["user.*", "key.expiring"], "description": "CRM", "ordered": false,
@@ -87,7 +87,7 @@ object webhook_schema() {
                                             "last success.")},
          {"position", with_description(object{{"type", "integer"}, {"minimum", 0}},
                                        "The last sequence that was dealt with.")},
-         {"project", nullable(matching("^[a-z0-9-]{1,64}$"))},
+         {"project", nullable(project_name())},
          {"public_key", with_description(public_key_text(), "Verifies `v1a`.")},
          {"secret_rotation_ends_at", with_description(nullable_time,
                                                       "Until then both secrets "
@@ -122,9 +122,6 @@ object new_webhook_schema() {
 }
 
 object patch_schema() {
-    auto const unchanged = [](object schema) {
-        return with_description(std::move(schema), "May be sent back as it is.");
-    };
     auto const nullable_time = nullable(time());
     object const change{{"type", "object"},
                         {"additionalProperties", nullable(object{{"type", "string"}})}};
@@ -143,7 +140,7 @@ object patch_schema() {
                            {"disabled_reason?", unchanged(end_reason())},
                            {"failing_since?", unchanged(nullable_time)},
                            {"position?", unchanged(object{{"type", "integer"}, {"minimum", 0}})},
-                           {"project?", unchanged(nullable(matching("^[a-z0-9-]{1,64}$")))},
+                           {"project?", unchanged(nullable(project_name()))},
                            {"public_key?", unchanged(public_key_text())},
                            {"secret_rotation_ends_at?", unchanged(nullable_time)},
                            {"created_by?", unchanged(nullable(id()))},
@@ -204,9 +201,22 @@ object replay_range_schema() {
                            json::parse(R"({"from_sequence": 1000, "to_sequence": 1043})"));
 }
 
+object message_id() {
+    return text(1, 64);
+}
+object unix_time() {
+    return matching("^[0-9]+$");
+}
+object signatures() {
+    return text(1, 1024);
+}
+object delivery_state() {
+    return one_of({"pending", "delivered", "failed"});
+}
+
 }  // namespace
 
-json::object webhook_schemas() {
+object webhook_schemas() {
     return {{"Webhook", webhook_schema()},        {"WebhookList", list_schema("Webhook")},
             {"CreatedWebhook", created_schema()}, {"NewWebhook", new_webhook_schema()},
             {"WebhookPatch", patch_schema()},     {"DeliveryAttempt", attempt_schema()},
@@ -214,4 +224,16 @@ json::object webhook_schemas() {
             {"Replay", replay_schema()},          {"ReplayRange", replay_range_schema()}};
 }
 
-}  // namespace latchkey::api
+std::span<parameter const> webhook_parameters() {
+    static constexpr parameter rows[] = {
+        {"before", "query", id, "Deliveries of changes below this sequence."},
+        {"delivery_state", "query", delivery_state, "Deliveries in this state.", "state"},
+        {"webhook-id", "header", message_id, "The same in every attempt."},
+        {"webhook-timestamp", "header", unix_time, "Of the attempt, in seconds since 1970."},
+        {"webhook-signature", "header", signatures,
+         "`v1,` and HMAC-SHA-256, `v1a,` and Ed25519, in base64; several are separated by spaces."},
+    };
+    return rows;
+}
+
+}  // namespace latchkey::api::schema

@@ -1,12 +1,12 @@
 // Handlers of webhooks: create, list, get, change, delete, and what else a client may ask of one
 // (api.md §17). Reads are authorized here, writes by the store inside the transaction.
+#include "api/frame/checks/action_body.hpp"
 #include "api/frame/checks/precondition.hpp"
-#include "api/frame/handlers.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/resource.hpp"
-#include "api/keys/key_body.hpp"
 #include "api/webhooks/webhook_body.hpp"
 #include "api/webhooks/webhook_json.hpp"
+#include "api/webhooks/webhook_routes.hpp"
 #include "auth/webhook_signature.hpp"
 
 namespace latchkey::api {

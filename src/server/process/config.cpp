@@ -9,7 +9,7 @@
 
 #include "api/docs/documents.hpp"
 #include "api/exchange/deprecation.hpp"
-#include "api/service/protected_resource.hpp"
+#include "api/exchange/protected_resource.hpp"
 #include "auth/key_form.hpp"
 #include "base/ascii.hpp"
 #include "base/limits.hpp"

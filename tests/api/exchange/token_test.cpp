@@ -1,5 +1,5 @@
 // JWTs as credentials of whole requests (api.md §19).
-#include "api/service/protected_resource.hpp"
+#include "api/exchange/protected_resource.hpp"
 #include "harness.hpp"
 #include "tests/auth/token_signer.hpp"
 

@@ -201,4 +201,22 @@ void members::refuse_rest() {
     }
 }
 
+std::optional<base::wall_ms> take_time(members& body, std::string_view name) {
+    auto const* const value = body.value(name);
+    if (value == nullptr) return std::nullopt;
+    if (value->is_null()) return 0;
+    auto const* const text = value->if_string();
+    if (text == nullptr) {
+        body.fault(name, field_code::invalid_type, "must be a string or null");
+        return std::nullopt;
+    }
+    auto const time = base::parse_timestamp(*text);
+    if (!time)
+        body.fault(name, field_code::invalid_format,
+                   "must be an RFC 3339 time such as 2026-01-02T03:04:05Z");
+    else if (*time <= 0)
+        body.fault(name, field_code::out_of_range, "must be after 1970");
+    return time && *time > 0 ? time : std::nullopt;
+}
+
 }  // namespace latchkey::api

@@ -72,6 +72,9 @@ class members {
     std::string prefix_;
 };
 
+// 0: null. nullopt: absent or invalid, which is added to the faults of the body.
+std::optional<base::wall_ms> take_time(members& body, std::string_view name);
+
 // The body as an object, without the credential that a POST may have; else an error (400, 422).
 api_result<json_object> read_object(http::request const& request);
 // The same for an optional body: no bytes are an empty object.

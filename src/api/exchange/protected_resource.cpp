@@ -1,7 +1,7 @@
 // What clients find out before they have a token (RFC 9728): whose tokens are accepted.
-#include "api/service/protected_resource.hpp"
+#include "api/exchange/protected_resource.hpp"
 
-#include "api/frame/handlers.hpp"
+#include "api/exchange/public_routes.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/route.hpp"
 #include "base/ascii.hpp"

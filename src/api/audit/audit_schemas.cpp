@@ -1,0 +1,43 @@
+// JSON Schemas of the audit log.
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "api/audit/audit_routes.hpp"
+#include "store/records/audit.hpp"
+
+namespace latchkey::api::schema {
+namespace {
+
+namespace json = boost::json;
+
+object audit_entry_schema() {
+    json::array actions;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(store::audit_action::count_); ++i)
+        actions.push_back(json::value(store::name_of(static_cast<store::audit_action>(i))));
+    auto const hash = matching("^[0-9a-f]{64}$");
+    object const text{{"type", "string"}};
+    return response_object(
+        {{"id", id()},
+         {"created_at", time()},
+         {"action", object{{"type", "string"}, {"enum", std::move(actions)}}},
+         {"actor_key_id", with_description(nullable(id()), "Null: the command line.")},
+         {"address", with_description(nullable(text), "The caller's address.")},
+         {"key_id", nullable(id())},
+         {"project", nullable(text)},
+         {"source", with_description(nullable(text), "Of events, whose secret was changed.")},
+         {"webhook_id", nullable(id())},
+         {"fields", with_description(object{{"type", "array"}, {"items", text}},
+                                     "Names of the members that changed.")},
+         {"previous_hash",
+          with_description(hash, "The hash of the previous entry: the entries are a chain.")},
+         {"hash", hash}},
+        nullptr);
+}
+
+}  // namespace
+
+object audit_schemas() {
+    return {{"AuditEntry", audit_entry_schema()}, {"AuditList", list_schema("AuditEntry")}};
+}
+
+}  // namespace latchkey::api::schema
