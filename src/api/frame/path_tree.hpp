@@ -108,7 +108,8 @@ class path_tree {
         return nullptr;
     }
 
-    std::array<node, 80> nodes_{};
+    // Enough where paths share their beginnings; if there are more, the table does not compile.
+    std::array<node, row_count + row_count / 2> nodes_{};
     std::uint8_t count_ = 1;  // the first is the root
     std::string_view prefix_;
     std::uint8_t prefix_node_ = 0;
