@@ -1,3 +1,7 @@
+// One pass over the route table builds the document: paths, parameters and refusals follow from
+// each route and its operation. Parts that recur become components when they are first used; a
+// refusal is one for each set of codes under a status. The settings decide about optional parts, so
+// the document describes this service and not all of them.
 #include "api/exchange/openapi.hpp"
 
 #include <algorithm>

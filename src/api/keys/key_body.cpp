@@ -1,3 +1,7 @@
+// A reader takes all members of the body one after the other, then refuses the rest; it returns
+// what it could read even where there were faults, since these are kept under an Idempotency-Key.
+// Read-only members that were sent back become expectations, which the store compares with the
+// record.
 #include "api/keys/key_body.hpp"
 
 #include <algorithm>

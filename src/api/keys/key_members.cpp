@@ -1,3 +1,6 @@
+// Each function takes one member: it tells absent from null, checks type, then form, then size, and
+// adds a fault with the place of the element. A list is walked to its end, so that each invalid
+// element has its fault; nothing of a body with faults is stored.
 #include "api/keys/key_members.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// A read works on the snapshot and appends to the response; a write only plans: it turns the body
+// into a command, which the store carries out later, and a second function renders the outcome. PUT
+// and PATCH share one plan and differ in which members are required.
 #include "api/frame/checks/precondition.hpp"
 #include "api/frame/resource.hpp"
 #include "api/posts/post_json.hpp"

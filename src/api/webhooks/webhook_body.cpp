@@ -1,3 +1,6 @@
+// As for keys, all members are taken and the faults collected, and read-only ones become
+// expectations. The range of a replay is given in one of three ways; which one is decided by the
+// names that are there, before any value is read, so that a mixture is a fault of its own.
 #include "api/webhooks/webhook_body.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Members are appended one by one, grouped as settings, state and secret. Values of header fields
+// are always masked here. Room is reserved before a secret is written, since a string that grows
+// leaves a copy of it behind.
 #include "api/webhooks/webhook_json.hpp"
 
 #include <utility>

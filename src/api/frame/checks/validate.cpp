@@ -1,3 +1,6 @@
+// Each function takes a member by name, notes the name, and returns the value or adds a fault; it
+// never stops at the first. `refuse_rest` compares the members of the object with the names that
+// were noted, by linear searches, since a body has few members.
 #include "api/frame/checks/validate.hpp"
 
 #include <algorithm>
