@@ -1,7 +1,6 @@
-// Frames are read one after the other; a handler returns nothing to read on, or a step that ends
-// the call. Each DATA, HEADERS or reset is judged by whether its stream is idle, known, ignored or
-// closed. A bucket of tokens is spent by frames that make work without a request; who empties it is
-// disconnected.
+// Frames are read one after the other; reading a frame yields nothing, and the next one follows, or
+// a step, which ends the call, or an error, which resets a stream or ends the connection. What
+// other streams need comes before: grants and wake-ups, the drain, then deadlines.
 #include "session/http2.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The coroutine loops: it asks the session for a step, carries it out by awaiting the transport or
+// the writer, and tells the session why it woke. The first bytes decide which protocol it is, and
+// HTTP/2 gets a coroutine with a frame of its own, so that no connection of HTTP/1.1 pays for it.
 #include "server/net/connection.hpp"
 
 #include <algorithm>
