@@ -25,7 +25,7 @@ object secret_change_schema() {
                                          "removed": false})"));
 }
 
-// What is told of a deletion in a full store.
+// The data of a deletion in a full store: the id alone.
 object only_id_schema() {
     return response_object({{"id", id()}}, json::parse(R"({"id": 7})"));
 }

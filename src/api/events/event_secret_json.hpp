@@ -16,8 +16,8 @@ void append_kept_secret(std::string& output, store::secret_result const& secret)
 void append_event_secrets(std::string& output, std::string_view source,
                           store::event_secrets const& secrets);
 void append_event_source(std::string& output, store::event_source const& source);
-// What is told of a secret that was set or removed; false: it cannot be decoded, and nothing was
-// appended.
+// Appends the data of the change that a secret was set or removed; false: it cannot be decoded, and
+// nothing was appended.
 bool append_secret_change(std::string& output, store::change_view const& change);
 
 }  // namespace latchkey::api

@@ -100,7 +100,7 @@ check_result open_session(request_state& state, exchange_input const& input,
                           std::string_view cookie) {
     auto& [services, request, now, response, query] = input;
     state.session = services.sessions->open(cookie);
-    // Of two lines one may say https, with which a page of http is of another site.
+    // One of several field lines may say https, with which a page of http is of another site.
     bool const is_https = state.tls || request.find(field_name::forwarded_proto) == "https" ||
                           request.count(field_name::forwarded_proto) > 1;
     if (!is_from_own_page(request, is_https))
@@ -180,7 +180,8 @@ check_result require_https(request_state& state, exchange_input const& input) {
     return refuse(state, make_error(problem::https_required, detail), input.response);
 }
 
-// Of several ways the first that is there counts. Handlers find none of them.
+// Credentials may come in several ways, of which the first that is there counts. Handlers find none
+// of them.
 check_result identify(request_state& state, exchange_input const& input) {
     auto& [services, request, now, response, query] = input;
     if (state.credential_in_body) return identify_by_body(state, input);

@@ -23,8 +23,8 @@ boost::json::array group_parts();
 
 // Adds the schemas of the changes of each kind of record; `schemas` has those of all records.
 void add_sent_schemas(boost::json::object& schemas);
-// What the service itself sends: the `webhooks` of the document. The examples of changes are made
-// of those of records.
+// The requests that the service itself sends: the `webhooks` of the document. The examples of
+// changes are made of those of records.
 boost::json::object sent_requests(boost::json::object const& schemas);
 // The parameters of all of these requests, and what holds for each of them.
 inline constexpr std::string_view sent_fields[] = {"webhook-id", "webhook-timestamp",

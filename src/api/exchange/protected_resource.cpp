@@ -1,4 +1,4 @@
-// What clients find out before they have a token (RFC 9728): whose tokens are accepted.
+// The document by which clients without a token find out whose tokens are accepted (RFC 9728).
 #include "api/exchange/protected_resource.hpp"
 
 #include "api/exchange/public_routes.hpp"

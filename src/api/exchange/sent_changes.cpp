@@ -1,5 +1,5 @@
-// What the service sends to webhooks (api.md §17): a request for each type of change, and a schema
-// for those of each kind of record.
+// The requests that the service sends to webhooks (api.md §17): one for each type of change, and a
+// schema for those of each kind of record.
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>

@@ -1,5 +1,5 @@
-// What the changes of a kind of record are (api.md §16): how they are described, and how their
-// record is shown. The capability that has such records has the row. Constants; any thread.
+// The changes of a kind of record (api.md §16): how they are described, and how their record is
+// shown. The capability that has such records has the row. Constants; any thread.
 #pragma once
 
 #include <span>

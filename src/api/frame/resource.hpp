@@ -1,4 +1,4 @@
-// What the handlers of all capabilities share. Any thread.
+// Functions that the handlers of all capabilities share. Any thread.
 #pragma once
 
 #include <string>

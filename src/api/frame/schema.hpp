@@ -55,13 +55,13 @@ struct parameter {
     std::string_view field = {};  // its name in a request, where that of the component is another
 };
 
-// What the operations of a capability name: schemas by their names, and parameters. Null: none.
+// The schemas, by name, and the parameters that the operations of a capability name. Null: none.
 struct vocabulary {
     object (*schemas)();
     std::span<parameter const> (*parameters)() = nullptr;
 };
 
-// Of lists, problems, and all requests.
+// The schemas of lists and problems, and the parameters of all requests.
 object common_schemas();
 std::span<parameter const> common_parameters();
 // Shapes of parameters and fields that several capabilities have.
@@ -71,7 +71,7 @@ object word();
 object page_limit();
 object request_id();
 object position();
-// Of a read-only member in the body of a change.
+// The schema of a read-only member in the body of a change.
 object unchanged(object schema);
 
 }  // namespace latchkey::api::schema

@@ -43,8 +43,8 @@ struct settings {
     // Those of http::size_limits, for the refusals that name them.
     std::size_t request_line_bytes_max = base::limits::request_line_bytes_max;
     std::size_t header_bytes_max = base::limits::header_bytes_max;
-    // Of describe_protected_resource (exchange/protected_resource.hpp): a JSON document, and what
-    // WWW-Authenticate says of it on 401. Empty: there is none.
+    // The results of describe_protected_resource (exchange/protected_resource.hpp): a JSON
+    // document, and the part of WWW-Authenticate that names it on 401. Empty: there is none.
     std::string protected_resource, challenge;
     // The description of the interface, made of the members above by `make_documents`
     // (docs/documents.hpp).

@@ -89,7 +89,7 @@ void append_audience(std::string& output, json_value const& audience) {
     }
 }
 
-// What the claims of a token that was accepted say besides; nothing of claims that are too many.
+// Appends the further claims of a token that was accepted; none where there are too many.
 void append_claims(std::string& output, std::string_view token) {
     auto const begin = token.find('.') + 1;
     auto const payload = jwt::decode_base64url(token.substr(begin, token.find('.', begin) - begin));

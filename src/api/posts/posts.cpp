@@ -1,3 +1,6 @@
+// A read works on the snapshot and appends to the response; a write only plans: it turns the body
+// into a command, which the store carries out later, and a second function renders the outcome.
+// Filters of the list are bound into its cursors, so that none continues another list.
 #include "api/posts/posts.hpp"
 
 #include "api/frame/checks/precondition.hpp"

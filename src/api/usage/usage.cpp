@@ -41,7 +41,7 @@ wall_ms default_from(granularity step, wall_ms end) {
                            end - model::length_of(granularity::day) + model::length_of(step) - 1);
 }
 
-// What is wrong is noted in the query; then the range is not to be used.
+// Faults are noted in the query; the range is not to be used then.
 time_range take_range(api::query& query, wall_ms now) {
     time_range range;
     if (auto const name = query.take("granularity")) {
