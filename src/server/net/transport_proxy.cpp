@@ -32,6 +32,7 @@ bool transport::take_proxy_header(std::string_view& bytes) {
     if (header.state == progress::incomplete) {
         if (earlier == 0) sealed_input_.assign(bytes);
         account();
+        if (!context_.memory.admits(held_bytes())) reset();
         return false;
     }
     base::wipe(sealed_input_.data(), sealed_input_.size());

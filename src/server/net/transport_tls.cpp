@@ -13,6 +13,16 @@ namespace latchkey::server {
 
 using namespace base::limits;
 
+namespace {
+
+// Of an unfinished handshake or record nothing can be answered: its connection ends where it would
+// have to wait for memory. Until then it counts as it grows, so that the budget keeps its bound.
+bool lacks_memory(worker_context const& context, transport const& connection) {
+    return !context.memory.admits(connection.held_bytes());
+}
+
+}  // namespace
+
 void transport::begin_handshake() {
     tls_context_ = context_.tls_context();
     signature_result_ = std::make_unique<signature_result>();
@@ -48,12 +58,14 @@ void transport::receive_sealed(std::string_view bytes) {
         arm_deadline();
     }
     sealed_input_.append(bytes);
+    account();
     if (may_be_plain_) {
         auto const first = tell_first_bytes(sealed_input_);
         if (first == first_bytes::undecided) return;
         may_be_plain_ = false;
         if (first != first_bytes::tls) return refuse_plain();
     }
+    if (lacks_memory(context_, *this)) return reset();
     if (!signing_) queue_handshake();
 }
 
@@ -82,6 +94,7 @@ void transport::handshake_step() {
     if (!sealed_output_.empty()) mark_dirty();
     switch (progress) {
         case tls::progress::want_input:
+            if (lacks_memory(context_, *this)) reset();
             break;
         case tls::progress::waiting:
             signing_ = true;
@@ -134,7 +147,10 @@ void transport::decrypt(std::string_view sealed) {
         if (phase_ != phase::open) return;
         if (progress == tls::progress::failed) return handshake_failed();
         if (progress == tls::progress::closed) return end_input();
-        if (!full && sealed.empty()) return;
+        if (!full && sealed.empty()) {
+            if (progress == tls::progress::want_input && lacks_memory(context_, *this)) reset();
+            return;
+        }
     }
 }
 

@@ -183,6 +183,25 @@ TEST(half_handshakes, end_once_the_budget_is_exceeded) {
     EXPECT_GT(std::ranges::count_if(all, [](auto& each) { return each.hung_up(); }), 100);
 }
 
+// The same at once, with the budget in force: parts that there is no memory for are not kept. What
+// is being closed counts until it is gone.
+TEST(half_handshakes, end_when_there_is_no_memory_for_them) {
+    constexpr std::size_t mib = base::limits::mib, count = 250;
+    std::string part("\x16\x03\x01\x40\0\x01\0\x3f\xf0", 9);
+    part.resize(16 * kib);
+    running_worker service{
+        {.http_handshake_seconds = 60, .overload_queued_mib = 2}, 0, 0, {}, true};
+    std::vector<socket_client> all;
+    for (std::size_t i = 0; i < count; ++i) all.emplace_back(service.address());
+    for (auto const& each : all) (void)each.send(part);  // some are reset meanwhile
+    auto const count_ended = [&] {
+        return std::ranges::count_if(all, [](auto& each) { return each.hung_up(); });
+    };
+    for (auto const start = clock::now(); count_ended() < 100; std::this_thread::sleep_for(1ms))
+        ASSERT_LT(clock::now() - start, patience) << count_ended();
+    EXPECT_LE(service.metrics().held_bytes_most.read(), 4 * mib);
+}
+
 // Bodies that stop in the middle: no client has to take anything, so that none is slow.
 struct half_bodies : testing::Test {
     static constexpr std::size_t mib = base::limits::mib;
