@@ -82,7 +82,7 @@ class http2 {
     bool is_reading(stream_id id) const;
 
     // Memory of requests in progress, of responses that wait, and of a header block that goes on.
-    std::size_t held_bytes() const { return held_bytes_ + heap_bytes(block_); }
+    std::size_t held_bytes() const { return held_bytes_ + base::heap_bytes(block_); }
     // Memory of the two tables of header fields, which the connection keeps until its end.
     std::size_t table_bytes() const { return decoder_.heap_bytes() + encoder_.heap_bytes(); }
     // Of what is held, content that waits for a window or for room in the output.

@@ -238,7 +238,7 @@ void http2::keep_body(open_stream& stream, std::string_view content) {
 // The sums go on from the last ones: neither a frame of a byte nor a commit may cost a look at each
 // stream.
 void http2::count_held(open_stream& stream) {
-    auto const bytes = stream.held_bytes(), content_bytes = heap_bytes(stream.content);
+    auto const bytes = stream.held_bytes(), content_bytes = base::heap_bytes(stream.content);
     held_bytes_ += bytes - std::exchange(stream.counted_bytes, bytes);
     pending_bytes_ += content_bytes - std::exchange(stream.counted_content_bytes, content_bytes);
 }

@@ -103,7 +103,7 @@ struct http2_stream {
     bool takes_turns() const { return urgency.incremental || events != nullptr; }
     std::size_t held_bytes() const {
         return sizeof *this + (work ? work->held_bytes() : 0) + (events ? sizeof *events : 0) +
-               heap_bytes(content) + command_bytes;
+               base::heap_bytes(content) + command_bytes;
     }
 };
 

@@ -14,7 +14,7 @@ constexpr std::size_t spare_text_bytes_max = 8 * 1024;  // per text of a pooled 
 
 std::size_t stream::held_bytes() const {
     return sizeof *this + api::exchange_state_bytes() + request_copy.heap_bytes() +
-           heap_bytes(body);
+           base::heap_bytes(body);
 }
 
 void refuse_large_answer(stream& request, http::response& response, server_state const& server) {

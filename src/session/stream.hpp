@@ -12,6 +12,7 @@
 
 #include "api/exchange/exchange.hpp"
 #include "api/frame/event_stream.hpp"
+#include "base/heap_bytes.hpp"
 #include "base/time_units.hpp"
 #include "http/kept_request.hpp"
 #include "session/log_entry.hpp"
@@ -43,12 +44,6 @@ inline constexpr base::mono_ns event_room_wait = 100 * base::millisecond;
 // A request that waits is copied, unless it was when its body was awaited.
 void keep_request(stream& owner, http::request const& request);
 void restore_request(stream const& owner, http::request& request);
-
-// Heap memory of a string.
-inline std::size_t heap_bytes(std::string const& text) {
-    static std::size_t const inline_bytes = std::string().capacity();
-    return text.capacity() > inline_bytes ? text.capacity() : 0;
-}
 
 // Object pool: capacities survive from request to request, so that a request in the steady state
 // allocates nothing. What clients sent is wiped, since it may have been a key.

@@ -18,6 +18,7 @@ namespace {
 using session::step;
 using session::step_kind;
 using session::wake_reason;
+using wait = transport::wait;
 
 constexpr std::size_t large_body_bytes = 4 * base::limits::kib;  // reading it takes a while
 
@@ -73,7 +74,8 @@ coro::task<> connection::run() {
             find_protocol();
             if (protocol_ == protocol::http2) co_return;
             if (protocol_ == protocol::perhaps_http2) {
-                wake_reason const woken = co_await transport_.read_more(preface_deadline());
+                wake_reason const woken =
+                    co_await transport_.until(wait::input, preface_deadline());
                 if (woken != wake_reason::bytes) protocol_ = protocol::http1;
                 continue;
             }
@@ -81,10 +83,10 @@ coro::task<> connection::run() {
         auto const next = advance(std::exchange(reason, wake_reason::bytes));
         switch (next.kind) {
             case step_kind::pause:
-                if (transport_.unsent() > context_.unsent_bytes_max())
-                    co_await transport_.write_room();
-                if (next.time > context_.now.mono) co_await transport_.sleep_until(next.time);
-                if (context_.budget.is_spent()) co_await transport_.next_turn();
+                if (transport_.flow().unsent() > context_.unsent_bytes_max())
+                    co_await transport_.until(wait::room);
+                if (next.time > context_.now.mono) co_await transport_.until(wait::time, next.time);
+                if (context_.budget.is_spent()) co_await transport_.until(wait::turn);
                 serving = transport_.open();
                 break;
             case step_kind::read: {
@@ -92,7 +94,7 @@ coro::task<> connection::run() {
                 if (!serving) break;
                 bool const anonymous = sender_.waits;
                 auto const deadline = transport_.opening() ? 0 : next.time;
-                wake_reason const woken = co_await transport_.read_more(deadline);
+                wake_reason const woken = co_await transport_.until(wait::input, deadline);
                 reason = woken;
                 if (anonymous && !sender_.waits) session_.deny();
                 break;
@@ -111,7 +113,7 @@ coro::task<> connection::run() {
                 session_.resume();
                 break;
             case step_kind::await_turn:
-                co_await transport_.next_turn();
+                co_await transport_.until(wait::turn);
                 session_.resume();
                 break;
             case step_kind::write_interim:
@@ -119,7 +121,7 @@ coro::task<> connection::run() {
                 break;
             case step_kind::await_events: {
                 context_.events.enter(events_);
-                wake_reason const woken = co_await transport_.await_events(next.time);
+                wake_reason const woken = co_await transport_.until(wait::events, next.time);
                 context_.events.leave(events_);
                 reason = woken;
                 break;
@@ -137,15 +139,15 @@ coro::task<> connection::run() {
 
 // By ALPN (RFC 9113 §3.2) or, without TLS, by the preface of a client that knows (§3.3).
 void connection::find_protocol() {
-    auto const input = transport_.unread();
+    auto const input = transport_.flow().unread();
     if (input.empty()) return;
-    auto const negotiated = transport_.negotiated();
-    if (negotiated == transport::alpn::http2) {
+    auto const negotiated = transport_.tls().negotiated();
+    if (negotiated == client_tls::alpn::http2) {
         protocol_ = protocol::http2;
         return;
     }
     bool const enabled = context_.sessions.configuration->http2.enabled;
-    if (!enabled || negotiated == transport::alpn::http1) {
+    if (!enabled || negotiated == client_tls::alpn::http1) {
         protocol_ = protocol::http1;
         return;
     }
@@ -164,24 +166,25 @@ base::mono_ns connection::preface_deadline() const {
 }
 
 step connection::advance(wake_reason reason) {
-    session::server_state const state{.now = context_.now,
-                                      .ready_since = transport_.ready_since(),
-                                      .overloaded = context_.overloaded(transport_.held_bytes()),
-                                      .short_of_memory = context_.memory.scarce(),
-                                      .quota = &context_.memory,
-                                      .draining = context_.draining()};
-    auto const next = session_.advance(transport_.unread(), reason, state);
-    transport_.consume(next.consumed);
-    transport_.set_idle(next.idle);
-    if (auto const bytes = session_.held_bytes(); bytes != 0) transport_.reserve_body(bytes);
+    session::server_state const state{
+        .now = context_.now,
+        .ready_since = transport_.ready_since(),
+        .overloaded = context_.overloaded(transport_.flow().held_bytes()),
+        .short_of_memory = context_.memory.scarce(),
+        .quota = &context_.memory,
+        .draining = context_.draining()};
+    auto const next = session_.advance(transport_.flow().unread(), reason, state);
+    transport_.flow().consume(next.consumed);
+    transport_.notes.idle = next.idle;
+    if (auto const bytes = session_.held_bytes(); bytes != 0) transport_.flow().reserve_body(bytes);
     if (next.kind == step_kind::write_events) {
         auto& output = transport_.output();
         auto const size_before = output.size();
         auto const following = session_.write_events(output, state);
         context_.budget.add_answer(output.size() - size_before);
         context_.budget.read_clock();
-        transport_.account_output();
-        if (auto const key = session_.events_key(); key != 0) transport_.hold_for(key);
+        transport_.flow().account_output();
+        if (auto const key = session_.events_key(); key != 0) transport_.flow().hold_for(key);
         return following;
     }
     bool const has_request = next.kind == step_kind::write || next.kind == step_kind::commit ||
@@ -195,30 +198,30 @@ step connection::advance(wake_reason reason) {
 
 step connection::write_response(session::server_state const& state) {
     auto const response = session_.write(transport_.output(), state);
-    transport_.account_output();
-    transport_.hold_for(response.stream.exchange.key_id());
-    if (response.secret) transport_.mark_secret();
+    transport_.flow().account_output();
+    transport_.flow().hold_for(response.stream.exchange.key_id());
+    if (response.secret) transport_.flow().mark_secret();
     context_.budget.add_answer(response.stream.entry.bytes_out);
     context_.record(response.stream, transport_.peer());
-    transport_.allow_read_ahead(response.admitted);
+    transport_.notes.allows_read_ahead = response.admitted;
     auto const next = session_.finish_response();
-    transport_.reserve_body(0);
+    transport_.flow().reserve_body(0);
     return next;
 }
 
 // Until its outcome a command is held beside the request.
 store::command connection::take_command() {
     auto command = session_.take_command();
-    transport_.reserve_body(session_.held_bytes() + command.bytes());
+    transport_.flow().reserve_body(session_.held_bytes() + command.bytes());
     return command;
 }
 
 // Asked before a body is read, and again before more of it is awaited.
 bool connection::admits_body() {
     auto const& stream = session_.stream();
-    if (stream.exchange.key_id() != 0) transport_.hold_for(stream.exchange.key_id());
+    if (stream.exchange.key_id() != 0) transport_.flow().hold_for(stream.exchange.key_id());
     bool const is_admitted =
-        context_.admits_body(transport_.held_bytes(), stream.exchange.key_id());
+        context_.admits_body(transport_.flow().held_bytes(), stream.exchange.key_id());
     if (!stream.exchange.credential_in_body()) return is_admitted;
     if (sender_.waits) return context_.anonymous.hold(sender_, stream.body.size()) && is_admitted;
     if (!is_admitted) return false;
@@ -231,6 +234,7 @@ bool connection::admits_body() {
 // A coroutine of its own: the state of HTTP/2 is no part of an HTTP/1.1 connection's frame.
 static coro::task<> serve_http2(worker_context* context, transport* io) {
     context->metrics.http2_connections.add();
+    io->notes.notifies = true;
     http2_connection client(*context, *io);
     co_await client.run();
 }
@@ -245,7 +249,7 @@ coro::task<> serve(worker_context* context, accepted socket) {
     }
     if (speaks_http2) co_await serve_http2(context, &io);
     io.finish();
-    co_await io.closed();
+    co_await io.until(transport::wait::closed);
 }
 
 }  // namespace latchkey::server

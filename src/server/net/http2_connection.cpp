@@ -10,15 +10,15 @@ namespace latchkey::server {
 using session::step;
 using session::step_kind;
 using session::wake_reason;
+using wait = transport::wait;
 
 namespace {
 
-constexpr std::size_t large_body_bytes = 4 * base::limits::kib;  // reading it takes a while
+constexpr std::size_t large_request_bytes = 4 * base::limits::kib;  // reading it takes a while
 
 }  // namespace
 
 coro::task<> http2_connection::run() {
-    transport_.set_notifies(true);
     auto reason = wake_reason::bytes;
     bool late = false;  // the last step was for a deadline
     bool serving = transport_.open();
@@ -28,10 +28,10 @@ coro::task<> http2_connection::run() {
             case step_kind::write:  // written by `advance`
             case step_kind::pause:
                 late = false;
-                if (transport_.unsent() > context_.unsent_bytes_max())
-                    co_await transport_.write_room();
-                if (next.time > context_.now.mono) co_await transport_.sleep_until(next.time);
-                if (context_.budget.is_spent()) co_await transport_.next_turn();
+                if (transport_.flow().unsent() > context_.unsent_bytes_max())
+                    co_await transport_.until(wait::room);
+                if (next.time > context_.now.mono) co_await transport_.until(wait::time, next.time);
+                if (context_.budget.is_spent()) co_await transport_.until(wait::turn);
                 serving = transport_.open();
                 break;
             case step_kind::read: {
@@ -42,7 +42,8 @@ coro::task<> http2_connection::run() {
                 // Content that waits for the socket, not for a window, goes on when there is room.
                 bool const is_full = session_.has_pending() && is_half_full();
                 if (is_full || session_.has_sendable()) {
-                    is_full ? co_await transport_.write_room() : co_await transport_.next_turn();
+                    is_full ? co_await transport_.until(wait::room)
+                            : co_await transport_.until(wait::turn);
                     serving = transport_.open();
                     break;
                 }
@@ -53,7 +54,7 @@ coro::task<> http2_connection::run() {
                     break;
                 }
                 late = false;
-                wake_reason const woken = co_await transport_.read_more(deadline);
+                wake_reason const woken = co_await transport_.until(wait::input, deadline);
                 reason = reason_of(woken, next);
                 break;
             }
@@ -62,14 +63,14 @@ coro::task<> http2_connection::run() {
                 break;
             case step_kind::commit:
                 commits_.spawn(commit, this, session_.current(), session_.take_command());
-                if (context_.budget.is_spent()) co_await transport_.next_turn();
+                if (context_.budget.is_spent()) co_await transport_.until(wait::turn);
                 break;
             case step_kind::await_tokens:
                 commits_.spawn(await_tokens, this, session_.current());
                 break;
             case step_kind::await_turn:
                 session_.resume(session_.current());
-                co_await transport_.next_turn();
+                co_await transport_.until(wait::turn);
                 break;
             case step_kind::write_interim:
             case step_kind::write_events:
@@ -81,7 +82,7 @@ coro::task<> http2_connection::run() {
                 break;
         }
     }
-    transport_.set_idle(false);
+    transport_.notes.idle = false;
     context_.events.leave(events_);
     co_await commits_.join();
     write_pending();
@@ -89,7 +90,7 @@ coro::task<> http2_connection::run() {
 }
 
 bool http2_connection::is_half_full() const {
-    return transport_.unsent() > context_.unsent_bytes_max() / 2;
+    return transport_.flow().unsent() > context_.unsent_bytes_max() / 2;
 }
 
 // The time until which input is awaited; events may end the wait before.
@@ -130,21 +131,22 @@ coro::task<> http2_connection::await_tokens(http2_connection* connection, stream
 session::server_state http2_connection::state() const {
     return {.now = context_.now,
             .ready_since = transport_.ready_since(),
-            .overloaded = context_.overloaded(transport_.held_bytes()),
+            .overloaded = context_.overloaded(transport_.flow().held_bytes()),
             .short_of_memory = context_.memory.scarce(),
             .quota = &context_.memory,
             .draining = context_.draining()};
 }
 
 step http2_connection::advance(wake_reason reason) {
-    auto const next = session_.advance(transport_.unread(), reason, state(), transport_.output());
-    transport_.consume(next.consumed);
-    transport_.set_idle(next.idle);
-    transport_.account_output();
+    auto const next =
+        session_.advance(transport_.flow().unread(), reason, state(), transport_.output());
+    transport_.flow().consume(next.consumed);
+    transport_.notes.idle = next.idle;
+    transport_.flow().account_output();
     account_held();
     if (!senders_.empty()) forget_ended_senders();
     if (next.kind == step_kind::commit &&
-        std::max(next.consumed, session_.held_bytes()) > large_body_bytes)
+        std::max(next.consumed, session_.held_bytes()) > large_request_bytes)
         context_.budget.read_clock();
     if (next.kind == step_kind::commit || next.kind == step_kind::await_tokens)
         forget_sender(session_.current());
@@ -156,42 +158,42 @@ step http2_connection::write_response() {
     auto const size_before = output.size();
     auto const response = session_.write(output, state());
     context_.budget.add_answer(output.size() - size_before);
-    transport_.account_output();
-    if (response.secret) transport_.mark_secret();
+    transport_.flow().account_output();
+    if (response.secret) transport_.flow().mark_secret();
     context_.record(response.stream, transport_.peer());
     forget_sender(session_.current());
     auto const key = response.stream.exchange.key_id();
     auto const next = session_.finish_response();
     account_held();
-    transport_.hold_for(key);
+    transport_.flow().hold_for(key);
     return next;
 }
 
 void http2_connection::write_pending() {
     if (!session_.has_pending() || !transport_.open()) return;
     auto const most = context_.unsent_bytes_max();
-    auto const unsent = transport_.unsent();
+    auto const unsent = transport_.flow().unsent();
     auto& output = transport_.output();
     auto const size_before = output.size();
     if (unsent < most) session_.write_pending(output, most - unsent, state());
     context_.budget.add_answer(output.size() - size_before);
     context_.budget.read_clock();
-    transport_.account_output();
+    transport_.flow().account_output();
     account_held();
 }
 
 void http2_connection::account_held() {
-    transport_.reserve_body(session_.held_bytes() + session_.table_bytes());
-    transport_.set_pending(session_.pending_bytes());
+    transport_.flow().reserve_body(session_.held_bytes() + session_.table_bytes());
+    transport_.flow().set_pending(session_.pending_bytes());
 }
 
 // ---- bodies that are read for their credential
 
 bool http2_connection::admits_body() {
     auto const& stream = session_.stream();
-    if (stream.exchange.key_id() != 0) transport_.hold_for(stream.exchange.key_id());
+    if (stream.exchange.key_id() != 0) transport_.flow().hold_for(stream.exchange.key_id());
     bool const is_admitted =
-        context_.admits_body(transport_.held_bytes(), stream.exchange.key_id());
+        context_.admits_body(transport_.flow().held_bytes(), stream.exchange.key_id());
     if (!stream.exchange.credential_in_body()) return is_admitted;
     auto* const sender = find_sender(session_.current());
     if (sender != nullptr)
