@@ -53,20 +53,20 @@ class peer {
         fixture_.services().keys.follow(fixture_.services().snapshot);
         input_.append(bytes);
         std::size_t offset = 0;
-        auto kind = step_kind::advance;
+        auto kind = step_kind::pause;
         while (kind != step_kind::read && kind != step_kind::close) {
-            auto next = advance(std::string_view(input_).substr(offset));
+            auto const next = session_.advance(std::string_view(input_).substr(offset),
+                                               wake_reason::bytes, server_, output_);
             offset += next.consumed;
-            if (next.kind == step_kind::write) {
-                session_.write(output_, server_);
-                next = session_.finish_response();
-            }
             kind = next.kind;
+            if (kind == step_kind::write) {
+                session_.write(output_, server_);
+                if (auto const following = session_.finish_write()) kind = following->kind;
+            }
             if (kind == step_kind::grant_body) session_.grant();
             base::check(kind != step_kind::commit, "a flood writes nothing");
         }
-        if constexpr (requires { session_.has_pending(); })
-            session_.write_pending(output_, base::limits::unsent_bytes_max, server_);
+        session_.write_pending(output_, base::limits::unsent_bytes_max, server_);
         input_.erase(0, offset);
         consumed_ += offset;
         output_.clear();
@@ -74,13 +74,6 @@ class peer {
     }
 
   private:
-    step advance(std::string_view input) {
-        if constexpr (requires { session_.has_pending(); })
-            return session_.advance(input, wake_reason::bytes, server_, output_);
-        else
-            return session_.advance(input, wake_reason::bytes, server_);
-    }
-
     api_fixture& fixture_;
     context context_;
     server_state server_;

@@ -136,7 +136,8 @@ class worker_context {
     drain_state drain;
     turn_budget budget;
     bool accepting = true;
-    std::string plain_scratch;  // bytes that TLS has just decrypted
+    std::string plain_scratch;    // bytes that TLS has just decrypted
+    std::string control_scratch;  // that a session has just said by itself
 
   private:
     void prepare_tls();

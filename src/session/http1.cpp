@@ -33,13 +33,14 @@ http1::http1(context& shared, api::peer const& client)
       configuration_(shared.configuration),
       parser_(configuration_->parsing, &shared.sections) {}
 
-step http1::advance(std::string_view input, wake_reason reason, server_state const& server) {
+step http1::advance(std::string_view input, wake_reason reason, server_state const& server,
+                    std::string& output) {
     switch (phase_) {
         case phase::head:
             if (reason != wake_reason::bytes) return end_without_head(input, reason, server);
             return read_head(input, server);
         case phase::body_granted:
-            return start_body(input, server);
+            return start_body(input, server, output);
         case phase::body_awaited:
             phase_ = phase::body;
             return {.kind = step_kind::read, .time = body_deadline_};
@@ -238,15 +239,11 @@ void http1::grant() {
     phase_ = phase_ == phase::body_announced ? phase::body_granted : phase::body_awaited;
 }
 
-step http1::start_body(std::string_view input, server_state const& server) {
+step http1::start_body(std::string_view input, server_state const& server, std::string& output) {
     phase_ = phase::body;
     body_deadline_ = after(server.now.mono, configuration_->body_seconds);
-    if (framing_.expect_continue && input.empty()) return {.kind = step_kind::write_interim};
+    if (framing_.expect_continue && input.empty()) output.append(http::continue_line);
     return collect_body(input, server);
-}
-
-void http1::write_interim(std::string& output) {
-    output.append(http::continue_line);
 }
 
 // A chunked body is too long by the sizes of its chunks: the answer must not depend on how much of
@@ -303,14 +300,22 @@ bool http1::may_skip_body() const {
 
 // ---- the response
 
-void http1::complete(store::outcome const& outcome) {
+store::command http1::take_command() {
+    auto command = stream_->exchange.take_command();
+    command_bytes_ = command.bytes();
+    return command;
+}
+
+bool http1::complete(stream_id, store::outcome const& outcome) {
+    command_bytes_ = 0;
     if (stream_->exchange.waits() && outcome.problem == problem::none) {
         phase_ = phase::resumed;
-        return;
+        return false;
     }
     context_.response.clear();
     stream_->exchange.answer(*context_.services, outcome, context_.response);
     phase_ = phase::response;
+    return true;
 }
 
 // What the request waited for has come: it goes on where it stopped.
@@ -323,7 +328,8 @@ step http1::resume_request(std::string_view input, server_state const& server) {
     return next == next_step::read_body ? begin_body(input, 0, server) : follow(next, 0);
 }
 
-finished_response http1::write(std::string& output, server_state const& server) {
+written_part http1::write(std::string& output, server_state const& server) {
+    if (phase_ == phase::events) return write_events(output, server);
     auto& response = context_.response;
     auto& entry = stream_->entry;
     bool close = !framing_.keep_alive || server.draining || (body_unread_ && !may_skip_body());
@@ -351,19 +357,23 @@ finished_response http1::write(std::string& output, server_state const& server) 
     phase_ = close ? phase::closing : body_unread_ ? phase::skipping : phase::finished;
     if (events_) phase_ = phase::events;
     if (body_unread_) body_deadline_ = after(server.now.mono, configuration_->body_seconds);
-    return {*stream_, response.secret, response.status < 400 && stream_->exchange.let_in()};
+    return {.response = stream_.get(),
+            .key = stream_->exchange.key_id(),
+            .secret = response.secret,
+            .admitted = response.status < 400 && stream_->exchange.let_in()};
 }
 
-step http1::finish_response() {
+std::optional<step> http1::finish_write() {
+    if (!stream_) return finish_events();
     resume_at_ = stream_->exchange.resume_reading_at();
     stream_.reset();
     held_bytes_ = 0;
-    if (phase_ == phase::closing) return {.kind = step_kind::close};
-    if (phase_ == phase::skipping) return {.kind = step_kind::advance};
-    if (phase_ == phase::events) return {.kind = step_kind::pause};
+    if (phase_ == phase::closing) return step{.kind = step_kind::close};
+    if (phase_ == phase::skipping) return {};
+    if (phase_ == phase::events) return step{.kind = step_kind::pause};
     phase_ = phase::head;
     parser_.next();
-    return {.kind = step_kind::pause, .time = resume_at_};
+    return step{.kind = step_kind::pause, .time = resume_at_};
 }
 
 // ---- a response that goes on
@@ -384,21 +394,27 @@ step http1::next_events(wake_reason reason, server_state const& server) {
         progress_ = idle;
     }
     if (text.empty() && progress_ == idle)
-        return {.kind = step_kind::await_events, .time = events_->due()};
-    return {.kind = step_kind::write_events};
+        return {.kind = step_kind::read, .takes_input = false, .time = events_->due()};
+    return {.kind = step_kind::write};
 }
 
-step http1::write_events(std::string& output, server_state const& server) {
+written_part http1::write_events(std::string& output, server_state const& server) {
     auto& text = context_.events;
     if (http_1_0_)
         output.append(text);
     else if (!text.empty())
         http::write_chunk(text, output);
     if (text.capacity() > 2 * limits::stream_step_bytes_max) std::string().swap(text);
-    if (progress_ != api::event_stream::progress::ended) return {.kind = step_kind::pause};
+    if (progress_ != api::event_stream::progress::ended) return {.key = events_->key_id()};
     events_.reset();
     if (!http_1_0_) output.append(http::last_chunk);
-    if (closes_after_events_ || server.draining) return close();
+    closes_after_events_ |= server.draining;
+    return {};
+}
+
+step http1::finish_events() {
+    if (events_) return {.kind = step_kind::pause};
+    if (closes_after_events_) return close();
     phase_ = phase::head;
     parser_.next();
     return {.kind = step_kind::pause};

@@ -3,11 +3,11 @@
 // be tested and fuzzed byte by byte (tests/session).
 //
 //     http1 session(context, peer);
-//     auto step = session.advance(input, wake_reason::bytes, state);   // step.consumed of them
+//     auto step = session.advance(input, wake_reason::bytes, state, output);   // step.consumed
 //     switch (step.kind) {
 //         case step_kind::write:   session.write(output, state);
-//                               step = session.finish_response();
-//         case step_kind::commit:  session.complete(commit(session.take_command()));
+//                                  … = session.finish_write();
+//         case step_kind::commit:  session.complete(id, commit(session.take_command()));
 //         …
 //     }
 //
@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,45 +30,53 @@
 
 namespace latchkey::session {
 
-// A response as `write` appended it.
-struct finished_response {
-    session::stream const& stream;  // for the log and the metrics, until `finish_response`
-    bool secret = false;            // the output holds a secret: wipe it after use
-    bool admitted = false;          // a key admitted the request, and it succeeded
+// What a protocol has with one request in hand at a time: no other can be meant, and no content
+// waits for a window.
+struct one_stream {
+    static constexpr bool is_multiplexed = false;
+
+    static constexpr stream_id current() { return 1; }
+    static constexpr bool is_reading(stream_id) { return true; }
+    static constexpr std::size_t table_bytes() { return 0; }
+    static constexpr std::size_t pending_bytes() { return 0; }
+    static constexpr bool has_pending() { return false; }
+    static constexpr bool has_sendable() { return false; }
+    static void write_pending(std::string&, std::size_t, server_state const&) {}
+    // Events are looked for whenever the session is advanced.
+    static void wake_events() {}
 };
 
-class http1 {
+class http1 : public one_stream {
   public:
     // `client` may change until the first request; it and `shared` outlive the session.
     http1(context& shared, api::peer const& client);
     http1(http1 const&) = delete;
     http1& operator=(http1 const&) = delete;
 
-    // `reason`: why the wait for input ended, if the last step was `read`, else `bytes`.
-    step advance(std::string_view input, wake_reason reason, server_state const& server);
+    // As of `protocol_session` (step.hpp). While a response goes on, input is not read.
+    step advance(std::string_view input, wake_reason reason, server_state const& server,
+                 std::string& output);
+    written_part write(std::string& output, server_state const& server);
+    // The stream of a response goes back to the pool.
+    std::optional<step> finish_write();
 
-    finished_response write(std::string& output, server_state const& server);
-    // Once the response was counted and logged: its stream goes back to the pool.
-    step finish_response();
-    void write_interim(std::string& output);
-    // After `step_kind::write_events`. While a response goes on, input is not read, and `advance`
-    // is called when the wait for events ends.
-    step write_events(std::string& output, server_state const& server);
-
-    // Results of `grant_body`. `deny` may also follow a grant, while the session reads: the request
-    // is refused then as `overloaded`.
-    void grant();
-    void deny() { phase_ = phase::body_denied; }
     session::stream const& stream() const { return *stream_; }
-    // Memory of a request that waits, or whose body is in progress.
-    std::size_t held_bytes() const { return held_bytes_; }
-    // The key of a response that goes on; 0: there is none.
-    model::id events_key() const { return events_ ? events_->key_id() : 0; }
+    void grant();
+    // May also follow a grant, while the session reads: the request is refused then as
+    // `overloaded`.
+    void deny() { phase_ = phase::body_denied; }
+    store::command take_command();
+    bool complete(stream_id id, store::outcome const& outcome);
+    void resume(stream_id) { phase_ = phase::resumed; }
+    void give_up(stream_id) {
+        if (phase_ == phase::body) deny();
+    }
+    std::size_t in_progress() const { return stream_ ? 1 : 0; }
 
-    store::command take_command() { return stream_->exchange.take_command(); }
-    void complete(store::outcome const& outcome);
-    // After `step_kind::await_tokens` or `await_turn`.
-    void resume() { phase_ = phase::resumed; }
+    std::size_t held_bytes() const { return held_bytes_ + command_bytes_; }
+
+    bool has_events() const { return events_ != nullptr; }
+    base::mono_ns wait_deadline() const { return events_->due(); }
 
   private:
     enum class phase : std::uint8_t {
@@ -98,12 +107,14 @@ class http1 {
     bool take_body_in_place(std::string_view input, std::size_t head_bytes);
     step begin_body(std::string_view input, std::size_t head_bytes, server_state const& server);
     step announce_body(std::size_t head_bytes);
-    step start_body(std::string_view input, server_state const& server);
+    step start_body(std::string_view input, server_state const& server, std::string& output);
     step collect_body(std::string_view input, server_state const& server);
     step finish_body(base::problem problem, std::size_t consumed, server_state const& server);
     step resume_request(std::string_view input, server_state const& server);
     step skip_body(std::string_view input, wake_reason reason);
     step next_events(wake_reason reason, server_state const& server);
+    written_part write_events(std::string& output, server_state const& server);
+    step finish_events();
     step follow(api::next_step next, std::size_t consumed);
     void keep_waiting();
     step close();
@@ -115,7 +126,8 @@ class http1 {
     http::parser parser_;
     http::framing framing_;
     stream_pool::handle stream_;
-    std::size_t held_bytes_ = 0;
+    std::size_t held_bytes_ = 0;       // of a request that waits, or whose body is in progress
+    std::size_t command_bytes_ = 0;    // of its commit
     base::mono_ns head_deadline_ = 0;  // 0: no byte of the next head has arrived
     base::mono_ns body_deadline_ = 0;
     base::mono_ns resume_at_ = 0;
@@ -128,5 +140,7 @@ class http1 {
     api::event_stream::progress progress_{};     // of the events to be written
     std::unique_ptr<api::event_stream> events_;  // of the response that goes on
 };
+
+static_assert(protocol_session<http1>);
 
 }  // namespace latchkey::session

@@ -1,11 +1,13 @@
-// One stream of an HTTP/2 session (RFC 9113 §5.1), and the bounds of a connection. Private to
-// session/http2*.cpp.
+// One stream of an HTTP/2 session (RFC 9113 §5.1), and what a frame leads to. Private to the parts
+// of the session (http2.hpp).
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 
 #include "api/frame/event_stream.hpp"
 #include "base/bytes.hpp"
@@ -18,17 +20,18 @@ namespace latchkey::session {
 
 namespace h2 = ::latchkey::http2;
 
-// A header block may take as many CONTINUATION frames (CVE-2024-27316 and its kin).
-inline constexpr unsigned block_frames_max = 1 + 8;
-inline constexpr std::size_t remembered_resets = 256;
-// Token bucket for frames that make work without a request: a client that only asks never needs
-// them, one that reads large responses earns one for each DATA frame.
-inline constexpr double tokens_max = 400;
-inline constexpr double tokens_per_second = 40;
+// An error (§5.4): of a stream, which is reset, or of the connection, which ends.
+struct fault {
+    h2::error_code code = h2::error_code::no_error;
+    std::string_view detail;  // of a connection: the text of GOAWAY
+    stream_id stream = 0;     // 0: it is the connection's
+};
+inline fault stream_fault(stream_id stream, h2::error_code code) {
+    return {code, {}, stream};
+}
 
-inline constexpr std::string_view drain_ping = "drained?";
-inline constexpr base::mono_ns drain_wait = base::second;
-inline constexpr base::mono_ns early_reset_wait = base::second;
+// What a frame leads to: nothing for the caller, a step, or an error.
+using reaction = std::variant<std::monostate, step, fault>;
 
 enum class stream_state : std::uint8_t {
     reading,     // of its body
@@ -48,16 +51,8 @@ struct announced_content {
     }
 };
 
-// A request that was answered before its end. The rest of it is judged and dropped.
-struct dropped_request {
-    std::uint32_t id = 0;
-    std::int64_t window = 0;
-    base::mono_ns reset_time = 0;  // not before
-    announced_content announced;
-};
-
 struct http2_stream {
-    std::uint32_t id = 0;
+    stream_id id = 0;
     stream_state state = stream_state::responding;
     bool input_ended = false;
     bool reset = false;        // by either side
@@ -85,7 +80,7 @@ struct http2_stream {
     bool is_busy() const {
         return state == stream_state::committing || state == stream_state::waiting;
     }
-    void begin(std::uint32_t number, std::uint32_t send, std::uint32_t receive) {
+    void begin(stream_id number, std::uint32_t send, std::uint32_t receive) {
         *this = {};
         id = number;
         send_window = send;

@@ -29,7 +29,7 @@ void conversation::receive(std::string_view bytes) {
 
 void conversation::resume() {
     waits_ = false;
-    session_.resume();
+    session_.resume(session_.current());
     receive({});
 }
 
@@ -51,21 +51,18 @@ bool conversation::advance(wake_reason reason) {
                               .short_of_memory = short_of_memory,
                               .quota = quota,
                               .draining = draining};
-    auto next = session_.advance({copy.get(), input.size()}, reason, server);
+    auto const next = session_.advance({copy.get(), input.size()}, reason, server, interim_);
     pending_.assign(input, next.consumed);
-    if (next.kind == step_kind::write) {
-        session_.write(output_, server);
-        next = session_.finish_response();
-    }
     deadline_ = 0;
     switch (next.kind) {
-        case step_kind::write_events:
-            session_.write_events(output_, server);
-            return true;
-        case step_kind::await_events:
-            deadline_ = next.time;
-            return false;
+        case step_kind::write: {
+            session_.write(output_, server);
+            auto const following = session_.finish_write();
+            closed_ = following && following->kind == step_kind::close;
+            return !closed_;
+        }
         case step_kind::read:
+            if (!next.takes_input) deadline_ = next.time;
             return false;
         case step_kind::close:
             closed_ = true;
@@ -75,20 +72,15 @@ bool conversation::advance(wake_reason reason) {
             return true;
         case step_kind::commit:
             committed_ = true;
-            session_.complete(fixture_.commit(session_.take_command()));
+            session_.complete(session_.current(), fixture_.commit(session_.take_command()));
             return true;
         case step_kind::await_tokens:
             waits_ = true;
             return false;
         case step_kind::await_turn:
-            session_.resume();
+            session_.resume(session_.current());
             return true;
-        case step_kind::write_interim:
-            session_.write_interim(interim_);
-            return true;
-        case step_kind::advance:
         case step_kind::pause:
-        case step_kind::write:
             return true;
     }
     return false;

@@ -95,11 +95,7 @@ bool http2_conversation::advance(wake_reason reason) {
         case step_kind::write:
             write();
             return true;
-        case step_kind::advance:
         case step_kind::pause:
-        case step_kind::write_interim:
-        case step_kind::write_events:
-        case step_kind::await_events:
             return true;
     }
     return false;
@@ -107,8 +103,8 @@ bool http2_conversation::advance(wake_reason reason) {
 
 void http2_conversation::write() {
     auto const response = session_.write(output_, server);
-    statuses_.push_back(response.stream.entry.status);
-    session_.finish_response();
+    statuses_.push_back(response.response->entry.status);
+    session_.finish_write();
 }
 
 void http2_conversation::resume() {

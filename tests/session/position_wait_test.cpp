@@ -44,14 +44,14 @@ struct http1_client {
     step advance(std::string_view bytes = {}) {
         // In a place of its own each time, which ends with the call, as a receive buffer does.
         std::string input(bytes);
-        auto const next = session.advance(input, wake_reason::bytes, server);
+        auto const next = session.advance(input, wake_reason::bytes, server, interim);
         input.assign(input.size(), '#');
         return next;
     }
     std::string write() {
         std::string output;
         session.write(output, server);
-        session.finish_response();
+        session.finish_write();
         return output;
     }
     static std::unique_ptr<context> configured(api_fixture& service) {
@@ -61,6 +61,7 @@ struct http1_client {
     }
     std::unique_ptr<context> shared;
     server_state server;
+    std::string interim;
     http1 session;
 };
 
@@ -68,11 +69,11 @@ TEST_F(waits, over_http1_a_write_goes_on_with_a_commit_of_its_own) {
     http1_client client(service);
     ASSERT_EQ(client.advance(post_text()).kind, step_kind::commit);
     expect_wait(client.session.take_command());
-    client.session.complete({});
+    client.session.complete(client.session.current(), {});
     ASSERT_EQ(client.advance().kind, step_kind::commit);
     auto command = client.session.take_command();
     ASSERT_TRUE(std::holds_alternative<store::create_user>(command.action));
-    client.session.complete(service.commit(std::move(command)));
+    client.session.complete(client.session.current(), service.commit(std::move(command)));
     ASSERT_EQ(client.advance().kind, step_kind::write);
     EXPECT_TRUE(client.write().starts_with("HTTP/1.1 201"));
 }
@@ -81,7 +82,7 @@ TEST_F(waits, over_http1_end_with_a_refusal) {
     http1_client client(service);
     ASSERT_EQ(client.advance(post_text()).kind, step_kind::commit);
     client.session.take_command();
-    client.session.complete({.problem = problem::behind});
+    client.session.complete(client.session.current(), {.problem = problem::behind});
     ASSERT_EQ(client.advance().kind, step_kind::write);
     EXPECT_TRUE(client.write().starts_with("HTTP/1.1 503"));
 }

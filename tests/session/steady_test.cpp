@@ -22,10 +22,10 @@ class steady : public api::api_test {
         output_.clear();
         service.now.mono += 1'000'000'000;
         server_state const server{.now = service.now, .ready_since = service.now.mono};
-        auto const step = session_->advance(input_, wake_reason::bytes, server);
+        auto const step = session_->advance(input_, wake_reason::bytes, server, output_);
         if (step.kind != step_kind::write || step.consumed != text.size()) return false;
         session_->write(output_, server);
-        return session_->finish_response().kind == step_kind::pause &&
+        return session_->finish_write()->kind == step_kind::pause &&
                output_.starts_with("HTTP/1.1 200 ");
     }
 

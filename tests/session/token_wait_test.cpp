@@ -218,17 +218,19 @@ TEST_F(token_wait_test, is_counted_from_the_first_try_to_the_decision) {
     http1 session(shared, service.peer);
     server_state server{.now = service.now, .ready_since = service.now.mono};
     auto input = get(fresh_key());
+    std::string output;
     service.services().snapshot.renew();
-    auto next = session.advance(input, wake_reason::bytes, server);
+    auto next = session.advance(input, wake_reason::bytes, server, output);
     ASSERT_EQ(next.kind, step_kind::await_tokens);
     EXPECT_EQ(next.consumed, input.size());
     server.now.mono += 5;
-    session.resume();
-    EXPECT_EQ(session.advance({}, wake_reason::bytes, server).kind, step_kind::await_tokens);
+    session.resume(session.current());
+    EXPECT_EQ(session.advance({}, wake_reason::bytes, server, output).kind,
+              step_kind::await_tokens);
     server.now.mono += 6;
     answer();
-    session.resume();
-    EXPECT_EQ(session.advance({}, wake_reason::bytes, server).kind, step_kind::write);
+    session.resume(session.current());
+    EXPECT_EQ(session.advance({}, wake_reason::bytes, server, output).kind, step_kind::write);
     EXPECT_EQ(session.stream().exchange.token_wait_time(), 11);
 }
 

@@ -1,6 +1,7 @@
-// One client's connection: a coroutine that drives a session (session/http1.hpp) over a transport.
-// It carries out each step of the session: awaits input, a commit, room in the output or a time,
-// and appends responses. It knows nothing of HTTP.
+// One client's connection: a coroutine that drives a session over a transport. It finds out which
+// protocol is spoken, and then carries out each step of its session: awaits input, events, a
+// commit, room in the output or a time, and appends responses. What the bytes mean is the session's
+// business (session/step.hpp).
 #pragma once
 
 #include "coro/task.hpp"
