@@ -1,3 +1,7 @@
+// Each frame is judged by its stream, then by its size; it then spends a token, so that floods of
+// small frames end the connection, and only then has its effect. The connection's window is opened
+// again at half. A drain takes two GOAWAY: the first names no stream, and the last one served is
+// named when the client has answered a PING, so that requests under way are not lost.
 #include "session/http2_control.hpp"
 
 #include <algorithm>

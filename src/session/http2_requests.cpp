@@ -1,3 +1,7 @@
+// A stream's state says what its frames may do: reading (a body), waiting (for tokens), committing,
+// responding. The head is parsed into memory that requests share and copied beside the stream only
+// when it waits. Grants, denials and wake-ups come between two calls; they are noted by id and
+// settled at the next, since the stream may have left by then.
 #include "session/http2_requests.hpp"
 
 #include <algorithm>

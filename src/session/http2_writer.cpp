@@ -1,3 +1,7 @@
+// Content is written at once as far as both windows allow, unless others wait; the rest is kept and
+// written later in frames of at most 16 KiB, each time for the stream that is most urgent then. A
+// client that takes no sizeable part of what waits counts as stalled since then. An endless
+// response is made only while its stream has a window.
 #include "session/http2_writer.hpp"
 
 #include <algorithm>
