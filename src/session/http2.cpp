@@ -67,13 +67,22 @@ step http2::read_frames(std::string_view input, server_state const& server, std:
         auto const head = h2::read_frame_head(rest.data());
         if (head.length > h2::default_frame_bytes_max)
             return fail({error_code::frame_size_error, "The frame is too large."}, output);
-        if (rest.size() < h2::frame_head_bytes + head.length)
+        if (rest.size() < h2::frame_head_bytes + head.length) {
+            if (!server.overloaded && is_content_of_a_key(head)) return await_input(false);
             return await_frame(rest.size(), server, output);
+        }
         consumed_ += h2::frame_head_bytes + head.length;
         auto const payload = rest.substr(h2::frame_head_bytes, head.length);
         if (auto const result = act_on(read_frame(head, payload, server, output), output))
             return *result;
     }
+}
+
+// Such content counts to the key that its request has shown, as over HTTP/1.1.
+bool http2::is_content_of_a_key(h2::frame_head const& head) const {
+    auto const* const stream = head.type == frame_type::data ? streams_.find(head.stream) : nullptr;
+    return stream != nullptr && stream->state == stream_state::reading &&
+           stream->work->exchange.key_id() != 0;
 }
 
 // What has come of a frame is kept until it is whole, and nobody is known yet to whom it counts.

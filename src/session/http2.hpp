@@ -96,6 +96,7 @@ class http2 {
     step fail(fault const& wrong, std::string& output);
     step close();
     step await_input(bool nothing_came);
+    bool is_content_of_a_key(h2::frame_head const& head) const;
     step await_frame(std::size_t bytes, server_state const& server, std::string& output);
     base::mono_ns deadline(bool idle) const;
     next end_late(server_state const& server, std::string& output);

@@ -154,6 +154,20 @@ TEST_F(http2_quota, is_asked_for_a_frame_that_goes_on) {
     EXPECT_TRUE(server.closed());
 }
 
+// Who is known by a key is not kept out by many who are not.
+TEST_F(http2_quota, is_not_asked_for_content_of_a_key_that_goes_on) {
+    auto const content = data(1, client::content, flag::end_stream);
+    receive(one.post(1) + content.substr(0, 15));
+    EXPECT_EQ(reader.events(), "");
+    EXPECT_EQ(room.keys.size(), 0u);
+    receive(content.substr(15));
+    EXPECT_EQ(reader.events(), "1: 200");
+    receive(one.post(3));
+    server.server.overloaded = true;
+    receive(data(3, client::content).substr(0, 15));
+    EXPECT_EQ(reader.events(), "GOAWAY ENHANCE_YOUR_CALM");
+}
+
 TEST_F(http2_quota, events_wait_for_it) {
     auto fields = one.get_fields_but(":path", "/api/v1/changes?after=latest");
     fields.emplace_back("accept", "text/event-stream");
