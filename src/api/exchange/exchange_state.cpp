@@ -53,7 +53,8 @@ void request_state::note_exposed(http::request const& request) const {
 }
 
 bool request_state::takes_body() const {
-    if (std::holds_alternative<action>(matched.route->run)) return true;
+    if (std::holds_alternative<action>(matched.route->run))
+        return matched.route->method == http::method::post;
     auto const* const write_route = std::get_if<write>(&matched.route->run);
     return write_route != nullptr && write_route->body;
 }
