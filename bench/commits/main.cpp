@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "domain/writer.hpp"
 #include "store/environment.hpp"
-#include "store/writer.hpp"
 
 using namespace latchkey;
 
@@ -29,9 +29,9 @@ int main(int count, char** arguments) {
     for (; now < end; now = base::read_clocks().mono) {
         auto const email =
             "commit" + std::to_string(begin.wall) + "x" + std::to_string(commits) + "@example.com";
-        std::vector<store::command> commands(1);
-        commands.front().action = store::create_user{"Ada Lovelace", email};
-        auto const outcomes = store::apply(**environment, std::move(commands));
+        std::vector<domain::command> commands(1);
+        commands.front().action = domain::create_user{"Ada Lovelace", email};
+        auto const outcomes = domain::apply(**environment, std::move(commands));
         if (!outcomes || outcomes->front().problem != base::problem::none) {
             std::fprintf(stderr, "commits: a user was refused\n");
             return 1;

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "http2/header_table.hpp"
+#include "wire/http2/header_table.hpp"
 
 namespace load {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/function_ref.hpp"
 #include "field_encoder.hpp"
 #include "group.hpp"
-#include "http2/frame.hpp"
-#include "http2/hpack_decoder.hpp"
+#include "wire/http2/frame.hpp"
+#include "wire/http2/hpack_decoder.hpp"
 
 namespace load {
 

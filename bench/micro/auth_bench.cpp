@@ -19,7 +19,7 @@
 #include "auth/cache.hpp"
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
-#include "store/writer.hpp"
+#include "domain/writer.hpp"
 
 namespace latchkey::auth {
 
@@ -60,15 +60,15 @@ class filled_store {
 
   private:
     void add(std::size_t count, std::vector<std::string>& texts) {
-        std::vector<store::command> commands(count);
+        std::vector<domain::command> commands(count);
         for (auto& each : commands) {
             auto const text = texts.emplace_back(fresh_text());
             model::key record{.digest = digest_of(text), .name = "a key of a benchmark"};
             record.start = text.substr(0, 8);
             record.last4 = text.substr(key_bytes - 4);
-            each.action = store::create_key{std::move(record)};
+            each.action = domain::create_key{std::move(record)};
         }
-        for (auto const& outcome : store::apply(*store_, std::move(commands)).value())
+        for (auto const& outcome : domain::apply(*store_, std::move(commands)).value())
             base::check(outcome.problem == base::problem::none, "a key was not stored");
     }
 
@@ -107,7 +107,7 @@ std::vector<std::string> damaged_keys() {
 void run(benchmark::State& state, std::vector<std::string> const& texts, std::size_t cache_entries,
          base::problem expected, bool keeps_text = true) {
     auto& keys = store_of(static_cast<std::size_t>(state.range(0)));
-    store::snapshot snapshot(keys.store());
+    domain::snapshot snapshot(keys.store());
     snapshot.renew();
     cache subject(cache_entries, keeps_text);
     subject.follow(snapshot);

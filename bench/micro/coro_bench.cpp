@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "allocations.hpp"
-#include "coro/scope.hpp"
+#include "runtime/coro/task_scope.hpp"
 
 namespace latchkey::coro {
 

@@ -8,8 +8,8 @@
 
 #include "allocations.hpp"
 #include "base/check.hpp"
-#include "http/parser.hpp"
-#include "http/write.hpp"
+#include "wire/http/parser.hpp"
+#include "wire/http/write.hpp"
 
 namespace latchkey::http {
 

@@ -12,9 +12,9 @@
 #include <boost/json/parse.hpp>
 #include <chrono>
 
-#include "http/parser.hpp"
 #include "nasty_bodies.hpp"
 #include "request_fixture.hpp"
+#include "wire/http/parser.hpp"
 
 namespace latchkey {
 

@@ -13,8 +13,8 @@
 
 #include "allocations.hpp"
 #include "base/check.hpp"
-#include "jwt/verify.hpp"
 #include "signing_key.hpp"
+#include "wire/jwt/verify.hpp"
 
 namespace latchkey::jwt {
 namespace {

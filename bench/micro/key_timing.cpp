@@ -28,7 +28,7 @@
 #include "auth/key_form.hpp"
 #include "base/base62.hpp"
 #include "base/check.hpp"
-#include "store/writer.hpp"
+#include "domain/writer.hpp"
 
 namespace latchkey::auth {
 namespace {
@@ -123,11 +123,11 @@ class key_generator {
         for (auto* const owners : {&stored_keys_, &unstored_keys_})
             for (auto& each : *owners) fresh_key("lkey").text().copy(each.data(), key_bytes);
         for (std::size_t i = 0; i < keys_per_kind; i += commands_per_call) {
-            std::vector<store::command> commands(commands_per_call);
+            std::vector<domain::command> commands(commands_per_call);
             for (std::size_t n = 0; n < commands_per_call; ++n)
-                commands[n].action = store::create_key{
+                commands[n].action = domain::create_key{
                     model::key{.digest = digest_of(view(stored_keys_[i + n])), .name = "a key"}};
-            base::check(bool(store::apply(*store_, std::move(commands))), "keys were not stored");
+            base::check(bool(domain::apply(*store_, std::move(commands))), "keys were not stored");
         }
     }
     ~key_generator() {
@@ -180,7 +180,7 @@ measurement make_measurement(key_generator& generator, std::vector<comparison>& 
 }
 
 void measure(key_generator& generator, std::vector<comparison>& rows, std::size_t each) {
-    store::snapshot snapshot(generator.store());
+    domain::snapshot snapshot(generator.store());
     snapshot.renew();
     cache subject;
     subject.follow(snapshot);

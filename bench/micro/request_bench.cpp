@@ -10,10 +10,10 @@
 
 #include "allocations.hpp"
 #include "base/check.hpp"
-#include "http/parser.hpp"
-#include "http/write.hpp"
 #include "request_fixture.hpp"
 #include "server/observe/access_log.hpp"
+#include "wire/http/parser.hpp"
+#include "wire/http/write.hpp"
 
 namespace latchkey {
 

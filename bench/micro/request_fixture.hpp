@@ -8,7 +8,7 @@
 #include "api/exchange/exchange.hpp"
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
-#include "store/writer.hpp"
+#include "domain/writer.hpp"
 
 namespace latchkey {
 
@@ -27,15 +27,15 @@ class request_fixture {
         record.scopes.add("*");
         record.rate_limits = {{.name = "minute", .limit = 600'000'000, .window_seconds = 60},
                               {.name = "hour", .limit = 2'000'000'000, .window_seconds = 3600}};
-        std::vector<store::command> commands(2);
-        commands[0].action = store::create_key{std::move(record)};
-        commands[1].action = store::create_user{"Ada Lovelace", "ada@example.com"};
-        for (auto const& outcome : store::apply(*store_, std::move(commands)).value())
+        std::vector<domain::command> commands(2);
+        commands[0].action = domain::create_key{std::move(record)};
+        commands[1].action = domain::create_user{"Ada Lovelace", "ada@example.com"};
+        for (auto const& outcome : domain::apply(*store_, std::move(commands)).value())
             base::check(outcome.problem == base::problem::none, "the store was not filled");
         key_text = key.text();
         text = "GET /api/v1/users/1 HTTP/1.1\r\nHost: localhost\r\nX-API-Key: " +
                std::string(key.text()) + "\r\n\r\n";
-        snapshot_ = std::make_unique<store::snapshot>(*store_);
+        snapshot_ = std::make_unique<domain::snapshot>(*store_);
         snapshot_->renew();
         keys_.follow(*snapshot_);
         services_ = std::make_unique<api::request_services>(
@@ -58,7 +58,7 @@ class request_fixture {
     std::unique_ptr<store::environment> store_ =
         store::environment::open({.directory = path_, .map_bytes = 1 << 26, .sync = false}).value();
     api::settings settings_;
-    std::unique_ptr<store::snapshot> snapshot_;
+    std::unique_ptr<domain::snapshot> snapshot_;
     auth::cache keys_;
     std::unique_ptr<limit::buckets> buckets_ = limit::buckets::make(1024).value();
     limit::leases leases_{*buckets_, {}};

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "domain/snapshot.hpp"
+#include "domain/writer.hpp"
 #include "store/environment.hpp"
-#include "store/snapshot.hpp"
-#include "store/writer.hpp"
 
-namespace latchkey::store {
+namespace latchkey::domain {
 
 constexpr model::id users = 1'000'000;
 constexpr std::size_t commands_max = 64;  // of one call
@@ -88,6 +88,6 @@ void commit(benchmark::State& state) {
 }
 BENCHMARK(commit)->Arg(1)->Arg(8)->Arg(commands_max)->UseRealTime();
 
-}  // namespace latchkey::store
+}  // namespace latchkey::domain
 
 BENCHMARK_MAIN();

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "uring/mailbox.hpp"
-#include "uring/ring.hpp"
-#include "uring/timers.hpp"
+#include "runtime/uring/mailbox.hpp"
+#include "runtime/uring/ring.hpp"
+#include "runtime/uring/timers.hpp"
 
 namespace latchkey::uring {
 

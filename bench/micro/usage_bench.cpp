@@ -16,8 +16,8 @@
 #include "auth/key_form.hpp"
 #include "auth/usage_counter.hpp"
 #include "base/check.hpp"
+#include "domain/writer.hpp"
 #include "limit/leases.hpp"
-#include "store/writer.hpp"
 
 namespace latchkey {
 
@@ -33,7 +33,7 @@ void use(auth::usage_counter& counter, std::int64_t request, model::id key) {
     counter.note(key, now);
     counter.count(key, now, 200, false);
     if (request % requests_between_takes == 0)
-        while (!counter.empty()) benchmark::DoNotOptimize(counter.take(store::key_uses_max));
+        while (!counter.empty()) benchmark::DoNotOptimize(counter.take(domain::key_uses_max));
 }
 
 void counting_alone(benchmark::State& state) {
@@ -64,12 +64,12 @@ class accepted_keys {
             texts_.emplace_back(auth::fresh_key("lkey").text());
             model::key record{.digest = auth::digest_of(texts_.back()), .name = "a key"};
             record.rate_limits = {{"second", 1'000'000'000, 1, 0}};
-            std::vector<store::command> commands(1);
-            commands[0].action = store::create_key{std::move(record)};
-            auto const outcomes = store::apply(*store_, std::move(commands)).value();
+            std::vector<domain::command> commands(1);
+            commands[0].action = domain::create_key{std::move(record)};
+            auto const outcomes = domain::apply(*store_, std::move(commands)).value();
             base::check(outcomes.at(0).problem == base::problem::none, "a key was not stored");
         }
-        snapshot_ = std::make_unique<store::snapshot>(*store_);
+        snapshot_ = std::make_unique<domain::snapshot>(*store_);
         snapshot_->renew();
         cache_.follow(*snapshot_);
     }
@@ -93,7 +93,7 @@ class accepted_keys {
     std::string path_;
     std::unique_ptr<store::environment> store_;
     std::vector<std::string> texts_;
-    std::unique_ptr<store::snapshot> snapshot_;
+    std::unique_ptr<domain::snapshot> snapshot_;
     auth::cache cache_;
     std::unique_ptr<limit::buckets> buckets_ = limit::buckets::make(2 * keys_max).value();
     limit::leases leases_{*buckets_};

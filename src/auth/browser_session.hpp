@@ -21,7 +21,7 @@ namespace latchkey::auth {
 
 struct browser_session {
     model::digest key_digest{};
-    std::uint64_t generation = 0;  // store::snapshot::sessions_generation when the key was shown
+    std::uint64_t generation = 0;  // domain::snapshot::sessions_generation when the key was shown
     base::wall_ms started_at = 0;  // when the key was shown
     base::wall_ms expires_at = 0;
 };

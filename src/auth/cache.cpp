@@ -28,11 +28,11 @@ struct cache::state {
     bool followed = false;
     bool imported = false;  // the store has imported digests, whose keys have any form
 
-    void drop_changes(store::snapshot const& snapshot, std::uint64_t now_epoch);
+    void drop_changes(domain::snapshot const& snapshot, std::uint64_t now_epoch);
     // Null: not cached.
     table::entry const* find(model::digest const& digest);
     // Null: no such key.
-    table::entry look_up(model::digest const& digest, store::snapshot const& snapshot,
+    table::entry look_up(model::digest const& digest, domain::snapshot const& snapshot,
                          base::wall_ms now);
 };
 
@@ -54,7 +54,7 @@ base::problem problem_of(model::key const& record, model::address const* client,
 // The keys whose level its buckets take over: those it replaces, as long as a bucket that was empty
 // at the rotation would not have filled since.
 void add_predecessors(limit::policy& limits, model::key const& record,
-                      store::snapshot const& snapshot, base::wall_ms now) {
+                      domain::snapshot const& snapshot, base::wall_ms now) {
     auto const fill_ms = limit::fill_time_ns(limits) / base::millisecond;
     auto rotated_at = record.created_at;
     for (auto id = record.replaces; id != 0 && now - rotated_at < fill_ms;) {
@@ -67,7 +67,7 @@ void add_predecessors(limit::policy& limits, model::key const& record,
     }
 }
 
-table::entry make_identity(model::key&& record, store::snapshot const& snapshot,
+table::entry make_identity(model::key&& record, domain::snapshot const& snapshot,
                            base::wall_ms now) {
     auto limits = limit::prepare(record.rate_limits, record.limit_slots, record.limit_generations);
     add_predecessors(limits, record, snapshot, now);
@@ -110,7 +110,7 @@ void cache::forget_text() {
 }
 
 verdict cache::authenticate(presented_key const& presented, model::address const* client,
-                            store::snapshot const& snapshot, base::instant now) {
+                            domain::snapshot const& snapshot, base::instant now) {
     state_->thread.check();
     verdict result;
     auto const key = presented.text;
@@ -147,7 +147,7 @@ verdict cache::authenticate(presented_key const& presented, model::address const
 }
 
 verdict cache::authenticate_again(principal const& caller, model::address const* client,
-                                  store::snapshot const& snapshot, base::instant now) {
+                                  domain::snapshot const& snapshot, base::instant now) {
     state_->thread.check();
     auto const& digest = caller.record().digest;
     auto const* const cached = state_->keys.find(digest);
@@ -169,7 +169,7 @@ table::entry const* cache::state::find(model::digest const& digest) {
     return entry;
 }
 
-table::entry cache::state::look_up(model::digest const& digest, store::snapshot const& snapshot,
+table::entry cache::state::look_up(model::digest const& digest, domain::snapshot const& snapshot,
                                    base::wall_ms now) {
     auto record = snapshot.key_with_digest(digest);
     if (!record) {
@@ -182,7 +182,7 @@ table::entry cache::state::look_up(model::digest const& digest, store::snapshot 
     return entry;
 }
 
-void cache::follow(store::snapshot const& snapshot) {
+void cache::follow(domain::snapshot const& snapshot) {
     auto& own = *state_;
     std::uint64_t const version = snapshot.version();
     if (own.followed && version == own.version) [[likely]]
@@ -199,7 +199,7 @@ void cache::follow(store::snapshot const& snapshot) {
     own.followed = true;
 }
 
-void cache::state::drop_changes(store::snapshot const& snapshot, std::uint64_t now_epoch) {
+void cache::state::drop_changes(domain::snapshot const& snapshot, std::uint64_t now_epoch) {
     // A smaller epoch belongs to another store, where no entry is valid. Entries of look-ups before
     // the first `follow` are dropped too.
     auto const changes = followed && now_epoch > epoch

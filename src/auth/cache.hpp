@@ -29,8 +29,8 @@
 #include "auth/token_grant.hpp"
 #include "base/clock.hpp"
 #include "base/problem.hpp"
+#include "domain/snapshot.hpp"
 #include "model/key.hpp"
-#include "store/snapshot.hpp"
 
 namespace latchkey::auth {
 
@@ -85,7 +85,7 @@ class cache {
 
     // Invalidates the entries that differ from `snapshot`. Call it before any `authenticate` with a
     // newer snapshot.
-    void follow(store::snapshot const& snapshot);
+    void follow(domain::snapshot const& snapshot);
 
     // A key whose cache entry is being prefetched, so that other work can hide the memory latency
     // before `authenticate`. A view of the key's text.
@@ -103,18 +103,18 @@ class cache {
 
     // The key's problem, or none: key_invalid (then `caller` is empty), key_deactivated,
     // key_expired, key_not_yet_active, ip_not_allowed, in this order; internal_error when its
-    // record cannot be read (store::snapshot::damaged). `client` null: not known, and then a
+    // record cannot be read (domain::snapshot::damaged). `client` null: not known, and then a
     // non-empty allowlist refuses.
     verdict authenticate(presented_key const& presented, model::address const* client,
-                         store::snapshot const& snapshot, base::instant now);
+                         domain::snapshot const& snapshot, base::instant now);
     verdict authenticate(std::string_view key, model::address const* client,
-                         store::snapshot const& snapshot, base::instant now) {
+                         domain::snapshot const& snapshot, base::instant now) {
         return authenticate(present(key), client, snapshot, now);
     }
     // The same for a caller that was accepted before, whose key may have changed since: for what
     // goes on after its request was answered. Its token is not judged (token_cache::is_good).
     verdict authenticate_again(principal const& caller, model::address const* client,
-                               store::snapshot const& snapshot, base::instant now);
+                               domain::snapshot const& snapshot, base::instant now);
 
     // Every call of `authenticate` increments one of the first four.
     struct counters {

@@ -139,7 +139,7 @@ struct token_cache::state {
     jwt::verification verify(std::string_view token, base::wall_ms clock) const;
     base::wall_ms end_of_key(jwt::verified_token const& token) const;
     boost::local_shared_ptr<token_grant> make_grant(jwt::verified_token const& token) const;
-    verdict judge(grant_ptr grant, model::address const* client, store::snapshot const& snapshot,
+    verdict judge(grant_ptr grant, model::address const* client, domain::snapshot const& snapshot,
                   base::instant now);
 };
 
@@ -174,7 +174,7 @@ boost::local_shared_ptr<token_grant> token_cache::state::make_grant(
 }
 
 verdict token_cache::state::judge(grant_ptr grant, model::address const* client,
-                                  store::snapshot const& snapshot, base::instant now) {
+                                  domain::snapshot const& snapshot, base::instant now) {
     auto result = keys.authenticate(keys.present(grant->record), client, snapshot, now);
     // An imported digest could be any, also one that belongs to a subject.
     if (result.caller && result.caller->record().kind != model::key_kind::jwt)
@@ -185,7 +185,7 @@ verdict token_cache::state::judge(grant_ptr grant, model::address const* client,
 }
 
 verdict token_cache::authenticate(std::string_view token, model::address const* client,
-                                  store::snapshot const& snapshot, base::instant now,
+                                  domain::snapshot const& snapshot, base::instant now,
                                   bool may_verify) {
     auto& own = *state_;
     own.thread.check();

@@ -47,7 +47,7 @@ class token_cache {
     // too_many_auth_failures: it is not known yet, and `may_verify` is false. The text passes
     // `may_be_token`; what turns out to be no JWT is looked up as a key.
     verdict authenticate(std::string_view token, model::address const* client,
-                         store::snapshot const& snapshot, base::instant now, bool may_verify);
+                         domain::snapshot const& snapshot, base::instant now, bool may_verify);
     // Whether its token, if the caller showed one, is still good: it may have expired, or the
     // issuers may have changed. For what goes on after its request was answered.
     bool is_good(principal const& caller, base::instant now) const;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "jwt/verify.hpp"
+#include "wire/jwt/verify.hpp"
 
 namespace latchkey::auth {
 

@@ -37,10 +37,10 @@ base::wall_ms usage_counter::last(model::id key) const {
     return position == entries_.end() ? 0 : position->second.use.last_used;
 }
 
-std::vector<store::key_use> usage_counter::take(std::size_t count_max) {
+std::vector<domain::key_use> usage_counter::take(std::size_t count_max) {
     auto const past_count = std::min(count_max, past_.size());
-    std::vector<store::key_use> batch(past_.end() - static_cast<std::ptrdiff_t>(past_count),
-                                      past_.end());
+    std::vector<domain::key_use> batch(past_.end() - static_cast<std::ptrdiff_t>(past_count),
+                                       past_.end());
     past_.resize(past_.size() - past_count);
     for (; !fresh_.empty() && batch.size() < count_max; fresh_.pop_back()) {
         auto& entry = entries_.at(fresh_.back());
@@ -61,7 +61,7 @@ std::vector<model::digest> usage_counter::take_exposed() {
     return all;
 }
 
-std::uint64_t usage_counter::put_back(std::vector<store::key_use> const& uses) {
+std::uint64_t usage_counter::put_back(std::vector<domain::key_use> const& uses) {
     std::uint64_t loss = 0;
     for (auto const& each : uses) {
         if (each.last_used != 0) note(each.key, each.last_used);

@@ -5,7 +5,7 @@
 //
 //     uses.note(key_id, now.wall);                           // every accepted request
 //     uses.count(key_id, now.wall, 200, false);              // every answered one of a known key
-//     store::note_key_uses batch{uses.take(256), uses.take_exposed()};  // every few seconds, and
+//     domain::note_key_uses batch{uses.take(256), uses.take_exposed()};  // every few seconds, and
 //                                                                       // at the end
 //
 // Nothing is dropped for lack of room: `full` asks for an early `take`. Only what the store keeps
@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "domain/command.hpp"
 #include "model/key.hpp"
-#include "store/command.hpp"
 
 namespace latchkey::auth {
 
@@ -36,25 +36,25 @@ class usage_counter {
     base::wall_ms last(model::id key) const;  // time of the last accepted request; 0: none here
 
     // Removes at most `count_max` uses that were not taken yet. Several may be of one key.
-    std::vector<store::key_use> take(std::size_t count_max);
-    // The exposed keys that were not taken yet, each once; at most store::key_uses_max.
+    std::vector<domain::key_use> take(std::size_t count_max);
+    // The exposed keys that were not taken yet, each once; at most domain::key_uses_max.
     std::vector<model::digest> take_exposed();
     // Returns a batch that could not be stored, to be taken again. Result: the number of requests
     // that were dropped, because 65,536 minutes of keys were waiting already.
-    std::uint64_t put_back(std::vector<store::key_use> const& uses);
+    std::uint64_t put_back(std::vector<domain::key_use> const& uses);
     bool empty() const { return fresh_.empty() && past_.empty() && exposed_.empty(); }
     bool full() const { return fresh_.size() + past_.size() >= flush_threshold; }
 
   private:
     struct entry {
-        store::key_use use;
+        domain::key_use use;
         bool fresh = false;  // not taken yet
     };
     static constexpr std::size_t flush_threshold = 4096;
     // Beyond that many, entries that the store has are dropped.
     static constexpr std::size_t entries_max = 64 * 1024;
     static constexpr std::size_t past_max = 64 * 1024;
-    static constexpr std::size_t exposed_max = store::key_uses_max;
+    static constexpr std::size_t exposed_max = domain::key_uses_max;
     static constexpr std::size_t unknown_max = exposed_max / 4;
 
     struct digest_hash {
@@ -74,7 +74,7 @@ class usage_counter {
 
     boost::unordered_flat_map<model::id, entry> entries_;
     std::vector<model::id> fresh_;
-    std::vector<store::key_use> past_;  // completed minutes, and those that were put back
+    std::vector<domain::key_use> past_;  // completed minutes, and those that were put back
     boost::unordered_flat_set<model::digest, digest_hash> exposed_;
     // The last entry used: a request notes and counts the same key. Inserting may move all entries,
     // so fresh_entry, which alone inserts, sets this again.

@@ -126,7 +126,7 @@ std::string sign_webhook(webhook_message const& message,
     return list;
 }
 
-std::string sign_webhook(store::signing_webhook const& webhook, std::string_view id,
+std::string sign_webhook(domain::signing_webhook const& webhook, std::string_view id,
                          std::int64_t timestamp, std::string_view body) {
     return sign_webhook({id, timestamp, body}, webhook.secrets,
                         {webhook.webhook.signs_v1, webhook.webhook.signs_v1a});

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/webhooks.hpp"
+#include "domain/webhooks/webhook_command.hpp"
 
 namespace latchkey::auth {
 
@@ -44,7 +44,7 @@ std::string sign_webhook(webhook_message const& message,
                          std::span<model::webhook_secret const> secrets,
                          webhook_signature_kinds kinds);
 // The same, of the kinds and with the secrets of a webhook.
-std::string sign_webhook(store::signing_webhook const& webhook, std::string_view id,
+std::string sign_webhook(domain::signing_webhook const& webhook, std::string_view id,
                          std::int64_t timestamp, std::string_view body);
 
 }  // namespace latchkey::auth

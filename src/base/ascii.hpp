@@ -1,6 +1,6 @@
 // Classes and case of ASCII bytes, without a locale: bytes of UTF-8 are of no class and left alone.
 // What HTTP compares without case is ASCII (RFC 9110 §5.1, §8.3.1, §11.1). The hot path has tables
-// (http/bytes.hpp). Pure functions, any thread.
+// (wire/http/byte_class.hpp). Pure functions, any thread.
 #pragma once
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/write_now.hpp"
+#include "base/system/write_now.hpp"
 
 namespace latchkey::base {
 

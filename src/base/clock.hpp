@@ -1,6 +1,6 @@
 // Time as an argument: functions take an `instant`; only the outermost code (a worker's turn, the
 // writer, a command) reads clocks. The machine's clock may be wrong and may be set back, so records
-// are judged and dated by store time (store/engine/time.hpp), which is derived from it and never
+// are judged and dated by store time (store/time.hpp), which is derived from it and never
 // goes back. Text is RFC 3339 in UTC with milliseconds and `Z`.
 #pragma once
 

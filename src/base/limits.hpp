@@ -3,7 +3,7 @@
 //
 // The rule: what bounds how much a client can send or make the service hold, and a bound on which
 // several units must agree, is here. Elsewhere, since they change with what is beside them:
-// - the bounds of a record's members, in model/ and store/records: its encoding depends on them;
+// - the bounds of a record's members, in model/ and domain: its encoding depends on them;
 // - what a format or a standard prescribes, in the unit that reads it;
 // - the parameters of an algorithm and the size of a structure that one unit uses (a bucket, a
 //   cache, a batch, a scratch buffer).
@@ -100,7 +100,7 @@ inline constexpr std::uint64_t page_reach_max = 100'000;  // page × limit
 inline constexpr std::size_t page_bytes_max = 1 * mib;
 inline constexpr std::size_t head_page_bytes_max = 64 * kib;
 // A page ends when reading records that are not in its list has cost so many ns
-// (store/engine/read_work.hpp).
+// (store/read_work.hpp).
 inline constexpr std::int64_t page_cost_max = 2 * millisecond;
 inline constexpr std::int64_t usage_points_max = 1440;  // of one key in one answer (api.md §4)
 inline constexpr std::size_t usage_keys_max = 100;      // of one answer
@@ -112,7 +112,7 @@ inline constexpr std::size_t commands_per_commit_max = 1024;
 inline constexpr std::size_t command_bytes_per_commit_max = 4 * mib;
 inline constexpr std::size_t commands_queued_max = 16 * kib;
 inline constexpr std::size_t command_bytes_queued_max = 64 * mib;
-// Store time (store/engine/time.hpp), in milliseconds: the largest accepted difference of the
+// Store time (store/time.hpp), in milliseconds: the largest accepted difference of the
 // machine's clock (a wrong time zone, a step of NTP and a paused machine stay below it), and the
 // largest age of an idle server's last write.
 inline constexpr std::int64_t clock_step_ms_max = 24 * 3600 * 1000;

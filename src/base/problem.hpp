@@ -1,5 +1,6 @@
 // The errors of the contract (api.md §11): every code that a client can get, with its status and
-// title. Layers report an error by its code; only api/frame/problem.cpp renders the document.
+// title. Layers report an error by its code; only api/frame/problem_document.cpp renders the
+// document.
 #pragma once
 
 #include <array>

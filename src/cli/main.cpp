@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/log.hpp"
-#include "base/standard_streams.hpp"
-#include "cli/program.hpp"
-#include "cli/standard_output.hpp"
+#include "base/system/log.hpp"
+#include "base/system/standard_streams.hpp"
+#include "cli/frame/command_program.hpp"
+#include "cli/frame/standard_output.hpp"
 
 namespace {
 

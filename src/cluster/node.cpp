@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/poll_until.hpp"
+#include "base/system/poll_until.hpp"
 #include "base/time_units.hpp"
-#include "cluster/link.hpp"
+#include "cluster/helper_client.hpp"
 
 namespace latchkey::cluster {
 namespace {
@@ -28,7 +28,7 @@ constexpr base::mono_ns look_interval = 50 * base::millisecond;
 }  // namespace
 
 node::node(base::descriptor socket, node_options options)
-    : link_(std::make_unique<link>(std::move(socket), std::move(options), lease_end_)) {
+    : link_(std::make_unique<helper_client>(std::move(socket), std::move(options), lease_end_)) {
     if (link_->options.time) return;
     // Signals are handled by the main thread.
     sigset_t all, saved;
@@ -77,7 +77,8 @@ void node::turn() {
     link.ask_for_tokens();
 }
 
-base::result<replication::ready> node::join(base::mono_ns patience, replication::failure* failure) {
+base::result<replicate::protocol::ready> node::join(base::mono_ns patience,
+                                                    replicate::protocol::failure* failure) {
     auto& link = *link_;
     lock mutex_lock(link.mutex);
     link.wait(mutex_lock, patience,
@@ -133,7 +134,8 @@ void node::leave(base::mono_ns patience) {
     link.wants_lease = link.leases = false;
     link.lease.end();
     link.publish_lease();
-    if (link.is_usable()) link.call(mutex_lock, replication::leave{link.options.name}, patience);
+    if (link.is_usable())
+        link.call(mutex_lock, replicate::protocol::leave{link.options.name}, patience);
 }
 
 node_report node::report() const {
@@ -171,8 +173,9 @@ store::append_result node::append(store::log_row const& row) {
         return unavailable;
     }
     link.reserves = false;
-    auto const answer = link.call(mutex_lock, replication::append{row}, append_patience);
-    auto const* const verdict = answer ? std::get_if<replication::appended>(&*answer) : nullptr;
+    auto const answer = link.call(mutex_lock, replicate::protocol::append{row}, append_patience);
+    auto const* const verdict =
+        answer ? std::get_if<replicate::protocol::appended>(&*answer) : nullptr;
     auto const result = verdict != nullptr ? verdict->result : unknown;
     ++link.appends;
     if (result == lost) ++link.losses;
@@ -188,9 +191,10 @@ store::append_result node::resolve(store::log_row const& row) {
     lock mutex_lock(link.mutex);
     if (!link.is_usable()) return unknown;
     auto const answer = link.call(
-        mutex_lock, replication::resolve{row.position, row.nonce, row.schema, row.previous},
+        mutex_lock, replicate::protocol::resolve{row.position, row.nonce, row.schema, row.previous},
         append_patience);
-    auto const* const verdict = answer ? std::get_if<replication::appended>(&*answer) : nullptr;
+    auto const* const verdict =
+        answer ? std::get_if<replicate::protocol::appended>(&*answer) : nullptr;
     // It was in the log at some time: what is certain now is that it is there, or will never be.
     if (verdict == nullptr || verdict->result == unavailable) return unknown;
     // The helper continues after the won row, while this node may have dropped rows that arrived
@@ -225,9 +229,11 @@ bool node::fetch(std::uint64_t position) {
         return !link.rows.empty() && link.rows.back().position > position;
     };
     if (!link.is_usable()) return has_arrived();
-    auto const answer = link.call(
-        mutex_lock, replication::reserve{link.followed, link.followed_nonce}, fetch_patience);
-    auto const* const verdict = answer ? std::get_if<replication::reserved>(&*answer) : nullptr;
+    auto const answer =
+        link.call(mutex_lock, replicate::protocol::reserve{link.followed, link.followed_nonce},
+                  fetch_patience);
+    auto const* const verdict =
+        answer ? std::get_if<replicate::protocol::reserved>(&*answer) : nullptr;
     link.reserves = verdict == nullptr || verdict->granted;  // it may be granted later
     return has_arrived();
 }

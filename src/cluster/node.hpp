@@ -1,5 +1,5 @@
 // This process as a node of a cluster: the other end of the helper `latchkey-replicate`, which
-// speaks to the engine (helpers/replicate/protocol/messages.hpp has the messages). It gives the
+// speaks to the engine (replicate_messages.hpp of its protocol). It gives the
 // store its shared log, and the workers the lease under which they may answer.
 //
 //     cluster::node node(std::move(socket), options);
@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
 #include "base/function_ref.hpp"
 #include "base/result.hpp"
+#include "base/system/descriptor.hpp"
 #include "cluster/lease.hpp"
 #include "cluster/node_options.hpp"
 #include "cluster/quota.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 #include "store/shared_log.hpp"
 
 namespace latchkey::cluster {
@@ -40,12 +40,12 @@ struct node_report {
     std::uint64_t applied = 0;  // position of this store
     boot_ns lease_end = 0;
     std::uint64_t appends = 0, lost = 0, unknown = 0;  // rows of this process
-    std::vector<replication::node_state> nodes;
+    std::vector<replicate::protocol::node_state> nodes;
     quota::counters tokens;
     std::uint64_t share_charges = 0;
 };
 
-struct link;
+struct helper_client;
 
 class node final : public store::shared_log {
   public:
@@ -57,8 +57,8 @@ class node final : public store::shared_log {
 
     // Waits until the helper has reached the engine. The error is a sentence for the operator; with
     // `failure`, also the reason, if the engine has reported one.
-    base::result<replication::ready> join(base::mono_ns patience,
-                                          replication::failure* failure = nullptr);
+    base::result<replicate::protocol::ready> join(base::mono_ns patience,
+                                                  replicate::protocol::failure* failure = nullptr);
     // Rows after the position of the store are wanted from now on.
     void follow(std::uint64_t position, store::row_nonce const& nonce);
     // From now on this node holds leases, so that others wait for it: as soon as the store has
@@ -82,17 +82,17 @@ class node final : public store::shared_log {
     node_report report() const;
 
     // ---- for commands; block for at most `patience`
-    base::result<replication::status_report> status(base::mono_ns patience);
+    base::result<replicate::protocol::status_report> status(base::mono_ns patience);
     base::result<void> remove(std::string const& name, base::mono_ns patience);
     // Reads the state of the whole cluster, in the order of (table, key). `patience` is that of
     // each part. The sink's error ends it.
-    using record_sink =
-        base::function_ref<base::result<void>(std::vector<replication::state_record>&& records)>;
-    base::result<replication::state_begin> read_state(bool fold, base::mono_ns patience,
-                                                      record_sink sink);
+    using record_sink = base::function_ref<base::result<void>(
+        std::vector<replicate::protocol::state_record>&& records)>;
+    base::result<replicate::protocol::state_begin> read_state(bool fold, base::mono_ns patience,
+                                                              record_sink sink);
     // Begins a cluster, whose state is given by `source`: parts until an empty one.
     using record_source =
-        base::function_ref<base::result<std::vector<replication::state_record>>()>;
+        base::function_ref<base::result<std::vector<replicate::protocol::state_record>>()>;
     base::result<void> create(store::cluster_id const& cluster, base::mono_ns patience,
                               record_source source);
 
@@ -116,7 +116,7 @@ class node final : public store::shared_log {
     void run();
 
     std::atomic<boot_ns> lease_end_{0};
-    std::unique_ptr<link> link_;
+    std::unique_ptr<helper_client> link_;
 };
 
 }  // namespace latchkey::cluster

@@ -2,7 +2,7 @@
 // directions.
 #include <deque>
 
-#include "cluster/link.hpp"
+#include "cluster/helper_client.hpp"
 #include "cluster/node.hpp"
 
 namespace latchkey::cluster {
@@ -12,47 +12,48 @@ using lock = std::unique_lock<std::mutex>;
 
 // The answer of a request, as the type that it should have.
 template <class Answer>
-base::result<Answer> expect(std::optional<replication::message>&& answer,
+base::result<Answer> expect(std::optional<replicate::protocol::message>&& answer,
                             base::error const& silence) {
     if (!answer) return silence;
     if (auto* const expected = std::get_if<Answer>(&*answer)) return std::move(*expected);
-    if (auto const* const failure = std::get_if<replication::failed>(&*answer))
+    if (auto const* const failure = std::get_if<replicate::protocol::failed>(&*answer))
         return base::error{failure->text};
     return base::error{"the helper latchkey-replicate gave another answer than was asked for"};
 }
 
 }  // namespace
 
-base::result<replication::status_report> node::status(base::mono_ns patience) {
+base::result<replicate::protocol::status_report> node::status(base::mono_ns patience) {
     auto& link = *link_;
     lock mutex_lock(link.mutex);
-    auto answer = link.call(mutex_lock, replication::status{}, patience);
-    return expect<replication::status_report>(std::move(answer), link.reason_of_silence());
+    auto answer = link.call(mutex_lock, replicate::protocol::status{}, patience);
+    return expect<replicate::protocol::status_report>(std::move(answer), link.reason_of_silence());
 }
 
 base::result<void> node::remove(std::string const& name, base::mono_ns patience) {
     auto& link = *link_;
     lock mutex_lock(link.mutex);
-    auto answer = link.call(mutex_lock, replication::leave{name}, patience);
+    auto answer = link.call(mutex_lock, replicate::protocol::leave{name}, patience);
     auto const result =
-        expect<replication::completion>(std::move(answer), link.reason_of_silence());
+        expect<replicate::protocol::completion>(std::move(answer), link.reason_of_silence());
     if (!result) return result.error();
     return {};
 }
 
-base::result<replication::state_begin> node::read_state(bool fold, base::mono_ns patience,
-                                                        record_sink sink) {
+base::result<replicate::protocol::state_begin> node::read_state(bool fold, base::mono_ns patience,
+                                                                record_sink sink) {
     auto& link = *link_;
     lock mutex_lock(link.mutex);
-    auto const next_part = [&]() -> std::optional<replication::message> {
+    auto const next_part = [&]() -> std::optional<replicate::protocol::message> {
         if (!link.wait(mutex_lock, patience, [&] { return !link.parts.empty(); }))
             return std::nullopt;
         auto part = std::move(link.parts.front());
         link.parts.pop_front();
         return part;
     };
-    auto const read = [&]() -> base::result<replication::state_begin> {
-        auto const begin = expect<replication::state_begin>(next_part(), link.reason_of_silence());
+    auto const read = [&]() -> base::result<replicate::protocol::state_begin> {
+        auto const begin =
+            expect<replicate::protocol::state_begin>(next_part(), link.reason_of_silence());
         if (!begin) return begin.error();
         if (begin->schema > link.options.schema)
             return base::error{
@@ -62,13 +63,13 @@ base::result<replication::state_begin> node::read_state(bool fold, base::mono_ns
         for (;;) {
             auto part = next_part();
             if (part)
-                if (auto const* const end = std::get_if<replication::state_end>(&*part)) {
+                if (auto const* const end = std::get_if<replicate::protocol::state_end>(&*part)) {
                     if (end->records == count) return *begin;
                     return base::error{"the engine sent " + std::to_string(count) + " of " +
                                        std::to_string(end->records) + " records"};
                 }
             auto chunk =
-                expect<replication::state_chunk>(std::move(part), link.reason_of_silence());
+                expect<replicate::protocol::state_chunk>(std::move(part), link.reason_of_silence());
             if (!chunk) return chunk.error();
             count += chunk->records.size();
             mutex_lock.unlock();
@@ -80,7 +81,7 @@ base::result<replication::state_begin> node::read_state(bool fold, base::mono_ns
     if (++link.last_request == 0) ++link.last_request;
     link.parts_request = link.last_request;
     link.parts.clear();
-    link.send(replication::read_state{fold}, link.parts_request);
+    link.send(replicate::protocol::read_state{fold}, link.parts_request);
     auto result = read();
     link.parts_request = 0;
     link.parts.clear();
@@ -91,24 +92,25 @@ base::result<void> node::create(store::cluster_id const& cluster, base::mono_ns 
                                 record_source source) {
     auto& link = *link_;
     lock mutex_lock(link.mutex);
-    auto const ask = [&](replication::message content) -> base::result<void> {
+    auto const ask = [&](replicate::protocol::message content) -> base::result<void> {
         auto answer = link.call(mutex_lock, std::move(content), patience);
         auto const confirmation =
-            expect<replication::completion>(std::move(answer), link.reason_of_silence());
+            expect<replicate::protocol::completion>(std::move(answer), link.reason_of_silence());
         if (!confirmation) return confirmation.error();
         return {};
     };
-    if (auto const result = ask(replication::init_begin{cluster}); !result) return result.error();
+    if (auto const result = ask(replicate::protocol::init_begin{cluster}); !result)
+        return result.error();
     for (;;) {
         mutex_lock.unlock();
         auto records = source();
         mutex_lock.lock();
         if (!records) return records.error();
         if (records->empty()) break;
-        if (auto const result = ask(replication::state_chunk{std::move(*records)}); !result)
+        if (auto const result = ask(replicate::protocol::state_chunk{std::move(*records)}); !result)
             return result.error();
     }
-    return ask(replication::init_end{0, link.options.schema});
+    return ask(replicate::protocol::init_end{0, link.options.schema});
 }
 
 }  // namespace latchkey::cluster

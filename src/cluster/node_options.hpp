@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cluster/lease.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 #include "store/shared_log.hpp"
 
 namespace latchkey::cluster {
@@ -22,9 +22,9 @@ struct virtual_time {
 struct node_options {
     std::string conninfo;  // of the engine, as libpq takes it
     std::string name;      // unique within the cluster
-    replication::identity instance{};
+    replicate::protocol::identity instance{};
     store::cluster_id cluster{};  // zeros: the one that the engine has
-    replication::key_digest key_check{};
+    replicate::protocol::key_digest key_check{};
     std::string version;
     std::uint32_t schema = 0;
     // 0: a command, which holds no lease and which nobody waits for.

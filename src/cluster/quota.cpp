@@ -31,7 +31,7 @@ std::optional<quota::question> quota::next_ask(boot_ns now) {
         next_join_ = now + quota_retry;
         return send(now, {.process = process_});
     }
-    replication::quota_ask ask{.process = process_, .presence = presence_ + 1};
+    replicate::protocol::quota_ask ask{.process = process_, .presence = presence_ + 1};
     bool const is_heartbeat = now >= next_heartbeat_;
     collect(ask.wants, now, is_heartbeat);
     if (ask.wants.empty() && !is_heartbeat) return std::nullopt;
@@ -39,7 +39,7 @@ std::optional<quota::question> quota::next_ask(boot_ns now) {
 
     ask.clock = clock_.estimate(now);
     ask.reserve = members_.reserve(now);
-    ask.share = replication::quota_whole / static_cast<std::uint32_t>(members_.count());
+    ask.share = replicate::protocol::quota_whole / static_cast<std::uint32_t>(members_.count());
     // The engine may have any of the shares that this node asked for since the last answer: the
     // least of them is used.
     share_low_ = std::min(share_low_, ask.share);
@@ -48,7 +48,7 @@ std::optional<quota::question> quota::next_ask(boot_ns now) {
     return send(now, std::move(ask));
 }
 
-quota::question quota::send(boot_ns now, replication::quota_ask ask) {
+quota::question quota::send(boot_ns now, replicate::protocol::quota_ask ask) {
     ++count_.asks;
     question_ = ask_state{.id = ++last_id_, .start = now, .joins = ask.presence == 0, .keys = {}};
     for (auto const& each : ask.wants) question_->keys.push_back(each.key);
@@ -69,7 +69,7 @@ boot_ns quota::next_time() const {
     return has_more_ ? 0 : next_heartbeat_;
 }
 
-void quota::collect(std::vector<replication::quota_want>& wants, boot_ns now, bool all) {
+void quota::collect(std::vector<replicate::protocol::quota_want>& wants, boot_ns now, bool all) {
     has_more_ = false;
     for (auto& place : stripes_) {
         std::lock_guard const held(place.mutex);
@@ -97,14 +97,14 @@ void quota::collect(std::vector<replication::quota_want>& wants, boot_ns now, bo
 
 // False: there is no room for it.
 bool quota::consider(stripe& place, model::id id, boot_ns now,
-                     std::vector<replication::quota_want>& wants) {
+                     std::vector<replicate::protocol::quota_want>& wants) {
     auto const row = place.keys.find(id);
     if (row == place.keys.end()) return true;
     auto& [_, key] = *row;
     auto& entry = *table_->find(id);
     key.count_use(entry, now);
     if (key.want != 0) return true;  // it is in this ask
-    if (wants.size() >= replication::quota_wants_max) return false;
+    if (wants.size() >= replicate::protocol::quota_wants_max) return false;
     entry.is_reported.store(false, std::memory_order_relaxed);
     key.plan(entry, now, round_trip_);
     if (key.want == 0) return true;
@@ -117,7 +117,8 @@ bool quota::consider(stripe& place, model::id id, boot_ns now,
     return true;
 }
 
-void quota::on_answer(std::uint32_t id, replication::quota_answer const& answer, boot_ns now) {
+void quota::on_answer(std::uint32_t id, replicate::protocol::quota_answer const& answer,
+                      boot_ns now) {
     thread_.check();
     if (!question_ || question_->id != id) return;
     auto const start = question_->start;
@@ -140,14 +141,15 @@ void quota::on_answer(std::uint32_t id, replication::quota_answer const& answer,
         return end_question(false);
     }
     ++presence_;
-    share_.store(std::min(std::exchange(share_low_, replication::quota_whole), answer.share));
+    share_.store(
+        std::min(std::exchange(share_low_, replicate::protocol::quota_whole), answer.share));
     round_trip_ += (now - start - round_trip_) / 8;
     for (auto const& each : answer.grants) deliver(each, start, now);
     clock_.confirm(answer.clock, start, now);
     end_question(false);
 }
 
-void quota::deliver(replication::quota_grant const& grant, boot_ns start, boot_ns now) {
+void quota::deliver(replicate::protocol::quota_grant const& grant, boot_ns start, boot_ns now) {
     auto& place = stripe_of(grant.key);
     std::lock_guard const held(place.mutex);
     auto const row = place.keys.find(grant.key);
@@ -201,7 +203,7 @@ void quota::begin_anew() {
     ++process_;
     presence_ = 0;
     share_.store(0);
-    share_low_ = replication::quota_whole;
+    share_low_ = replicate::protocol::quota_whole;
     next_join_ = 0;
 }
 

@@ -36,7 +36,7 @@
 #include "cluster/quota_key.hpp"
 #include "cluster/quota_members.hpp"
 #include "cluster/quota_table.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 #include "limit/decision.hpp"
 #include "limit/policy.hpp"
 
@@ -86,13 +86,13 @@ class quota {
     void attach() { thread_.attach(); }
     struct question {
         std::uint32_t id = 0;
-        replication::quota_ask ask;
+        replicate::protocol::quota_ask ask;
     };
     // The question to send now; nullopt: there is none, or an answer is awaited.
     std::optional<question> next_ask(boot_ns now);
     // The time at which a question may be due, if nothing happens before.
     boot_ns next_time() const;
-    void on_answer(std::uint32_t id, replication::quota_answer const& answer, boot_ns now);
+    void on_answer(std::uint32_t id, replicate::protocol::quota_answer const& answer, boot_ns now);
     // No answer will come; whether the ask was carried out is not known.
     void on_lost(std::uint32_t id, boot_ns now);
     // How long this node may answer requests. After a gap it begins anew.
@@ -132,12 +132,12 @@ class quota {
     limit::decision refuse(model::id key, limit::policy const& policy, boot_ns now,
                            std::uint32_t cost) const;
 
-    question send(boot_ns now, replication::quota_ask ask);
+    question send(boot_ns now, replicate::protocol::quota_ask ask);
     void leave_share(boot_ns now);
-    void collect(std::vector<replication::quota_want>& wants, boot_ns now, bool all);
+    void collect(std::vector<replicate::protocol::quota_want>& wants, boot_ns now, bool all);
     bool consider(stripe& place, model::id id, boot_ns now,
-                  std::vector<replication::quota_want>& wants);
-    void deliver(replication::quota_grant const& grant, boot_ns start, boot_ns now);
+                  std::vector<replicate::protocol::quota_want>& wants);
+    void deliver(replicate::protocol::quota_grant const& grant, boot_ns start, boot_ns now);
     void end_question(bool again);
     void begin_anew();
 
@@ -155,7 +155,7 @@ class quota {
     bool is_member_ = false;
     bool is_cut_off_ = false;  // the last ask was lost
     std::uint32_t share_low_ =
-        replication::quota_whole;  // lowest that was asked for by that number
+        replicate::protocol::quota_whole;  // lowest that was asked for by that number
     quota_clock clock_;
     quota_members members_;
     std::optional<ask_state> question_;  // under way

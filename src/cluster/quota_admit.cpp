@@ -85,7 +85,7 @@ quota_verdict quota::wait(model::id key, limit::policy const& policy, boot_ns no
 }
 
 // From an empty bucket: the part of each limit that is this node's without an engine. Its burst is
-// what grants leave out (replication::quota_share_part).
+// what grants leave out (replicate::protocol::quota_share_part).
 quota_verdict quota::spend_share(quota_key& key, boot_ns now, std::uint32_t cost, boot_ns start) {
     quota_verdict const refusal{.state = quota_state::behind, .decision = {}};
     auto const share = share_.load();
@@ -97,8 +97,8 @@ quota_verdict quota::spend_share(quota_key& key, boot_ns now, std::uint32_t cost
     std::int64_t wait = 0;
     std::array<std::int64_t, model::rate_limits_max> costs;
     for (std::size_t i = 0; i < key.rule_count; ++i) {
-        auto const capacity = replication::quota_share_part(key.rules[i]);
-        costs[i] = replication::quota_cost(key.rules[i], share);
+        auto const capacity = replicate::protocol::quota_share_part(key.rules[i]);
+        costs[i] = replicate::protocol::quota_cost(key.rules[i], share);
         if (capacity / costs[i] < cost) return refusal;
         auto& arrival = key.share_arrivals[i];
         if (is_new) arrival = std::max(start, key.share_floor) + capacity;
@@ -112,7 +112,7 @@ quota_verdict quota::spend_share(quota_key& key, boot_ns now, std::uint32_t cost
         if (decision.admitted()) arrival = std::max(arrival, now) + cost * costs[i];
         auto const debt = std::max<std::int64_t>(0, arrival - now);
         decision.levels[i] =
-            limit::level_of(debt, replication::quota_share_part(key.rules[i]), costs[i]);
+            limit::level_of(debt, replicate::protocol::quota_share_part(key.rules[i]), costs[i]);
     }
     if (decision.admitted())
         share_charges_.fetch_add(1, order);
@@ -146,8 +146,8 @@ limit::decision quota::refuse(model::id key, limit::policy const& policy, boot_n
     for (std::size_t i = 0; i < policy.rules.size(); ++i) {
         auto const rule = to_quota_rule(policy.rules[i]);
         auto const rule_wait = entry.arrivals[i].load(order) - now +
-                               cost * replication::quota_interval(rule.interval_ns) -
-                               replication::quota_capacity(rule);
+                               cost * replicate::protocol::quota_interval(rule.interval_ns) -
+                               replicate::protocol::quota_capacity(rule);
         if (rule_wait > 0) result.violated |= 1u << i;
         wait = std::max(wait, rule_wait);
     }

@@ -14,13 +14,13 @@ base::mono_ns quota_clock::lag_max() const {
     return quota_validity + round_trip_;
 }
 
-void quota_clock::adopt(replication::cluster_ns latest, boot_ns start, boot_ns now) {
+void quota_clock::adopt(replicate::protocol::cluster_ns latest, boot_ns start, boot_ns now) {
     offset_ = latest - now;
     confirmed_ = now;
     round_trip_ = now - start;
 }
 
-void quota_clock::confirm(replication::cluster_ns latest, boot_ns start, boot_ns now) {
+void quota_clock::confirm(replicate::protocol::cluster_ns latest, boot_ns start, boot_ns now) {
     if (!is_valid(now)) return adopt(latest, start, now);
     offset_ = std::max(offset_, latest - now);
     confirmed_ = start;

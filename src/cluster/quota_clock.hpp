@@ -14,21 +14,21 @@
 #include <cstdint>
 
 #include "cluster/lease.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 
 namespace latchkey::cluster {
 
 class quota_clock {
   public:
     bool is_valid(boot_ns now) const;
-    replication::cluster_ns estimate(boot_ns now) const { return now + offset_; }
-    boot_ns local(replication::cluster_ns time) const { return time - offset_; }
+    replicate::protocol::cluster_ns estimate(boot_ns now) const { return now + offset_; }
+    boot_ns local(replicate::protocol::cluster_ns time) const { return time - offset_; }
     base::mono_ns lag_max() const;
 
     // The engine's latest clock, from an answer to what was sent at `start`: anew.
-    void adopt(replication::cluster_ns latest, boot_ns start, boot_ns now);
+    void adopt(replicate::protocol::cluster_ns latest, boot_ns start, boot_ns now);
     // The same, when the estimate of `start` was told with it.
-    void confirm(replication::cluster_ns latest, boot_ns start, boot_ns now);
+    void confirm(replicate::protocol::cluster_ns latest, boot_ns start, boot_ns now);
 
   private:
     std::int64_t offset_ = 0;

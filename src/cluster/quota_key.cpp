@@ -24,7 +24,8 @@ double seconds(base::mono_ns duration) {
 }
 
 // Tokens hold for a quarter of the time in which the fastest bucket refills.
-base::mono_ns window_of(std::span<replication::quota_rule const> rules, base::mono_ns round_trip) {
+base::mono_ns window_of(std::span<replicate::protocol::quota_rule const> rules,
+                        base::mono_ns round_trip) {
     auto window = quota_window_max;
     for (auto const& rule : rules) window = std::min(window, rule.burst * rule.interval_ns / 4);
     return std::clamp(window, std::min(quota_window_max, std::max(window_min, 4 * round_trip)),
@@ -33,7 +34,7 @@ base::mono_ns window_of(std::span<replication::quota_rule const> rules, base::mo
 
 }  // namespace
 
-replication::quota_rule to_quota_rule(limit::rule const& rule) {
+replicate::protocol::quota_rule to_quota_rule(limit::rule const& rule) {
     return {rule.slot, rule.generation, rule.interval_ns, rule.burst};
 }
 
@@ -74,7 +75,7 @@ double quota_key::level(quota_entry const& entry, boot_ns now) const {
     double lowest = 1;
     for (std::size_t i = 0; i < rule_count; ++i) {
         auto const debt = entry.arrivals[i].load(std::memory_order_relaxed) - now;
-        auto const capacity = replication::quota_capacity(rules[i]);
+        auto const capacity = replicate::protocol::quota_capacity(rules[i]);
         lowest = std::min(lowest, 1 - static_cast<double>(debt) / static_cast<double>(capacity));
     }
     return lowest;

@@ -17,10 +17,10 @@ namespace latchkey::cluster {
 struct quota_key {
     std::uint64_t policy = 0;  // its content
     std::uint8_t rule_count = 0;
-    std::array<replication::quota_rule, model::rate_limits_max> rules{};
-    std::vector<replication::quota_origin> origins;  // until a grant has come
-    std::uint32_t waiting = 0;                       // tokens that requests wait for
-    std::uint64_t answers = 0;                       // grants so far
+    std::array<replicate::protocol::quota_rule, model::rate_limits_max> rules{};
+    std::vector<replicate::protocol::quota_origin> origins;  // until a grant has come
+    std::uint32_t waiting = 0;                               // tokens that requests wait for
+    std::uint64_t answers = 0;                               // grants so far
 
     // ---- demand
     double rate = 0;           // tokens per second, smoothed
@@ -35,7 +35,7 @@ struct quota_key {
     boot_ns share_floor = 0;  // not before these limits were known
     std::array<boot_ns, model::rate_limits_max> share_arrivals{};
 
-    std::span<replication::quota_rule const> rule_list() const {
+    std::span<replicate::protocol::quota_rule const> rule_list() const {
         return {rules.data(), rule_count};
     }
     void set_policy(limit::policy const& limits, boot_ns now);
@@ -58,6 +58,6 @@ struct quota_key {
 };
 
 // The limits as the engine takes them.
-replication::quota_rule to_quota_rule(limit::rule const& rule);
+replicate::protocol::quota_rule to_quota_rule(limit::rule const& rule);
 
 }  // namespace latchkey::cluster

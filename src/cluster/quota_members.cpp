@@ -6,8 +6,8 @@
 
 namespace latchkey::cluster {
 
-void quota_members::update(std::span<replication::quota_member const> list, std::string_view self,
-                           boot_ns start) {
+void quota_members::update(std::span<replicate::protocol::quota_member const> list,
+                           std::string_view self, boot_ns start) {
     std::map<std::string, member, std::less<>> next;
     for (auto const& each : list) {
         if (each.name == self) continue;
@@ -30,7 +30,8 @@ std::uint32_t quota_members::reserve(boot_ns now) const {
     std::uint64_t sum = 0;
     for (auto const& [name, member] : others_)
         if (member.departure == 0 || now - member.departure > quota_silence) sum += member.share;
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, replication::quota_whole));
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(sum, replicate::protocol::quota_whole));
 }
 
 }  // namespace latchkey::cluster

@@ -17,14 +17,14 @@
 #include <string_view>
 
 #include "cluster/lease.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 
 namespace latchkey::cluster {
 
 class quota_members {
   public:
     // The members of an answer to what was sent at `start`.
-    void update(std::span<replication::quota_member const> list, std::string_view self,
+    void update(std::span<replicate::protocol::quota_member const> list, std::string_view self,
                 boot_ns start);
     // The shares of those that may be silent at `now`, in millionths.
     std::uint32_t reserve(boot_ns now) const;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "base/log.hpp"
+#include "base/system/log.hpp"
 
 namespace latchkey::server {
 namespace {

@@ -9,18 +9,18 @@
 #include "api/frame/service_report.hpp"
 #include "auth/browser_session.hpp"
 #include "cluster/node.hpp"
+#include "domain/writer.hpp"
 #include "server/net/address_counts.hpp"
 #include "server/observe/access_log.hpp"
 #include "server/observe/process_stats.hpp"
 #include "server/observe/service_reporter.hpp"
-#include "store/writer.hpp"
-#include "tls/signing.hpp"
+#include "wire/tls/signing.hpp"
 
 namespace latchkey::server {
 
 struct common {
     store::environment& store;
-    store::writer& writer;
+    domain::writer& writer;
     limit::buckets& buckets;
     limit::auth_failure_limiter& failures;
     auth::mac const& cursors;

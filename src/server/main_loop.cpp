@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "base/poll_until.hpp"
+#include "base/system/poll_until.hpp"
 
 namespace latchkey::server {
 

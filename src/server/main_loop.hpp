@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
 #include "base/result.hpp"
+#include "base/system/descriptor.hpp"
 #include "server/observe/management.hpp"
 
 namespace latchkey::server {

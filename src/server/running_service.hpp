@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/deliver/deliverer.hpp"
+#include "delivery/deliverer.hpp"
 #include "server/main_loop.hpp"
 #include "server/observe/heartbeat.hpp"
 #include "server/observe/management.hpp"
@@ -111,11 +111,11 @@ class service {
     std::unique_ptr<handover_listener> handover_;  // null: this one cannot be taken over
     bool is_handed_over_ = false;
     std::vector<listen_sockets> sockets_;
-    std::unique_ptr<store::writer> writer_;
-    base::descriptor delivery_socket_;      // to the helper, until the deliverer has it
-    std::unique_ptr<span_exporter> spans_;  // null: no spans are exported
-    std::unique_ptr<deliverer> deliverer_;  // null: webhooks are not delivered
-    std::unique_ptr<key_watch> key_watch_;  // null: changes are not recorded
+    std::unique_ptr<domain::writer> writer_;
+    base::descriptor delivery_socket_;                // to the helper, until the deliverer has it
+    std::unique_ptr<span_exporter> spans_;            // null: no spans are exported
+    std::unique_ptr<delivery::deliverer> deliverer_;  // null: webhooks are not delivered
+    std::unique_ptr<key_watch> key_watch_;            // null: changes are not recorded
     std::unique_ptr<common> common_;
     heartbeat heartbeat_;
     memory_return memory_;

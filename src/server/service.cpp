@@ -11,23 +11,26 @@
 #include <thread>
 
 #include "auth/key_form.hpp"
-#include "base/call_filter.hpp"
 #include "base/limits.hpp"
-#include "base/log.hpp"
+#include "base/system/call_filter.hpp"
+#include "base/system/log.hpp"
 #include "base/time_units.hpp"
+#include "runtime/uring/probe.hpp"
 #include "server/observe/exposition.hpp"
 #include "server/observe/readiness.hpp"
 #include "server/process/bucket_file.hpp"
-#include "server/process/confine.hpp"
+#include "server/process/confine_service.hpp"
 #include "server/process/first_key.hpp"
 #include "server/process/reload.hpp"
 #include "server/process/server_identity.hpp"
 #include "server/process/trace_settings.hpp"
 #include "server/running_service.hpp"
-#include "tls/self_signed.hpp"
-#include "uring/probe.hpp"
+#include "wire/tls/self_signed.hpp"
 
 namespace latchkey::server {
+
+using delivery::deliverer;
+
 namespace {
 
 using base::second;
@@ -83,7 +86,7 @@ base::result<void> service::start() {
     if (!log) return log.error();
     log_ = std::move(*log);
     signer_ = std::make_unique<tls::signing_thread>();
-    writer_ = std::make_unique<store::writer>(*store_);
+    writer_ = std::make_unique<domain::writer>(*store_);
     common_.reset(new common{*store_, *writer_, *buckets_, *failures_, *cursors_, *open_by_address_,
                              *log_, *signer_});
     if (member_) {
@@ -129,7 +132,7 @@ base::result<void> service::open_buckets() {
 }
 
 void service::read_buckets() {
-    store::snapshot snapshot(*store_);
+    domain::snapshot snapshot(*store_);
     snapshot.renew();
     restore_buckets(*buckets_, configuration().data, store_now(), snapshot.key_epoch());
 }
@@ -288,7 +291,8 @@ base::result<void> service::reload() {
             return safe.error();
     auto const files = load_files(next->configuration, worker_config_.issuers);
     if (!files) return files_.explain(files.error());
-    auto trace = spans_ ? read_trace_settings(next->configuration, sockets_) : tracing::settings{};
+    auto trace =
+        spans_ ? read_trace_settings(next->configuration, sockets_) : trace::protocol::settings{};
     if (!trace) return files_.explain(trace.error());
     if (auto const log = log_->reopen(access_log_path(next->configuration)); !log)
         return files_.explain(log.error());

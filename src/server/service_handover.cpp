@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "base/log.hpp"
+#include "base/system/log.hpp"
 #include "base/time_units.hpp"
 #include "server/running_service.hpp"
-#include "store/shared_claim.hpp"
+#include "store/files/shared_claim.hpp"
 
 namespace latchkey::server {
 namespace {

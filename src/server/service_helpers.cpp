@@ -27,14 +27,14 @@ base::result<void> service::start_helpers() {
 
 base::result<void> service::make_deliverer() {
     if (!delivery_socket_.is_open()) return {};
-    deliverer_options options{
+    delivery::deliverer_options options{
         .store = *store_,
         .writer = *writer_,
         .allow = worker_config_.rules->interface.webhook_networks,
         .node = member_ ? &member_->node() : nullptr,
         .node_name = member_ ? member_->name() : std::string(),
         .lease_length = base::after(0, configuration().cluster_lease_seconds)};
-    auto result = deliverer::make(std::move(delivery_socket_), std::move(options));
+    auto result = delivery::deliverer::make(std::move(delivery_socket_), std::move(options));
     if (!result) return result.error();
     deliverer_ = std::move(*result);
     return {};

@@ -289,7 +289,7 @@ void worker::turn_until_finished() {
 
 base::result<void> worker::set_up(std::vector<listener> const& listeners) {
     if (auto const result = context_.open(); !result) return result;
-    snapshot_ = std::make_unique<store::snapshot>(context_.shared.store);
+    snapshot_ = std::make_unique<domain::snapshot>(context_.shared.store);
     keys_ = std::make_unique<auth::cache>();
     tokens_ = std::make_unique<auth::token_cache>(*keys_);
     leases_ = std::make_unique<limit::leases>(context_.shared.buckets);

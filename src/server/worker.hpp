@@ -19,15 +19,15 @@
 #include "auth/token_cache.hpp"
 #include "auth/usage_counter.hpp"
 #include "cluster/quota_purse.hpp"
-#include "coro/frame_pool.hpp"
+#include "domain/snapshot.hpp"
 #include "limit/leases.hpp"
+#include "runtime/coro/frame_pool.hpp"
 #include "server/net/acceptor.hpp"
 #include "server/net/admission.hpp"
 #include "server/net/connection_balancer.hpp"
 #include "server/observe/key_uses.hpp"
 #include "server/process/listener.hpp"
 #include "server/worker_context.hpp"
-#include "store/snapshot.hpp"
 
 namespace latchkey::server {
 
@@ -72,7 +72,7 @@ class worker {
     // For the thread that serves `/metrics`; a little late.
     worker_metrics const& metrics() const { return context_.metrics; }
     // For the span exporter, while the worker lives; null: no spans are recorded.
-    tracing::span_ring* span_ring() const { return context_.recorder.spans().ring(); }
+    trace::protocol::span_ring* span_ring() const { return context_.recorder.spans().ring(); }
     connection_balancer const& balancer() const { return balancer_; }
     // Ends the worker once no connection is left, and waits for its thread; call after `drain`.
     void finish();
@@ -99,7 +99,7 @@ class worker {
     connection_balancer balancer_;
     unsigned const index_;
 
-    std::unique_ptr<store::snapshot> snapshot_;
+    std::unique_ptr<domain::snapshot> snapshot_;
     std::unique_ptr<auth::cache> keys_;
     std::unique_ptr<auth::token_cache> tokens_;
     std::unique_ptr<limit::leases> leases_;

@@ -14,6 +14,10 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/thread_checker.hpp"
+#include "runtime/uring/buffers.hpp"
+#include "runtime/uring/mailbox.hpp"
+#include "runtime/uring/ring.hpp"
+#include "runtime/uring/timers.hpp"
 #include "server/common.hpp"
 #include "server/drain_state.hpp"
 #include "server/memory_budget.hpp"
@@ -28,12 +32,8 @@
 #include "server/observe/request_recorder.hpp"
 #include "server/process/config_snapshot.hpp"
 #include "server/turn_budget.hpp"
-#include "session/context.hpp"
-#include "tls/context.hpp"
-#include "uring/buffers.hpp"
-#include "uring/mailbox.hpp"
-#include "uring/ring.hpp"
-#include "uring/timers.hpp"
+#include "session/session_context.hpp"
+#include "wire/tls/tls_context.hpp"
 
 namespace latchkey::server {
 

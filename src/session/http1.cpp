@@ -300,13 +300,13 @@ bool http1::may_skip_body() const {
 
 // ---- the response
 
-store::command http1::take_command() {
+domain::command http1::take_command() {
     auto command = stream_->exchange.take_command();
     command_bytes_ = command.bytes();
     return command;
 }
 
-bool http1::complete(stream_id, store::outcome const& outcome) {
+bool http1::complete(stream_id, domain::outcome const& outcome) {
     command_bytes_ = 0;
     if (stream_->exchange.waits() && outcome.problem == problem::none) {
         phase_ = phase::resumed;

@@ -24,9 +24,9 @@
 #include <string_view>
 
 #include "api/frame/event_stream.hpp"
-#include "http/parser.hpp"
-#include "session/context.hpp"
+#include "session/session_context.hpp"
 #include "session/step.hpp"
+#include "wire/http/parser.hpp"
 
 namespace latchkey::session {
 
@@ -65,8 +65,8 @@ class http1 : public one_stream {
     // May also follow a grant, while the session reads: the request is refused then as
     // `overloaded`.
     void deny() { phase_ = phase::body_denied; }
-    store::command take_command();
-    bool complete(stream_id id, store::outcome const& outcome);
+    domain::command take_command();
+    bool complete(stream_id id, domain::outcome const& outcome);
     void resume(stream_id) { phase_ = phase::resumed; }
     void give_up(stream_id) {
         if (phase_ == phase::body) deny();

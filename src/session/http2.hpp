@@ -30,7 +30,6 @@
 #include <string>
 #include <string_view>
 
-#include "session/context.hpp"
 #include "session/http2_blocks.hpp"
 #include "session/http2_control.hpp"
 #include "session/http2_flood.hpp"
@@ -38,6 +37,7 @@
 #include "session/http2_requests.hpp"
 #include "session/http2_streams.hpp"
 #include "session/http2_writer.hpp"
+#include "session/session_context.hpp"
 #include "session/step.hpp"
 
 namespace latchkey::session {
@@ -63,8 +63,8 @@ class http2 {
     session::stream const& stream() const { return requests_.stream(); }
     void grant() { requests_.grant(); }
     void deny() { requests_.give_up(current()); }
-    store::command take_command() { return requests_.take_command(); }
-    bool complete(stream_id id, store::outcome const& outcome) {
+    domain::command take_command() { return requests_.take_command(); }
+    bool complete(stream_id id, domain::outcome const& outcome) {
         return requests_.complete(id, outcome);
     }
     void resume(stream_id id) { requests_.resume(id); }

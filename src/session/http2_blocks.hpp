@@ -8,9 +8,9 @@
 #include <string_view>
 #include <variant>
 
-#include "http2/hpack_decoder.hpp"
 #include "session/http2_flood.hpp"
 #include "session/http2_stream.hpp"
+#include "wire/http2/hpack_decoder.hpp"
 
 namespace latchkey::session {
 

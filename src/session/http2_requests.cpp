@@ -10,7 +10,7 @@
 #include "api/frame/route.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
-#include "http2/request_head.hpp"
+#include "wire/http2/request_head.hpp"
 
 namespace latchkey::session {
 namespace {
@@ -311,7 +311,7 @@ session::stream const& http2_requests::stream() const {
     return *stream->work;
 }
 
-store::command http2_requests::take_command() {
+domain::command http2_requests::take_command() {
     auto& stream = *parts_.streams.find(current_);
     auto command = stream.work->exchange.take_command();
     stream.command_bytes = command.bytes();
@@ -319,7 +319,7 @@ store::command http2_requests::take_command() {
     return command;
 }
 
-bool http2_requests::complete(stream_id id, store::outcome const& outcome) {
+bool http2_requests::complete(stream_id id, domain::outcome const& outcome) {
     auto* const stream = parts_.streams.find(id);
     // A commit keeps its stream until it is complete, also when its client resets it.
     base::check(stream != nullptr && stream->state == stream_state::committing,
@@ -334,7 +334,7 @@ bool http2_requests::complete(stream_id id, store::outcome const& outcome) {
     context_.response.clear();
     // Nobody is there for what a stream that was reset would begin now.
     exchange.answer(*context_.services,
-                    goes_on ? store::outcome{.problem = problem::behind} : outcome,
+                    goes_on ? domain::outcome{.problem = problem::behind} : outcome,
                     context_.response);
     stream->state = stream_state::responding;
     current_ = id;

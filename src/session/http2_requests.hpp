@@ -59,8 +59,8 @@ class http2_requests {
     session::stream const& stream() const;
     void grant() { granted_ = current_; }
     void give_up(stream_id id) { denied_.push_back(id); }
-    store::command take_command();
-    bool complete(stream_id id, store::outcome const& outcome);
+    domain::command take_command();
+    bool complete(stream_id id, domain::outcome const& outcome);
     void resume(stream_id id) { resumed_.push_back(id); }
     bool is_reading(stream_id id) const;
 

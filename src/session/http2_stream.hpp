@@ -12,9 +12,9 @@
 #include "api/frame/event_stream.hpp"
 #include "base/bytes.hpp"
 #include "base/time_units.hpp"
-#include "http2/frame.hpp"
-#include "session/context.hpp"
+#include "session/session_context.hpp"
 #include "session/stream.hpp"
+#include "wire/http2/frame.hpp"
 
 namespace latchkey::session {
 

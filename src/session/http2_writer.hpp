@@ -10,10 +10,10 @@
 #include <string>
 #include <string_view>
 
-#include "http2/hpack_encoder.hpp"
 #include "session/http2_flood.hpp"
 #include "session/http2_leftovers.hpp"
 #include "session/http2_streams.hpp"
+#include "wire/http2/hpack_encoder.hpp"
 
 namespace latchkey::session {
 

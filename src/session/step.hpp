@@ -93,7 +93,7 @@ template <class Session>
 concept protocol_session =
     requires(Session session, Session const& view, std::string_view input, wake_reason reason,
              server_state const& server, std::string& output, std::size_t room, stream_id id,
-             store::outcome const& outcome) {
+             domain::outcome const& outcome) {
         // Several requests may be in hand at once.
         { Session::is_multiplexed } -> std::convertible_to<bool>;
         // `reason`: why the wait ended, if the last step was `read`, else `bytes`. What the
@@ -109,7 +109,7 @@ concept protocol_session =
         { view.stream() } -> std::same_as<session::stream const&>;
         session.grant();
         session.deny();
-        { session.take_command() } -> std::same_as<store::command>;
+        { session.take_command() } -> std::same_as<domain::command>;
         // False: there is no response yet; `advance` goes on with the stream.
         { session.complete(id, outcome) } -> std::same_as<bool>;
         session.resume(id);

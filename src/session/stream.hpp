@@ -14,9 +14,9 @@
 #include "api/frame/event_stream.hpp"
 #include "base/heap_bytes.hpp"
 #include "base/time_units.hpp"
-#include "http/kept_request.hpp"
 #include "session/log_entry.hpp"
 #include "session/step.hpp"
+#include "wire/http/kept_request.hpp"
 
 namespace latchkey::session {
 

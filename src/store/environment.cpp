@@ -15,17 +15,17 @@
 #include <utility>
 
 #include "base/bytes.hpp"
-#include "base/log.hpp"
-#include "store/engine/claim.hpp"
-#include "store/engine/environment_state.hpp"
-#include "store/engine/huge_pages.hpp"
-#include "store/engine/lmdb_value.hpp"
-#include "store/engine/map.hpp"
-#include "store/engine/master_key.hpp"
-#include "store/engine/store_file.hpp"
+#include "base/system/log.hpp"
 #include "store/environment_cluster.hpp"
+#include "store/environment_state.hpp"
 #include "store/environment_tables.hpp"
 #include "store/environment_time.hpp"
+#include "store/files/claim.hpp"
+#include "store/files/master_key.hpp"
+#include "store/files/store_file.hpp"
+#include "store/lmdb_value.hpp"
+#include "store/pages/huge_pages.hpp"
+#include "store/pages/map.hpp"
 
 namespace latchkey::store {
 namespace {

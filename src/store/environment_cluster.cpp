@@ -1,7 +1,7 @@
 #include "store/environment_cluster.hpp"
 
-#include "store/engine/checksum.hpp"
-#include "store/engine/read_version.hpp"
+#include "store/checksum.hpp"
+#include "store/pages/read_version.hpp"
 
 namespace latchkey::store {
 

@@ -1,7 +1,7 @@
 // Whether a store is a node of a cluster. Private to the store.
 #pragma once
 
-#include "store/engine/environment_state.hpp"
+#include "store/environment_state.hpp"
 
 namespace latchkey::store {
 

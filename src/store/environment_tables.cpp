@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "base/limits.hpp"
-#include "base/log.hpp"
-#include "store/admin/upgrade.hpp"
-#include "store/engine/checksum.hpp"
-#include "store/engine/claim.hpp"
-#include "store/engine/lmdb_value.hpp"
-#include "store/engine/master_key.hpp"
+#include "base/system/log.hpp"
+#include "store/checksum.hpp"
+#include "store/files/claim.hpp"
+#include "store/files/master_key.hpp"
+#include "store/lmdb_value.hpp"
+#include "store/upgrade.hpp"
 
 namespace latchkey::store {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "store/engine/environment_state.hpp"
+#include "store/environment_state.hpp"
 
 namespace latchkey::store {
 

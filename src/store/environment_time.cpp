@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include "base/limits.hpp"
-#include "base/log.hpp"
-#include "store/engine/checksum.hpp"
-#include "store/engine/claim.hpp"
-#include "store/engine/lmdb_value.hpp"
-#include "store/engine/read_version.hpp"
+#include "base/system/log.hpp"
+#include "store/checksum.hpp"
+#include "store/files/claim.hpp"
+#include "store/lmdb_value.hpp"
+#include "store/pages/read_version.hpp"
 
 namespace latchkey::store {
 namespace {

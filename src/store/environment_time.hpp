@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "base/result.hpp"
-#include "store/engine/environment_state.hpp"
 #include "store/environment_options.hpp"
+#include "store/environment_state.hpp"
 
 namespace latchkey::store {
 

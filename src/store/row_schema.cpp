@@ -1,5 +1,5 @@
 // In a library of its own, so that the tests can link a program of the next schema.
-#include "store/engine/layout.hpp"
+#include "store/layout.hpp"
 #include "store/shared_log.hpp"
 
 namespace latchkey::store {

@@ -1,5 +1,5 @@
 // What each route's dearest request costs, counted instead of timed: what it reads of the store
-// (store/engine/read_work.hpp), and the content that it makes. None is dearer than 5 ms of
+// (store/read_work.hpp), and the content that it makes. None is dearer than 5 ms of
 // processor time; what has to be is done in steps, each in a turn of its own.
 #include <algorithm>
 

@@ -13,8 +13,8 @@
 #include "api/frame/checks/credential.hpp"
 #include "base/bytes.hpp"
 #include "base/limits.hpp"
-#include "http/parser.hpp"
-#include "http/target.hpp"
+#include "wire/http/parser.hpp"
+#include "wire/http/target.hpp"
 
 namespace {
 

@@ -46,12 +46,12 @@ void add_webhooks(api_fixture& service, dear_sizes const& sizes) {
                                      .status = 200,
                                      .error = {},
                                      .response = dear_text(model::delivery_response_bytes_max)});
-    store::webhook_result result{.webhook = 1, .deliveries = {}, .replays = {}};
+    domain::webhook_result result{.webhook = 1, .deliveries = {}, .replays = {}};
     for (int i = 0; i < sizes.deliveries; ++i) {
         delivery.sequence = last - i;
         result.deliveries.push_back(delivery);
         if (result.deliveries.size() < 50 && i + 1 != sizes.deliveries) continue;
-        service.commit({.action = store::note_deliveries{{result}}});
+        service.commit({.action = domain::note_deliveries{{result}}});
         result.deliveries.clear();
     }
 }
@@ -63,7 +63,7 @@ std::string nasty_json(std::string_view name, std::size_t bytes) {
 }  // namespace
 
 void fill_dearly(api_fixture& service, dear_sizes const& sizes) {
-    std::vector<store::command> commands;
+    std::vector<domain::command> commands;
     std::size_t bytes = 0;
     auto const add = [&](auto action, std::size_t size) {
         commands.emplace_back().action = std::move(action);
@@ -74,30 +74,31 @@ void fill_dearly(api_fixture& service, dear_sizes const& sizes) {
     };
     auto const user = service.add_user(dear_text(100));
     for (int i = 0; i < 100; ++i)
-        add(store::create_user{dear_text(100), "u" + std::to_string(i) + "@example.com"}, 200);
+        add(domain::create_user{dear_text(100), "u" + std::to_string(i) + "@example.com"}, 200);
     for (int i = 0; i < sizes.posts; ++i)
-        add(store::create_post{user, "T", dear_text(65'536)}, 65'536);
+        add(domain::create_post{user, "T", dear_text(65'536)}, 65'536);
     for (int i = 0; i < sizes.dear_changes; ++i)
-        add(store::change_post{.id = 1, .body = dear_text(65'535) + std::to_string(i % 10)},
+        add(domain::change_post{.id = 1, .body = dear_text(65'535) + std::to_string(i % 10)},
             3 * 65'536);
     for (int i = 0; i < sizes.small_posts; ++i)
-        add(store::create_post{user, "T", std::string(1'200, 's')}, 1'500);
+        add(domain::create_post{user, "T", std::string(1'200, 's')}, 1'500);
     for (int i = 0; i < sizes.events; ++i)
-        add(store::receive_event{.source = "shop",
-                                 .delivery_id = std::to_string(i),
-                                 .payload = plain_body(255 * 1024)},
+        add(domain::receive_event{.source = "shop",
+                                  .delivery_id = std::to_string(i),
+                                  .payload = plain_body(255 * 1024)},
             255 * 1024);
     for (int i = 0; i < sizes.keys; ++i)
-        add(store::create_key{dear_key(i, service.now.wall)}, 2500);
+        add(domain::create_key{dear_key(i, service.now.wall)}, 2500);
     service.commit_all(std::move(commands));
     auto const last = service.last_id_of_keys();
     constexpr std::int64_t minute = 60'000;
-    store::note_key_uses uses;
+    domain::note_key_uses uses;
     for (model::id key = 1; key <= last; ++key) {
-        store::key_use use{.key = key, .minute = service.now.wall / minute * minute, .counted = {}};
+        domain::key_use use{
+            .key = key, .minute = service.now.wall / minute * minute, .counted = {}};
         use.counted.count(200, false);
         uses.uses.push_back(use);
-        if (uses.uses.size() < store::key_uses_max && key != last) continue;
+        if (uses.uses.size() < domain::key_uses_max && key != last) continue;
         service.commit({.action = std::exchange(uses, {})});
     }
     add_webhooks(service, sizes);

@@ -8,11 +8,11 @@
 
 #include "api/docs/documents.hpp"
 #include "base/time_units.hpp"
-#include "http/write.hpp"
-#include "pages/files.hpp"
-#include "store/engine/environment_state.hpp"
-#include "store/engine/lmdb_value.hpp"
+#include "store/environment_state.hpp"
+#include "store/lmdb_value.hpp"
 #include "tests/auth/token_signer.hpp"
+#include "web/files.hpp"
+#include "wire/http/write.hpp"
 
 namespace latchkey::api {
 
@@ -53,7 +53,7 @@ std::string in_chunks(std::string_view line, lines const& fields, std::string_vi
 }
 
 std::string public_path(std::string_view pattern) {
-    std::string_view asset = pages::find_file("docs.css").path;
+    std::string_view asset = web::find_file("docs.css").path;
     asset.remove_prefix(asset.rfind('/') + 1);
     std::pair<std::string_view, std::string_view> const values[] = {
         {"{code}", "not_found"}, {"{guide}", "errors"}, {"{asset}", asset}};
@@ -167,14 +167,14 @@ next_step api_fixture::take_body(http::parser& parser, std::size_t from_byte,
     return next_step::respond;
 }
 
-store::outcome api_fixture::commit(store::command command) {
+domain::outcome api_fixture::commit(domain::command command) {
     committed = true;
     if (next_outcome) return *std::exchange(next_outcome, std::nullopt);
     return apply(std::move(command));
 }
 
-void api_fixture::commit_all(std::vector<store::command> commands) {
-    for (auto const& each : store::apply(temp_store_.store(), std::move(commands)).value())
+void api_fixture::commit_all(std::vector<domain::command> commands) {
+    for (auto const& each : domain::apply(temp_store_.store(), std::move(commands)).value())
         EXPECT_EQ(each.problem, base::problem::none);
 }
 
@@ -186,10 +186,10 @@ model::id api_fixture::last_id_of_keys() {
     return last;
 }
 
-store::outcome api_fixture::apply(store::command command) {
-    std::vector<store::command> commands;
+domain::outcome api_fixture::apply(domain::command command) {
+    std::vector<domain::command> commands;
     commands.push_back(std::move(command));
-    return store::apply(temp_store_.store(), std::move(commands)).value().at(0);
+    return domain::apply(temp_store_.store(), std::move(commands)).value().at(0);
 }
 
 reply api_fixture::request(std::string_view line, std::string_view body, lines fields) {
@@ -239,28 +239,28 @@ void api_fixture::exhaust() {
 
 model::id api_fixture::add_user(std::string name, std::string email) {
     if (email.empty()) email = "user" + std::to_string(++emails_) + "@example.com";
-    auto const outcome = apply({.action = store::create_user{std::move(name), std::move(email)}});
+    auto const outcome = apply({.action = domain::create_user{std::move(name), std::move(email)}});
     EXPECT_EQ(outcome.problem, base::problem::none);
     return std::get<model::user>(outcome.record).id;
 }
 
 model::id api_fixture::add_post(model::id user, model::post_status status, std::string title) {
     auto const outcome =
-        apply({.action = store::create_post{user, std::move(title), "text", status}});
+        apply({.action = domain::create_post{user, std::move(title), "text", status}});
     EXPECT_EQ(outcome.problem, base::problem::none);
     return std::get<model::post>(outcome.record).id;
 }
 
 void api_fixture::report_uses() {
     while (!uses_.empty()) {
-        auto const outcome = apply({.action = store::note_key_uses{uses_.take(store::key_uses_max),
-                                                                   uses_.take_exposed()}});
+        auto const outcome = apply({.action = domain::note_key_uses{
+                                        uses_.take(domain::key_uses_max), uses_.take_exposed()}});
         EXPECT_EQ(outcome.problem, base::problem::none);
     }
 }
 
 void api_fixture::remove_user(model::id id) {
-    EXPECT_EQ(apply({.action = store::delete_user{id}}).problem, base::problem::none);
+    EXPECT_EQ(apply({.action = domain::delete_user{id}}).problem, base::problem::none);
 }
 
 void api_fixture::damage_user(model::id id) {

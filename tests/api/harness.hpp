@@ -19,9 +19,9 @@
 #include "api/exchange/exchange.hpp"
 #include "api/frame/event_stream.hpp"
 #include "auth/token_cache.hpp"
-#include "http/parser.hpp"
-#include "store/engine/layout.hpp"
+#include "store/layout.hpp"
 #include "tests/auth/temp_store.hpp"
+#include "wire/http/parser.hpp"
 
 namespace latchkey::auth {
 
@@ -120,23 +120,23 @@ class api_fixture {
     std::int64_t commit_ns = 0;  // processor time of its commit
     bool same_turn = false;      // the next request uses the same snapshot
     // The outcome of the next write, which then does not reach the store.
-    std::optional<store::outcome> next_outcome;
+    std::optional<domain::outcome> next_outcome;
     in_progress running;
     api::exchange exchange;
     std::size_t open_streams() const { return slots_.open(); }
     api::request_services& services() { return services_; }
-    store::outcome commit(store::command command);
+    domain::outcome commit(domain::command command);
     // At most 64, in one transaction; each succeeds.
-    void commit_all(std::vector<store::command> commands);
+    void commit_all(std::vector<domain::command> commands);
 
   private:
     next_step take_body(http::parser& parser, std::size_t from_byte, http::response& response);
-    store::outcome apply(store::command command);
+    domain::outcome apply(domain::command command);
     void damage(store::table table, std::string_view record_key);
     void check(reply const& response) const;
 
     auth::temp_store temp_store_;
-    store::snapshot snapshot_{temp_store_.store()};
+    domain::snapshot snapshot_{temp_store_.store()};
     auth::cache keys_;
     auth::token_cache tokens_{keys_};
     std::unique_ptr<limit::buckets> buckets_;

@@ -4,11 +4,11 @@
 
 #include "api/exchange/exchange.hpp"
 #include "cluster/quota_purse.hpp"
-#include "http/parser.hpp"
-#include "http/write.hpp"
 #include "tests/auth/temp_store.hpp"
 #include "tests/cluster/token_engine.hpp"
 #include "tests/limit/allocations.hpp"
+#include "wire/http/parser.hpp"
+#include "wire/http/write.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -20,10 +20,10 @@ class steady : public ::testing::Test {
         record.scopes.add("*");
         record.rate_limits = {{"minute", 1'000'000, 60, 0}, {"hour", 60'000'000, 3600, 0}};
         key_ = temp_store_.add_fresh(std::move(record));
-        std::vector<store::command> commands(2);
-        commands[0].action = store::create_user{"Ada \"the\" first", "ada@example.com"};
-        commands[1].action = store::create_post{1, "A title", std::string(3000, 'x')};
-        auto const outcomes = store::apply(temp_store_.store(), std::move(commands)).value();
+        std::vector<domain::command> commands(2);
+        commands[0].action = domain::create_user{"Ada \"the\" first", "ada@example.com"};
+        commands[1].action = domain::create_post{1, "A title", std::string(3000, 'x')};
+        auto const outcomes = domain::apply(temp_store_.store(), std::move(commands)).value();
         for (auto const& each : outcomes) EXPECT_EQ(each.problem, base::problem::none);
     }
 
@@ -74,7 +74,7 @@ class steady : public ::testing::Test {
     std::string key_;
     settings settings_;
     http::size_limits limits_;
-    store::snapshot snapshot_{temp_store_.store()};
+    domain::snapshot snapshot_{temp_store_.store()};
     auth::cache keys_;
     std::unique_ptr<limit::buckets> buckets_ = limit::buckets::make(64).value();
     std::uint64_t random_ = 1;
@@ -124,9 +124,9 @@ TEST_F(steady, nor_does_one_without_the_prefix) {
 }
 
 TEST_F(steady, nor_does_a_list_by_page_or_by_cursor) {
-    std::vector<store::command> commands(3);
-    for (auto& each : commands) each.action = store::create_post{1, "A title", "text"};
-    store::apply(temp_store_.store(), std::move(commands)).value();
+    std::vector<domain::command> commands(3);
+    for (auto& each : commands) each.action = domain::create_post{1, "A title", "text"};
+    domain::apply(temp_store_.store(), std::move(commands)).value();
     EXPECT_EQ(allocations_of("/api/v1/users?limit=5"), 0u);
     for (std::string const target : {"/api/v1/posts?limit=2", "/api/v1/users/1/posts?limit=2",
                                      "/api/v1/posts?author=1&status=draft&limit=2&sort=-id"}) {

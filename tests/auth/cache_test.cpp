@@ -5,7 +5,7 @@
 
 #include "../limit/allocations.hpp"
 #include "auth/key_form.hpp"
-#include "store/writer.hpp"
+#include "domain/writer.hpp"
 #include "temp_store.hpp"
 
 namespace latchkey::auth {
@@ -18,7 +18,7 @@ constexpr base::instant now{.mono = 1'000'000'000'000, .wall = today};
 
 struct cache_test : ::testing::Test {
     temp_store keys;
-    store::snapshot snapshot{keys.store()};
+    domain::snapshot snapshot{keys.store()};
     cache subject;
 
     void SetUp() override { turn(); }
@@ -157,9 +157,9 @@ TEST_F(cache_test, other_commits_drop_nothing) {
     authenticate(text);
     for (int i = 0; i < 20; ++i) {
         keys.add_fresh();
-        std::vector<store::command> commands(1);
-        commands[0].action = store::create_user{"Ann", "ann" + std::to_string(i) + "@example.org"};
-        ASSERT_TRUE(store::apply(keys.store(), std::move(commands)).has_value());
+        std::vector<domain::command> commands(1);
+        commands[0].action = domain::create_user{"Ann", "ann" + std::to_string(i) + "@example.org"};
+        ASSERT_TRUE(domain::apply(keys.store(), std::move(commands)).has_value());
         turn();
         EXPECT_EQ(authenticate(text), problem::none);
     }
@@ -178,7 +178,7 @@ TEST_F(cache_test, drops_exactly_the_keys_that_changed) {
     later.add_fresh();
     later.add_fresh();
     later.add(changing_key, {.name = "after", .start = "lkey"});
-    store::snapshot later_snapshot(later.store());
+    domain::snapshot later_snapshot(later.store());
     later_snapshot.renew();
     ASSERT_NE(later_snapshot.version(), snapshot.version());
     subject.follow(later_snapshot);
@@ -204,23 +204,24 @@ TEST_F(cache_test, each_change_of_a_key_drops_that_key_alone) {
     authenticate(other);
     struct {
         char const* name;
-        store::command::any_action kind;
+        domain::command::any_action kind;
         std::uint64_t drops;
     } const rows[] = {
-        {"patch", store::change_key{.id = id, .name = "new"}, 1},
-        {"patch of nothing", store::change_key{.id = id, .name = "new"}, 0},
-        {"last use", store::note_key_uses{{{id, today}}}, 0},
-        {"deactivate", store::deactivate_key{.id = id}, 1},
-        {"again", store::deactivate_key{.id = id}, 0},
-        {"reactivate", store::reactivate_key{id}, 1},
-        {"rotate", store::rotate_key{.id = id, .digest = digest_of("next"), .overlap_ms = 9000}, 1},
-        {"of a key that is not known here", store::deactivate_key{.id = changing_key}, 0},
+        {"patch", domain::change_key{.id = id, .name = "new"}, 1},
+        {"patch of nothing", domain::change_key{.id = id, .name = "new"}, 0},
+        {"last use", domain::note_key_uses{{{id, today}}}, 0},
+        {"deactivate", domain::deactivate_key{.id = id}, 1},
+        {"again", domain::deactivate_key{.id = id}, 0},
+        {"reactivate", domain::reactivate_key{id}, 1},
+        {"rotate", domain::rotate_key{.id = id, .digest = digest_of("next"), .overlap_ms = 9000},
+         1},
+        {"of a key that is not known here", domain::deactivate_key{.id = changing_key}, 0},
     };
     for (auto const& row : rows) {
         authenticate(text);
         authenticate(other);
         auto const initial = subject.count().evictions;
-        auto const outcomes = store::apply(keys.store(), {{.action = row.kind}}).value();
+        auto const outcomes = domain::apply(keys.store(), {{.action = row.kind}}).value();
         ASSERT_EQ(outcomes[0].problem, problem::none) << row.name;
         turn();
         EXPECT_EQ(subject.count().evictions - initial, row.drops) << row.name;
@@ -232,7 +233,7 @@ TEST_F(cache_test, a_principal_outlives_its_cache_entry) {
     turn();
     auto const verdict = subject.authenticate(text, nullptr, snapshot, now);
     temp_store other;
-    store::snapshot other_snapshot(other.store());
+    domain::snapshot other_snapshot(other.store());
     other_snapshot.renew();
     subject.follow(other_snapshot);  // its epoch is smaller: no entry is valid
     EXPECT_EQ(subject.count().evictions, 1u);
@@ -246,12 +247,12 @@ TEST_F(cache_test, drops_all_after_falling_behind_the_ring) {
     turn();
     for (auto const& each : texts) authenticate(each);
     for (int i = 0; i < 18; ++i) {
-        std::vector<store::command> commands(64);
+        std::vector<domain::command> commands(64);
         for (auto& each : commands) {
             model::key record{.digest = digest_of(unknown_key()), .name = "a", .start = "lkey"};
-            each.action = store::create_key{std::move(record)};
+            each.action = domain::create_key{std::move(record)};
         }
-        ASSERT_TRUE(store::apply(keys.store(), std::move(commands)).has_value());
+        ASSERT_TRUE(domain::apply(keys.store(), std::move(commands)).has_value());
     }
     turn();
     EXPECT_EQ(subject.count().evictions, 3u);

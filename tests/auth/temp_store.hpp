@@ -10,7 +10,7 @@
 
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
-#include "store/writer.hpp"
+#include "domain/writer.hpp"
 
 namespace latchkey::auth {
 
@@ -37,9 +37,9 @@ class temp_store {
     model::key add(std::string_view text, model::key record = {}) {
         record.digest = digest_of(text);
         record.name = record.name.empty() ? "a key" : record.name;
-        std::vector<store::command> commands(1);
-        commands[0].action = store::create_key{std::move(record)};
-        auto outcomes = store::apply(*store_, std::move(commands)).value();
+        std::vector<domain::command> commands(1);
+        commands[0].action = domain::create_key{std::move(record)};
+        auto outcomes = domain::apply(*store_, std::move(commands)).value();
         base::check(outcomes[0].problem == base::problem::none, "a key was not stored");
         return std::get<model::key>(outcomes[0].record);
     }

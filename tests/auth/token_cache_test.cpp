@@ -17,7 +17,7 @@ constexpr std::int64_t present_s = present_ms / 1000;
 
 struct token_cache_test : ::testing::Test {
     temp_store store;
-    store::snapshot snapshot{store.store()};
+    domain::snapshot snapshot{store.store()};
     cache keys;
     token_signer signer;
     token_cache subject{keys};
@@ -104,9 +104,9 @@ TEST_F(token_cache_test, sees_a_change_of_the_record_with_the_next_request) {
     auto const record = add("anna");
     auto const text = token("anna");
     EXPECT_EQ(show(text).problem, problem::none);
-    std::vector<store::command> commands(1);
-    commands[0].action = store::deactivate_key{.id = record.id};
-    ASSERT_TRUE(store::apply(store.store(), std::move(commands)));
+    std::vector<domain::command> commands(1);
+    commands[0].action = domain::deactivate_key{.id = record.id};
+    ASSERT_TRUE(domain::apply(store.store(), std::move(commands)));
     turn();
     auto const result = show(text);
     EXPECT_EQ(result.problem, problem::key_deactivated);

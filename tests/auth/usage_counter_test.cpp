@@ -16,7 +16,7 @@ using list = std::vector<std::pair<model::id, base::wall_ms>>;
 constexpr base::wall_ms minute = 60'000;
 constexpr base::wall_ms today = 1'800'000'000'000 / minute * minute;
 
-list last_uses(std::vector<store::key_use> const& batch) {
+list last_uses(std::vector<domain::key_use> const& batch) {
     list result;
     for (auto const& each : batch) result.emplace_back(each.key, each.last_used);
     std::sort(result.begin(), result.end());
@@ -25,7 +25,7 @@ list last_uses(std::vector<store::key_use> const& batch) {
 
 // By key and minute.
 using totals = std::map<std::pair<model::id, base::wall_ms>, model::usage>;
-void add(totals& sums, std::vector<store::key_use> const& batch) {
+void add(totals& sums, std::vector<domain::key_use> const& batch) {
     for (auto const& each : batch)
         if (each.counted != model::usage{}) sums[{each.key, each.minute}] += each.counted;
 }
@@ -73,10 +73,10 @@ TEST(usage_counter, takes_each_exposed_key_once) {
 TEST(usage_counter, remembers_as_many_exposed_keys_as_a_command_takes_and_fewer_unknown_ones) {
     usage_counter counter;
     for (unsigned i = 0; i < 1000; ++i) counter.expose_unknown(digest_number(i));
-    EXPECT_EQ(counter.take_exposed().size(), store::key_uses_max / 4);
+    EXPECT_EQ(counter.take_exposed().size(), domain::key_uses_max / 4);
     for (unsigned i = 0; i < 1000; ++i) counter.expose_unknown(digest_number(i));
     for (unsigned i = 0; i < 1000; ++i) counter.expose(digest_number(5000 + i));
-    EXPECT_EQ(counter.take_exposed().size(), store::key_uses_max);
+    EXPECT_EQ(counter.take_exposed().size(), domain::key_uses_max);
     if (!test::counts_allocations()) return;
     auto const count = test::allocations();
     for (unsigned i = 0; i < 1000; ++i) counter.expose(digest_number(i));
@@ -162,7 +162,7 @@ TEST(usage_counter, restores_the_last_use_of_a_refused_batch) {
 TEST(usage_counter, bounds_refused_batches) {
     constexpr std::size_t past_max = 64 * 1024;
     usage_counter counter;
-    store::key_use each{.key = 1, .minute = today};
+    domain::key_use each{.key = 1, .minute = today};
     each.counted.count(200, false);
     EXPECT_EQ(counter.put_back(std::vector(past_max, each)), 0u);
     EXPECT_EQ(counter.put_back({each, each}), 2u);

@@ -16,10 +16,10 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/decimal.hpp"
-#include "base/descriptor.hpp"
 #include "base/keyed_hash.hpp"
 #include "base/problem.hpp"
-#include "base/read_within.hpp"
+#include "base/system/descriptor.hpp"
+#include "base/system/read_within.hpp"
 #include "base/variant.hpp"
 #include "base/visible.hpp"
 

@@ -11,9 +11,9 @@
 #include <functional>
 #include <string>
 
-#include "base/call_filter.hpp"
 #include "base/check.hpp"
-#include "base/file_access.hpp"
+#include "base/system/call_filter.hpp"
+#include "base/system/file_access.hpp"
 
 namespace latchkey::base {
 namespace {

@@ -1,5 +1,5 @@
 // The service's own messages: their two forms, their levels, and where the style comes from.
-#include "base/log.hpp"
+#include "base/system/log.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <regex>
 
-#include "base/descriptor.hpp"
-#include "base/write_now.hpp"
+#include "base/system/descriptor.hpp"
+#include "base/system/write_now.hpp"
 
 namespace latchkey::base {
 namespace {

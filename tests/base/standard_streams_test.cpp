@@ -1,5 +1,5 @@
 // Descriptors 0 to 2 that a program was started without.
-#include "base/standard_streams.hpp"
+#include "base/system/standard_streams.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

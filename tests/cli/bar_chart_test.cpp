@@ -1,5 +1,5 @@
 // Bars in a terminal: their lengths, and what is marked in them.
-#include "cli/bar_chart.hpp"
+#include "cli/frame/bar_chart.hpp"
 
 #include <gtest/gtest.h>
 

@@ -25,8 +25,8 @@ class changes_command : public command_test {
     // A writer removes all changes but the last.
     void keep_one() const {
         auto const store = open(1);
-        store::writer const writer(*store);
-        store::snapshot snapshot(*store);
+        domain::writer const writer(*store);
+        domain::snapshot snapshot(*store);
         auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience_ms);
         for (bool is_over = false; !is_over; std::this_thread::yield()) {
             snapshot.renew();

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/program.hpp"
-#include "cli/standard_output.hpp"
-#include "store/snapshot.hpp"
-#include "store/writer.hpp"
+#include "cli/frame/command_program.hpp"
+#include "cli/frame/standard_output.hpp"
+#include "domain/snapshot.hpp"
+#include "domain/writer.hpp"
 
 namespace latchkey::cli {
 
@@ -77,14 +77,14 @@ class command_test : public testing::Test {
     // Some changes: users with these names.
     void add_users(std::vector<std::string> const& names) const {
         auto const store = open();
-        constexpr std::size_t group_max = 64;  // of store::apply
-        std::vector<store::command> commands;
+        constexpr std::size_t group_max = 64;  // of domain::apply
+        std::vector<domain::command> commands;
         auto const apply = [&] {
-            for (auto const& each : store::apply(*store, std::exchange(commands, {})).value())
+            for (auto const& each : domain::apply(*store, std::exchange(commands, {})).value())
                 EXPECT_EQ(each.problem, base::problem::none);
         };
         for (auto const& name : names) {
-            commands.push_back({.action = store::create_user{name, name + "@example.com"}});
+            commands.push_back({.action = domain::create_user{name, name + "@example.com"}});
             if (commands.size() == group_max) apply();
         }
         apply();

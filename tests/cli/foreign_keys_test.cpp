@@ -1,5 +1,5 @@
 // Keys in the exports of other systems: what is taken over, and what is said of the rest.
-#include "cli/foreign_keys.hpp"
+#include "cli/keys/foreign_keys.hpp"
 
 #include <gtest/gtest.h>
 

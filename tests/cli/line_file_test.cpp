@@ -1,4 +1,4 @@
-#include "cli/line_file.hpp"
+#include "cli/files/line_file.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/progress.hpp"
+#include "cli/frame/progress.hpp"
 
 namespace latchkey::cli {
 namespace {

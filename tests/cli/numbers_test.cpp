@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/program.hpp"
-#include "cli/settings.hpp"
+#include "cli/frame/command_program.hpp"
+#include "cli/frame/serve_settings.hpp"
 #include "server/process/config.hpp"
 
 namespace latchkey::cli {

@@ -1,5 +1,5 @@
 // Where the records of an export and a backup go: new files of their own, whatever is in the way.
-#include "cli/output_file.hpp"
+#include "cli/files/output_file.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

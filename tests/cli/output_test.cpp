@@ -6,8 +6,8 @@
 #include <csignal>
 #include <cstdio>
 
-#include "cli/bad_lines.hpp"
-#include "cli/standard_output.hpp"
+#include "cli/data/bad_lines.hpp"
+#include "cli/frame/standard_output.hpp"
 #include "command_fixture.hpp"
 
 namespace latchkey::cli {

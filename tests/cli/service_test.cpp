@@ -1,13 +1,12 @@
 // What is sent to a service elsewhere and how its answers are read; tests/e2e has the rest.
-#include "cli/service.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "cli/json.hpp"
+#include "cli/frame/json.hpp"
+#include "cli/frame/remote_api.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -50,7 +49,7 @@ TEST(services, need_an_address_and_a_key) {
         service_options options;
         options.url = std::move(url);
         options.key_file = std::move(key_file);
-        auto const elsewhere = service::connect(options);
+        auto const elsewhere = remote_api::connect(options);
         return elsewhere ? std::string() : elsewhere.error().message;
     };
     for (auto const* const url :

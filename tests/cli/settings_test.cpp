@@ -1,5 +1,3 @@
-#include "cli/settings.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -7,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+
+#include "cli/frame/serve_settings.hpp"
 
 namespace latchkey::cli {
 namespace {

@@ -1,5 +1,5 @@
 // Which store a command works on: the one that was meant, and no new one in silence.
-#include "cli/store_command.hpp"
+#include "cli/frame/store_command.hpp"
 
 #include <unistd.h>
 

@@ -1,11 +1,11 @@
 // What is said of words that no command understands.
-#include "cli/suggest.hpp"
+#include "cli/frame/suggest.hpp"
 
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
 
-#include "cli/program.hpp"
+#include "cli/frame/command_program.hpp"
 
 namespace latchkey::cli {
 namespace {

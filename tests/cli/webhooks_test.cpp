@@ -14,23 +14,23 @@ class webhooks_commands : public command_test {
     void create() const {
         EXPECT_EQ(webhooks({"create", "https://hooks.example.com/in"}).code, done);
     }
-    store::signing_webhook stored(model::id id) const {
+    domain::signing_webhook stored(model::id id) const {
         auto const store = open();
-        store::snapshot snapshot(*store);
+        domain::snapshot snapshot(*store);
         snapshot.renew();
         return snapshot.signing_webhook(id, snapshot.time()).value();
     }
     // Makes deliveries of the first change: as the service does.
     void deliver(model::id webhook, model::delivery_state state) const {
         auto const store = open();
-        store::webhook_result result{.webhook = webhook, .progress = {}, .replays = {}};
+        domain::webhook_result result{.webhook = webhook, .progress = {}, .replays = {}};
         result.deliveries = {
             {.sequence = 1,
              .state = state,
              .attempts = {{.time = 1, .status = 503, .error = {}, .response = {}}}}};
-        std::vector<store::command> commands(1);
-        commands[0].action = store::note_deliveries{{std::move(result)}};
-        EXPECT_TRUE(store::apply(*store, std::move(commands)));
+        std::vector<domain::command> commands(1);
+        commands[0].action = domain::note_deliveries{{std::move(result)}};
+        EXPECT_TRUE(domain::apply(*store, std::move(commands)));
     }
 };
 

@@ -3,17 +3,17 @@
 //
 //     fake_helper helper;
 //     cluster::node node(helper.take_node_socket(), options);
-//     helper.say(hello);  auto const asked = helper.expect<replication::configure>();
+//     helper.say(hello);  auto const asked = helper.expect<replicate::protocol::configure>();
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <optional>
 
-#include "base/descriptor.hpp"
+#include "base/system/descriptor.hpp"
 #include "base/time_units.hpp"
 #include "helpers/kit/channel.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 
 namespace latchkey::cluster {
 
@@ -23,12 +23,12 @@ class fake_helper {
 
     base::descriptor take_node_socket() { return std::move(node_socket_); }
 
-    void say(replication::message content, std::uint32_t request = 0);
+    void say(replicate::protocol::message content, std::uint32_t request = 0);
     // The greeting, and the answers of an engine whose log is at `head`.
     void greet(std::uint64_t session = 1);
     void be_ready(std::uint64_t head);
     // The next message; nullopt: none within two seconds.
-    std::optional<replication::envelope> next();
+    std::optional<replicate::protocol::envelope> next();
     // No message comes within some ms.
     bool is_silent();
     // The helper has ended.

@@ -7,7 +7,7 @@
 
 #include "base/time_units.hpp"
 
-namespace latchkey::replication {
+namespace latchkey::replicate::protocol {
 namespace {
 
 constexpr std::int64_t second = base::second;
@@ -192,4 +192,4 @@ TEST_F(quota_grant_test, the_slowest_limit_of_the_model_fits_its_integers) {
 }
 
 }  // namespace
-}  // namespace latchkey::replication
+}  // namespace latchkey::replicate::protocol

@@ -17,7 +17,7 @@ struct quota_members_test : ::testing::Test {
     quota_members members;
     // The answer to what was sent at `time` shows the other member with that number.
     void see(boot_ns time, std::uint64_t presence, std::uint64_t process = 1) {
-        std::vector<replication::quota_member> const list = {
+        std::vector<replicate::protocol::quota_member> const list = {
             {.name = "a", .process = 9, .presence = 5, .share = 600'000},
             {.name = "b", .process = process, .presence = presence, .share = 400'000}};
         members.update(list, "a", time);

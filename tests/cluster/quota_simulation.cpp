@@ -320,15 +320,17 @@ void simulation::carry_out(std::size_t index, std::uint64_t process,
         if (settings_.fault == sabotage::no_hold) want.hold_ns = 0;
         if (settings_.fault == sabotage::no_lag) want.hold_ns -= 250 * millisecond;
     }
-    auto const alive = [&](replication::quota_member const& member) { return is_alive(member); };
-    auto const answer = replication::grant(rows_, ask, nodes_[index]->name, alive);
+    auto const alive = [&](replicate::protocol::quota_member const& member) {
+        return is_alive(member);
+    };
+    auto const answer = replicate::protocol::grant(rows_, ask, nodes_[index]->name, alive);
     auto const& target = *nodes_[index];
     if (now_ < target.cut_end && !one_in(30)) return;
     take_answer(index, process, now_ + latency(), question.id, answer);
 }
 
 void simulation::take_answer(std::size_t index, std::uint64_t process, real_ns time,
-                             std::uint32_t id, replication::quota_answer const& answer) {
+                             std::uint32_t id, replicate::protocol::quota_answer const& answer) {
     at(time, [this, index, process, answer, id] {
         auto& receiver = *nodes_[index];
         if (!receiver.runs || receiver.process != process) return;
@@ -340,7 +342,7 @@ void simulation::take_answer(std::size_t index, std::uint64_t process, real_ns t
     });
 }
 
-bool simulation::is_alive(replication::quota_member const& member) const {
+bool simulation::is_alive(replicate::protocol::quota_member const& member) const {
     auto const& owner = *nodes_[static_cast<std::size_t>(member.name[0] - 'a')];
     return now_ <= owner.alive_end + second;
 }

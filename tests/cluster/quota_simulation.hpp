@@ -103,8 +103,8 @@ class simulation {
     void deliver(std::size_t index, std::uint64_t process, quota::question question);
     void carry_out(std::size_t index, std::uint64_t process, quota::question const& question);
     void take_answer(std::size_t index, std::uint64_t process, real_ns time, std::uint32_t id,
-                     replication::quota_answer const& answer);
-    bool is_alive(replication::quota_member const& member) const;
+                     replicate::protocol::quota_answer const& answer);
+    bool is_alive(replicate::protocol::quota_member const& member) const;
     void renew_lease(node& target);
 
     scenario const settings_;
@@ -116,7 +116,7 @@ class simulation {
     std::vector<key_report> keys_;
     std::vector<std::vector<double>> demand_;  // by key, node
 
-    replication::quota_rows rows_;
+    replicate::protocol::quota_rows rows_;
     real_ns latency_ = 0;
     real_ns engine_stop_ = 0;        // until then nothing is carried out
     bool loses_ = false;             // what arrives meanwhile is lost

@@ -23,7 +23,7 @@ struct quota_test : ::testing::Test {
     int wakes = 0;
     std::unique_ptr<quota> node =
         quota::make({.node = "a", .process = 1, .keys = 64, .wake = [this] { ++wakes; }}).value();
-    replication::quota_rows rows;
+    replicate::protocol::quota_rows rows;
     boot_ns now = 1000 * second;
     limit::policy const policy = policy_of(600, 60);
 
@@ -36,7 +36,8 @@ struct quota_test : ::testing::Test {
         }
     }
     void answer(quota::question const& question) {
-        auto const answer = replication::grant(rows, question.ask, "a", [](auto&) { return true; });
+        auto const answer =
+            replicate::protocol::grant(rows, question.ask, "a", [](auto&) { return true; });
         now += millisecond;
         node->on_answer(question.id, answer, now);
     }

@@ -24,16 +24,17 @@ class token_engine {
             if (is_away)
                 node_->on_lost(question->id, now);
             else
-                node_->on_answer(
-                    question->id,
-                    replication::grant(rows_, question->ask, "a", [](auto&) { return true; }), now);
+                node_->on_answer(question->id,
+                                 replicate::protocol::grant(rows_, question->ask, "a",
+                                                            [](auto&) { return true; }),
+                                 now);
         }
     }
     bool is_away = false;  // it refuses
 
   private:
     std::unique_ptr<quota> node_;
-    replication::quota_rows rows_;
+    replicate::protocol::quota_rows rows_;
 };
 
 }  // namespace latchkey::cluster

@@ -1,5 +1,5 @@
 // The program of a version that reads rows up to another schema, for tests of upgrades: OTHER_ROW_SCHEMA.
-#include "store/engine/layout.hpp"
+#include "store/layout.hpp"
 #include "store/shared_log.hpp"
 
 namespace latchkey::store {

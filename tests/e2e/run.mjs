@@ -1,6 +1,6 @@
 // Runs the suite against a binary:
 //
-//   node tests/e2e/run.mjs --binary build/src/latchkey [--rounds N] [--lanes N] [users.test.mjs …]
+//   node tests/e2e/run.mjs --binary build/src/latchkey [--rounds N] [--lanes N] [users keys …]
 //
 // `--rounds` is how often tests for races repeat themselves; each has a smaller default.
 //
@@ -69,10 +69,12 @@ function parse(words) {
     else names.push(word);
   }
   if (!binary || !fs.existsSync(binary)) usage(`no binary${binary ? ` at ${binary}` : ''}`);
-  const all = fs.readdirSync(testFolder).filter((name) => name.endsWith('.test.mjs')).sort();
+  const all = fs.readdirSync(testFolder, { withFileTypes: true }).filter((each) => each.isDirectory() && each.name !== 'node_modules')
+    .flatMap(({ name }) => fs.readdirSync(path.join(testFolder, name)).filter((file) => file.endsWith('.test.mjs')).map((file) => path.join(name, file)))
+    .sort((left, right) => (path.basename(left) < path.basename(right) ? -1 : 1));
   const files = (names.length ? names : all).map((name) => {
-    const testFile = [path.resolve(name), path.join(testFolder, name), path.join(testFolder, `${name}.test.mjs`)]
-      .find((file) => fs.existsSync(file) && fs.statSync(file).isFile());
+    const testFile = [path.resolve(name), ...all.filter((file) => [file, path.basename(file), path.basename(file, '.test.mjs')].includes(name))
+      .map((file) => path.join(testFolder, file))].find((file) => fs.existsSync(file) && fs.statSync(file).isFile());
     return testFile ?? usage(`no test file ${name}`);
   });
   if (!['http1', 'h2'].includes(protocols[0])) usage(`${protocols[0]} is neither http1 nor h2`);

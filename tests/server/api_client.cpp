@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "domain/snapshot.hpp"
 #include "http2_api_client.hpp"
-#include "store/snapshot.hpp"
 
 namespace latchkey::fake {
 
@@ -55,7 +55,7 @@ void api_clients::expect_ended() const {
 void api_clients::expect_store_matches() {
     expect_ended();
     std::map<std::string, std::string> ids_by_email;
-    store::snapshot snapshot(fixture_.store());
+    domain::snapshot snapshot(fixture_.store());
     snapshot.renew();
     std::uint64_t count = 0;
     snapshot.users({.limit = 1'000'000}, [&](model::user_view const& user) {

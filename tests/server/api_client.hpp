@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../uring/sim_client.hpp"
+#include "../runtime/uring/sim_client.hpp"
 #include "expected_response.hpp"
 #include "worker_fixture.hpp"
 

@@ -2,17 +2,17 @@
 
 #include <utility>
 
+using latchkey::domain::ticket;
+using latchkey::domain::writer;
 using latchkey::fake::delayed_commits;
-using latchkey::store::ticket;
-using latchkey::store::writer;
 
 extern "C" {
-// NOLINTBEGIN: the linker's names of store::writer::submit
-bool __real__ZN8latchkey5store6writer6submitERNS0_6ticketE(writer*, ticket&);
+// NOLINTBEGIN: the linker's names of domain::writer::submit
+bool __real__ZN8latchkey6domain6writer6submitERNS0_6ticketE(writer*, ticket&);
 
-bool __wrap__ZN8latchkey5store6writer6submitERNS0_6ticketE(writer* self, ticket& ticket) {
+bool __wrap__ZN8latchkey6domain6writer6submitERNS0_6ticketE(writer* self, ticket& ticket) {
     if (auto* const commits = delayed_commits::current()) return commits->delay(*self, ticket);
-    return __real__ZN8latchkey5store6writer6submitERNS0_6ticketE(self, ticket);
+    return __real__ZN8latchkey6domain6writer6submitERNS0_6ticketE(self, ticket);
 }
 // NOLINTEND
 }
@@ -36,7 +36,7 @@ delayed_commits* delayed_commits::current() {
     return instance;
 }
 
-bool delayed_commits::delay(store::writer& writer, store::ticket& ticket) {
+bool delayed_commits::delay(domain::writer& writer, domain::ticket& ticket) {
     if (world_.strikes(fault::full_queue)) return false;
     delayed_.push_back({&ticket, ticket.executor});
     auto const longest = world_.strikes(fault::late_commit) ? second : 3 * ms;
@@ -46,13 +46,13 @@ bool delayed_commits::delay(store::writer& writer, store::ticket& ticket) {
 }
 
 // All that are delayed are committed together, as after a long sync.
-void delayed_commits::commit(store::writer& writer) {
+void delayed_commits::commit(domain::writer& writer) {
     auto const batch = std::exchange(delayed_, {});
     done_count_ = 0;
     for (auto const& each : batch) {
         each.ticket->executor = this;
         bool const submitted =
-            __real__ZN8latchkey5store6writer6submitERNS0_6ticketE(&writer, *each.ticket);
+            __real__ZN8latchkey6domain6writer6submitERNS0_6ticketE(&writer, *each.ticket);
         world_.expect(submitted, "the writer's queue is full");
     }
     {

@@ -1,15 +1,15 @@
 // The real writer in simulated time: a command is delayed as long as a disk might take, then
 // committed while the world stands still, and the outcome is posted between two events. So the
 // writer's thread never runs beside the worker's, and a run is deterministic. The linker redirects
-// the worker's `store::writer::submit` here (`--wrap`, see meson.build).
+// the worker's `domain::writer::submit` here (`--wrap`, see meson.build).
 #pragma once
 
 #include <condition_variable>
 #include <mutex>
 #include <vector>
 
-#include "../uring/world.hpp"
-#include "store/writer.hpp"
+#include "../runtime/uring/world.hpp"
+#include "domain/writer.hpp"
 
 namespace latchkey::fake {
 
@@ -22,15 +22,15 @@ class delayed_commits final : public coro::executor {
     static delayed_commits* current();
 
     // False, as of the writer's own `submit`: its queue is full, by a simulated fault.
-    bool delay(store::writer& writer, store::ticket& ticket);
+    bool delay(domain::writer& writer, domain::ticket& ticket);
 
   private:
     struct delayed_ticket {
-        store::ticket* ticket;
+        domain::ticket* ticket;
         coro::executor* executor;
     };
 
-    void commit(store::writer& writer);
+    void commit(domain::writer& writer);
     void post(coro::resumption& node) noexcept override;  // on the writer's thread
 
     world& world_;

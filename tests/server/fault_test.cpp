@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <gtest/gtest.h>
 
-#include "../uring/seeds.hpp"
+#include "../runtime/uring/seeds.hpp"
 #include "api_client.hpp"
-#include "uring/ring.hpp"
+#include "runtime/uring/ring.hpp"
 #include "worker_fixture.hpp"
 
 namespace latchkey::server {

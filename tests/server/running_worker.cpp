@@ -7,9 +7,9 @@
 
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
-#include "tls/identity.hpp"
-#include "tls/self_signed.hpp"
-#include "tls/ticket_keys.hpp"
+#include "wire/tls/certificate_chain.hpp"
+#include "wire/tls/self_signed.hpp"
+#include "wire/tls/ticket_keys.hpp"
 
 namespace latchkey::server {
 
@@ -20,7 +20,7 @@ running_worker::running_worker(config const& settings, std::size_t posts, std::s
     folder_ = name;
     store_ = store::environment::open({.directory = folder_, .map_bytes = 64 << 20}).value();
     fill_store(posts, post_bytes);
-    writer_ = std::make_unique<store::writer>(*store_);
+    writer_ = std::make_unique<domain::writer>(*store_);
     buckets_ = limit::buckets::make(1024).value();
     failures_ = std::make_unique<limit::auth_failure_limiter>(30, 1);
     cursors_ = std::make_unique<auth::mac>(store_->derived_key("cursors").value());
@@ -53,7 +53,7 @@ running_worker::~running_worker() {
 }
 
 void running_worker::fill_store(std::size_t posts, std::size_t post_bytes) {
-    std::vector<store::command> commands;
+    std::vector<domain::command> commands;
     for (auto& key : keys_) {
         auth::fresh_key const fresh("test");
         key = fresh.text();
@@ -61,13 +61,13 @@ void running_worker::fill_store(std::size_t posts, std::size_t post_bytes) {
         record.digest = auth::digest_of(fresh.text());
         record.scopes.add("*");
         record.rate_limits = {{"minute", 1'000'000, 60, 0}};
-        commands.emplace_back().action = store::create_key{record};
+        commands.emplace_back().action = domain::create_key{record};
     }
-    commands.emplace_back().action = store::create_user{"Ada Lovelace", "ada@example.com"};
+    commands.emplace_back().action = domain::create_user{"Ada Lovelace", "ada@example.com"};
     for (std::size_t i = 0; i < posts; ++i)
         commands.emplace_back().action =
-            store::create_post{1, "Post", std::string(post_bytes, 'x')};
-    auto const outcomes = store::apply(*store_, std::move(commands));
+            domain::create_post{1, "Post", std::string(post_bytes, 'x')};
+    auto const outcomes = domain::apply(*store_, std::move(commands));
     ASSERT_TRUE(outcomes);
     for (auto const& each : *outcomes) ASSERT_EQ(each.problem, base::problem::none);
 }

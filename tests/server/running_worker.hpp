@@ -44,7 +44,7 @@ class running_worker {
 
     std::filesystem::path folder_;
     std::unique_ptr<store::environment> store_;
-    std::unique_ptr<store::writer> writer_;
+    std::unique_ptr<domain::writer> writer_;
     std::unique_ptr<limit::buckets> buckets_;
     std::unique_ptr<limit::auth_failure_limiter> failures_;
     std::unique_ptr<auth::mac> cursors_;

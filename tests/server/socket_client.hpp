@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/process/address.hpp"
+#include "server/process/listen_address.hpp"
 
 namespace latchkey::server {
 

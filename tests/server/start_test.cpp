@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-#include "../uring/syscall_faults.hpp"
+#include "../runtime/uring/syscall_faults.hpp"
 #include "base/check.hpp"
 #include "server/service.hpp"
 

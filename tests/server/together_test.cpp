@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "auth/key_form.hpp"
+#include "domain/writer.hpp"
 #include "server/service.hpp"
 #include "socket_client.hpp"
-#include "store/writer.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -73,11 +73,11 @@ struct whole_service {
         auth::fresh_key const fresh("lkey");
         key = fresh.text();
         auto store = store::environment::open({.directory = settings.data}).value();
-        std::vector<store::command> commands(1);
+        std::vector<domain::command> commands(1);
         model::key record{.digest = auth::digest_of(key), .name = "first", .rate_limits = {}};
         record.scopes.add("*");
-        commands[0].action = store::create_key{record};
-        EXPECT_TRUE(store::apply(*store, std::move(commands)));
+        commands[0].action = domain::create_key{record};
+        EXPECT_TRUE(domain::apply(*store, std::move(commands)));
         store.reset();
         main = std::thread([this] {
             auto const outcome = serve_until_stopped(settings, [this] {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "cluster/quota_purse.hpp"
-#include "coro/scope.hpp"
-#include "coro/task.hpp"
+#include "runtime/coro/task.hpp"
+#include "runtime/coro/task_scope.hpp"
 #include "server/net/token_waiters.hpp"
 #include "tests/cluster/token_engine.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "auth/key_form.hpp"
 #include "base/check.hpp"
-#include "store/writer.hpp"
+#include "domain/writer.hpp"
 
 namespace latchkey::fake {
 
@@ -31,7 +31,7 @@ worker_fixture::worker_fixture(world& simulation)
                  {.directory = folder_, .map_bytes = 64 << 20, .for_server = true, .sync = false})
                  .value();
     fill_store();
-    writer_ = std::make_unique<store::writer>(*store_);
+    writer_ = std::make_unique<domain::writer>(*store_);
     commits_ = std::make_unique<delayed_commits>(simulation);
     buckets_ = limit::buckets::make(1024).value();
     failures_ = std::make_unique<limit::auth_failure_limiter>(30, 1);
@@ -62,14 +62,14 @@ void worker_fixture::fill_store() {
     record.name = "a key";
     record.scopes.add("*");
     record.rate_limits.clear();
-    std::vector<store::command> commands(1);
-    commands[0].action = store::create_key{record};
+    std::vector<domain::command> commands(1);
+    commands[0].action = domain::create_key{record};
     for (int id = 1; id <= users; ++id)
-        commands.emplace_back().action = store::create_user{user_name(id), user_email(id)};
+        commands.emplace_back().action = domain::create_user{user_name(id), user_email(id)};
     for (int id = 1; id <= posts; ++id)
         commands.emplace_back().action =
-            store::create_post{1, "Post number " + std::to_string(id), post_body(id)};
-    auto const outcomes = store::apply(*store_, std::move(commands)).value();
+            domain::create_post{1, "Post number " + std::to_string(id), post_body(id)};
+    auto const outcomes = domain::apply(*store_, std::move(commands)).value();
     for (auto const& each : outcomes)
         world_.expect(each.problem == base::problem::none, "a record was not stored");
 }

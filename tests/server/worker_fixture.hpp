@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "../uring/kernel.hpp"
-#include "../uring/world.hpp"
+#include "../runtime/uring/kernel.hpp"
+#include "../runtime/uring/world.hpp"
 #include "delayed_commits.hpp"
 #include "server/worker.hpp"
 
@@ -48,7 +48,7 @@ class worker_fixture {
     bool stopping_ = false;
     std::filesystem::path folder_;
     std::unique_ptr<store::environment> store_;
-    std::unique_ptr<store::writer> writer_;
+    std::unique_ptr<domain::writer> writer_;
     std::unique_ptr<delayed_commits> commits_;
     std::unique_ptr<limit::buckets> buckets_;
     std::unique_ptr<limit::auth_failure_limiter> failures_;

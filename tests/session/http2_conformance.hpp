@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "http2_script.hpp"
-#include "session/context.hpp"
+#include "session/session_context.hpp"
 
 namespace latchkey::session::conformance {
 

@@ -69,7 +69,7 @@ class http2_conversation {
     step last_;
     std::string pending_, output_;
     std::vector<unsigned> statuses_;
-    std::vector<std::pair<http2::stream_id, store::command>> commits_;
+    std::vector<std::pair<http2::stream_id, domain::command>> commits_;
     std::vector<http2::stream_id> token_waits_;
     bool holds_commits_ = false;
     bool closed_ = false;

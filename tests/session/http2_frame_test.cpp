@@ -3,8 +3,8 @@
 // and split at every byte.
 #include <gtest/gtest.h>
 
-#include "http2/hpack_encoder.hpp"
 #include "http2_conversation.hpp"
+#include "wire/http2/hpack_encoder.hpp"
 
 namespace latchkey::session {
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "http2/frame.hpp"
-#include "tests/http2/nghttp2_hpack.hpp"
+#include "tests/wire/http2/nghttp2_hpack.hpp"
+#include "wire/http2/frame.hpp"
 
 namespace latchkey::session {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "http2/frame.hpp"
+#include "wire/http2/frame.hpp"
 
 namespace latchkey::session::script {
 

@@ -1,11 +1,11 @@
 // HTTP/2 against libnghttp2 as a client, and frame by frame by the sections of RFC 9113.
 #include <gtest/gtest.h>
 
-#include "http2/hpack_encoder.hpp"
 #include "http2_conversation.hpp"
 #include "http2_reader.hpp"
 #include "http2_script.hpp"
 #include "nghttp2_client.hpp"
+#include "wire/http2/hpack_encoder.hpp"
 
 namespace latchkey::session {
 namespace {

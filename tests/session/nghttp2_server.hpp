@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "session/context.hpp"
+#include "session/session_context.hpp"
 
 namespace latchkey::session {
 

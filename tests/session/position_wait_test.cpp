@@ -28,8 +28,8 @@ class waits : public api::api_test {
                 {"content-type", "application/json"},
                 {"consistency-token", "7"}};
     }
-    static void expect_wait(store::command const& command) {
-        auto const* const wait = std::get_if<store::await_position>(&command.action);
+    static void expect_wait(domain::command const& command) {
+        auto const* const wait = std::get_if<domain::await_position>(&command.action);
         ASSERT_NE(wait, nullptr);
         EXPECT_EQ(wait->position, 7u);
     }
@@ -72,7 +72,7 @@ TEST_F(waits, over_http1_a_write_goes_on_with_a_commit_of_its_own) {
     client.session.complete(client.session.current(), {});
     ASSERT_EQ(client.advance().kind, step_kind::commit);
     auto command = client.session.take_command();
-    ASSERT_TRUE(std::holds_alternative<store::create_user>(command.action));
+    ASSERT_TRUE(std::holds_alternative<domain::create_user>(command.action));
     client.session.complete(client.session.current(), service.commit(std::move(command)));
     ASSERT_EQ(client.advance().kind, step_kind::write);
     EXPECT_TRUE(client.write().starts_with("HTTP/1.1 201"));
@@ -101,7 +101,7 @@ TEST_F(waits, over_http2_hold_up_no_other_stream_and_go_on) {
     client.exchange();
     EXPECT_EQ(client.responses[read].status, 200u);
     EXPECT_EQ(client.responses[waiting].status, 0u);
-    service.next_outcome = store::outcome{};
+    service.next_outcome = domain::outcome{};
     server.finish_commits();
     server.receive({});
     ASSERT_EQ(server.held_commits(), 1u) << "its own commit";
@@ -117,7 +117,7 @@ TEST_F(waits, over_http2_end_with_a_refusal_or_with_the_stream) {
     nghttp2_client client(server);
     auto const first = client.submit(post_fields(), user);
     client.exchange();
-    service.next_outcome = store::outcome{.problem = problem::behind};
+    service.next_outcome = domain::outcome{.problem = problem::behind};
     server.finish_commits();
     client.exchange();
     EXPECT_EQ(client.responses[first].status, 503u);
@@ -126,7 +126,7 @@ TEST_F(waits, over_http2_end_with_a_refusal_or_with_the_stream) {
     client.exchange();
     nghttp2_submit_rst_stream(client.native(), NGHTTP2_FLAG_NONE, second, NGHTTP2_CANCEL);
     client.exchange();
-    service.next_outcome = store::outcome{};
+    service.next_outcome = domain::outcome{};
     server.finish_commits();
     server.receive({});
     EXPECT_EQ(server.held_commits(), 0u) << "a stream that was reset begins nothing new";

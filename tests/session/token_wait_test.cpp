@@ -166,7 +166,7 @@ TEST_F(token_wait_test, a_verified_key_that_goes_meanwhile_ends_the_wait) {
     client.receive(request_text("POST /api/v1/keys/verify", {bearer(service.key)},
                                 R"({"key":")" + key + "\"}"));
     EXPECT_TRUE(client.waits());
-    service.commit({.action = store::deactivate_key{.id = service.last_key()}});
+    service.commit({.action = domain::deactivate_key{.id = service.last_key()}});
     client.resume();
     EXPECT_FALSE(client.waits());
     EXPECT_NE(client.output().find(R"("code":"DEACTIVATED")"), std::string::npos);

@@ -3,13 +3,15 @@
 
 #include <fstream>
 
-#include "store/engine/checksum.hpp"
-#include "store/engine/environment_state.hpp"
-#include "store/engine/lmdb_value.hpp"
-#include "store/engine/transaction.hpp"
-#include "support.hpp"
+#include "../domain/support.hpp"
+#include "store/checksum.hpp"
+#include "store/environment_state.hpp"
+#include "store/lmdb_value.hpp"
+#include "store/transaction.hpp"
 
 namespace latchkey::store {
+using namespace domain;  // whose commands fill the store
+
 namespace {
 
 unsigned mode_of(std::string const& path) {
@@ -188,7 +190,7 @@ TEST(environments, find_the_same_records_by_id_tree_and_by_lmdb) {
     }
     for (bool const interpolates : {true, false}) {
         auto const store = store_with(interpolates);
-        store::snapshot snapshot(*store);
+        domain::snapshot snapshot(*store);
         snapshot.renew();
         std::vector<model::id> const ids{3, 400};
         snapshot.prefetch(resource::user, ids);

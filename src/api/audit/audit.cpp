@@ -14,13 +14,13 @@ std::string hex_of(model::digest const& digest) {
 
 }  // namespace
 
-void append_audit_entry(std::string& output, store::audit_entry const& entry) {
+void append_audit_entry(std::string& output, domain::audit_entry const& entry) {
     output.append("{\"id\":");
     append_number(output, entry.id);
     output.append(",\"created_at\":");
     append_timestamp(output, entry.time);
     append_name(output, "action");
-    append_string_or_null(output, store::name_of(entry.action));
+    append_string_or_null(output, domain::name_of(entry.action));
     append_name(output, "actor_key_id");
     append_id_or_null(output, entry.actor);
     append_name(output, "address");
@@ -28,8 +28,8 @@ void append_audit_entry(std::string& output, store::audit_entry const& entry) {
     append_name(output, "key_id");
     append_id_or_null(output, entry.key);
     append_name(output, "project");
-    append_string_or_null(output, entry.project == store::audit_all_projects ? "" : entry.project);
-    bool const about_webhook = store::is_about_webhook(entry.action);
+    append_string_or_null(output, entry.project == domain::audit_all_projects ? "" : entry.project);
+    bool const about_webhook = domain::is_about_webhook(entry.action);
     append_name(output, "source");
     append_string_or_null(output, about_webhook ? "" : entry.source);
     append_name(output, "webhook_id");
@@ -46,8 +46,8 @@ void append_audit_entry(std::string& output, store::audit_entry const& entry) {
 
 // A caller without `*` sees the log of its own project. Event sources belong to no project, so a
 // change of their secrets is shown to every caller that may read events or manage the secrets.
-std::optional<api_error> list_audit(request_context const& context, store::snapshot const& snapshot,
-                                    http::response& response) {
+std::optional<api_error> list_audit(request_context const& context,
+                                    domain::snapshot const& snapshot, http::response& response) {
     listing list(context, "/api/v1/audit");
     if (auto error = list.take()) return error;
     auto project = context.query.take("project");
@@ -65,8 +65,8 @@ std::optional<api_error> list_audit(request_context const& context, store::snaps
     if (with_sources) list.bind("sources", 1);
     if (auto error = list.open()) return error;
     list.begin(response);
-    store::list_result listed;
-    auto const each = [&](store::audit_entry const& entry) {
+    domain::list_result listed;
+    auto const each = [&](domain::audit_entry const& entry) {
         append_audit_entry(list.element(response.body), entry);
     };
     if (visible) listed = snapshot.audit(project, list.range(response), each, with_sources);

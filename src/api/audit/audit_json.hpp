@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "store/records/audit.hpp"
+#include "domain/audit/audit.hpp"
 
 namespace latchkey::api {
 
-void append_audit_entry(std::string& output, store::audit_entry const& entry);
+void append_audit_entry(std::string& output, domain::audit_entry const& entry);
 
 }  // namespace latchkey::api

@@ -7,7 +7,7 @@
 
 namespace latchkey::api {
 
-std::optional<api_error> list_audit(request_context const&, store::snapshot const&,
+std::optional<api_error> list_audit(request_context const&, domain::snapshot const&,
                                     http::response&);
 
 namespace operations {

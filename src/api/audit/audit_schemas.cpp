@@ -3,7 +3,7 @@
 #include <boost/json/object.hpp>
 
 #include "api/audit/audit_routes.hpp"
-#include "store/records/audit.hpp"
+#include "domain/audit/audit.hpp"
 
 namespace latchkey::api::schema {
 namespace {
@@ -12,8 +12,8 @@ namespace json = boost::json;
 
 object audit_entry_schema() {
     json::array actions;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(store::audit_action::count_); ++i)
-        actions.push_back(json::value(store::name_of(static_cast<store::audit_action>(i))));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(domain::audit_action::count_); ++i)
+        actions.push_back(json::value(domain::name_of(static_cast<domain::audit_action>(i))));
     auto const hash = matching("^[0-9a-f]{64}$");
     object const text{{"type", "string"}};
     return response_object(

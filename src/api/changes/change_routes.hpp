@@ -7,7 +7,7 @@
 
 namespace latchkey::api {
 
-std::optional<api_error> list_changes(request_context const&, store::snapshot const&,
+std::optional<api_error> list_changes(request_context const&, domain::snapshot const&,
                                       http::response&);
 api_result<std::unique_ptr<event_stream>> open_change_stream(request_context const&,
                                                              request_services&, event_reader);

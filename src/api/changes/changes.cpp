@@ -52,13 +52,13 @@ std::uint32_t take_limit(query& query) {
 
 // Appends the changes that are shown. The sequence up to which was looked: each costs something, so
 // that a page ends also where none is shown.
-model::id append_page(std::string& output, store::snapshot const& snapshot,
+model::id append_page(std::string& output, domain::snapshot const& snapshot,
                       request_context const& context, change_range const& range,
                       std::uint32_t limit) {
     auto looked_at = range.position;
     std::uint32_t shown_count = 0;
     auto const cost_end = snapshot.work().cost() + base::limits::page_cost_max;
-    snapshot.changes_after(range.position, [&](store::change_view const& change) {
+    snapshot.changes_after(range.position, [&](domain::change_view const& change) {
         bool const is_dear = looked_at != range.position && snapshot.work().cost() >= cost_end;
         if (shown_count == limit || output.size() >= context.page_bytes_max() || is_dear)
             return false;
@@ -79,7 +79,7 @@ bool sees_change_of(auth::principal const& caller, std::string_view project) {
 }
 
 api_result<change_range> take_change_range(request_context const& context,
-                                           store::snapshot const& snapshot,
+                                           domain::snapshot const& snapshot,
                                            std::optional<model::id> last_event_id) {
     if (!context.settings.records_changes)
         return make_error(base::problem::not_found, "changes are not recorded here");
@@ -104,7 +104,7 @@ api_result<change_range> take_change_range(request_context const& context,
 }
 
 std::optional<api_error> list_changes(request_context const& context,
-                                      store::snapshot const& snapshot, http::response& response) {
+                                      domain::snapshot const& snapshot, http::response& response) {
     auto const limit = take_limit(context.query);
     auto const range = take_change_range(context, snapshot, std::nullopt);
     if (!range) return range.error();

@@ -20,7 +20,7 @@ struct change_range {
 };
 // Takes `after` and `type` from the query. `last_event_id` is used instead of `after`, if given.
 api_result<change_range> take_change_range(request_context const& context,
-                                           store::snapshot const& snapshot,
+                                           domain::snapshot const& snapshot,
                                            std::optional<model::id> last_event_id);
 
 }  // namespace latchkey::api

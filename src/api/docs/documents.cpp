@@ -4,10 +4,10 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "api/docs/frame.hpp"
 #include "api/docs/guide_pages.hpp"
 #include "api/docs/gzip.hpp"
 #include "api/docs/operation_pages.hpp"
+#include "api/docs/page_frame.hpp"
 #include "api/docs/problem_pages.hpp"
 #include "api/docs/schema_page.hpp"
 #include "api/docs/search_index.hpp"
@@ -15,7 +15,7 @@
 #include "base/ascii.hpp"
 #include "base/bytes.hpp"
 #include "base/hash.hpp"
-#include "pages/guides.hpp"
+#include "web/guides.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -36,7 +36,7 @@ class page_set {
 
     std::vector<documents::page> make() {
         add("/docs", "Documents", start_content(reference_, settings_.base_url));
-        for (auto const& guide : pages::guides())
+        for (auto const& guide : web::guides())
             add("/docs/" + string(guide.name), guide.title, guide_content(reference_, guide));
         for (auto const& group : reference_.groups()) {
             auto const name = text_of(group.as_object(), "name");

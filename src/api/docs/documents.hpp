@@ -1,6 +1,6 @@
 // The documentation of the interface: OpenAPI 3.1 at /openapi.json for programs, and the pages for
 // people at /docs and /problems, all made of the route table (route.hpp) and of the guides
-// (pages/guides.hpp). Made once for each configuration, then immutable and shared by all workers.
+// (web/guides.hpp). Made once for each configuration, then immutable and shared by all workers.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/frame/settings.hpp"
-#include "http/response.hpp"
+#include "wire/http/response.hpp"
 
 namespace latchkey::api {
 

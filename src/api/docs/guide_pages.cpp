@@ -18,7 +18,7 @@ void append_card(html& output, string_view target, string_view title, string_vie
     output.raw("</strong> <span>").line(text).raw("</span></a></li>\n");
 }
 
-void append_headings(html& output, pages::guide const& guide) {
+void append_headings(html& output, web::guide const& guide) {
     output.raw("<nav class=\"toc\" aria-label=\"On this page\">\n<h2>On this page</h2>\n<ul>\n");
     for (auto const& heading : guide.headings)
         output.raw("<li>").link("#" + string(heading.id), heading.text).raw("</li>\n");
@@ -28,8 +28,8 @@ void append_headings(html& output, pages::guide const& guide) {
 }
 
 // The guides before and after this one.
-void append_neighbours(html& output, pages::guide const& guide) {
-    auto const all = pages::guides();
+void append_neighbours(html& output, web::guide const& guide) {
+    auto const all = web::guides();
     auto const index = static_cast<std::size_t>(&guide - all.data());
     output.raw("<p class=\"neighbours\">");
     if (index > 0)
@@ -64,7 +64,7 @@ string start_content(reference const& reference, string_view base_url) {
                            "  -H \"Authorization: Bearer $LATCHKEY_KEY\"\n");
     output.raw("<p>").link("/docs/first-request", "Where the key comes from, and what comes back");
     output.raw("</p>\n").heading("h2", "guides", "Guides").raw("<ul class=\"cards\">\n");
-    for (auto const& guide : pages::guides())
+    for (auto const& guide : web::guides())
         append_card(output, "/docs/" + string(guide.name), guide.title, guide.summary);
     output.raw("</ul>\n").heading("h2", "operations", "Operations").raw("<ul class=\"cards\">\n");
     for (auto const& group : reference.groups()) {
@@ -77,7 +77,7 @@ string start_content(reference const& reference, string_view base_url) {
     return markup;
 }
 
-string guide_content(reference const& reference, pages::guide const& guide) {
+string guide_content(reference const& reference, web::guide const& guide) {
     string markup;
     html output(markup);
     output.raw("<div class=\"guide\">\n<article>\n<h1>").text(guide.title).raw("</h1>\n");

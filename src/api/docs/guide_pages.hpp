@@ -1,4 +1,4 @@
-// The start page and the guides, which were rendered when the service was built (pages/guides.hpp).
+// The start page and the guides, which were rendered when the service was built (web/guides.hpp).
 // Any thread.
 #pragma once
 
@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "api/docs/reference.hpp"
-#include "pages/guides.hpp"
+#include "web/guides.hpp"
 
 namespace latchkey::api {
 
 // `base_url` as in the settings.
 std::string start_content(reference const& reference, std::string_view base_url);
-std::string guide_content(reference const& reference, pages::guide const& guide);
+std::string guide_content(reference const& reference, web::guide const& guide);
 
 }  // namespace latchkey::api

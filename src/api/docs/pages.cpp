@@ -1,9 +1,9 @@
 // Handlers without a key: the health check, the OpenAPI document and the pages for people.
 #include "api/docs/documents.hpp"
-#include "api/docs/frame.hpp"
+#include "api/docs/page_frame.hpp"
 #include "api/exchange/public_routes.hpp"
 #include "api/exchange/static_files.hpp"
-#include "api/frame/problem.hpp"
+#include "api/frame/problem_document.hpp"
 #include "api/frame/route.hpp"
 
 namespace latchkey::api {

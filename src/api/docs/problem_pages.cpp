@@ -11,7 +11,7 @@
 
 #include "api/docs/html.hpp"
 #include "api/docs/json_text.hpp"
-#include "api/frame/problem.hpp"
+#include "api/frame/problem_document.hpp"
 
 namespace latchkey::api {
 namespace {

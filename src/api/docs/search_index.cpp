@@ -2,9 +2,9 @@
 
 #include <boost/json/object.hpp>
 
-#include "api/frame/problem.hpp"
+#include "api/frame/problem_document.hpp"
 #include "base/problem.hpp"
-#include "pages/guides.hpp"
+#include "web/guides.hpp"
 
 namespace latchkey::api {
 
@@ -18,7 +18,7 @@ json::array search_index(reference const& reference) {
         all.push_back(
             json::object{{"title", title}, {"path", path}, {"kind", kind}, {"text", text}});
     };
-    for (auto const& guide : pages::guides()) {
+    for (auto const& guide : web::guides()) {
         auto const path = "/docs/" + string(guide.name);
         add(guide.title, path, "Guide", guide.summary);
         for (auto const& heading : guide.headings)

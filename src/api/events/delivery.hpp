@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "auth/signature.hpp"
-#include "http/request.hpp"
 #include "model/event.hpp"
+#include "wire/http/request.hpp"
 
 namespace latchkey::api {
 

@@ -19,7 +19,7 @@ void append_event(std::string& output, model::event_view const& event) {
     output.append(",\"payload\":").append(event.payload).push_back('}');
 }
 
-bool append_changed_event(std::string& output, store::change_view const& change) {
+bool append_changed_event(std::string& output, domain::change_view const& change) {
     auto const event = model::decode_event(change.subject, change.record);
     if (event) append_event(output, *event);
     return event.has_value();

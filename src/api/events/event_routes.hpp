@@ -11,19 +11,20 @@
 
 namespace latchkey::api {
 
-std::optional<api_error> list_events(request_context const&, store::snapshot const&,
+std::optional<api_error> list_events(request_context const&, domain::snapshot const&,
                                      http::response&);
-std::optional<api_error> get_event(request_context const&, store::snapshot const&, http::response&);
-api_result<store::command> plan_receive_event(request_context const&);
-void answer_event_received(settings const&, store::outcome const&, http::response&);
+std::optional<api_error> get_event(request_context const&, domain::snapshot const&,
+                                   http::response&);
+api_result<domain::command> plan_receive_event(request_context const&);
+void answer_event_received(settings const&, domain::outcome const&, http::response&);
 // Secrets of event sources (event_secrets.cpp).
-std::optional<api_error> list_event_sources(request_context const&, store::snapshot const&,
+std::optional<api_error> list_event_sources(request_context const&, domain::snapshot const&,
                                             http::response&);
-std::optional<api_error> get_event_secret(request_context const&, store::snapshot const&,
+std::optional<api_error> get_event_secret(request_context const&, domain::snapshot const&,
                                           http::response&);
-api_result<store::command> plan_put_event_secret(request_context const&);
-api_result<store::command> plan_delete_event_secret(request_context const&);
-void answer_event_secret(settings const&, store::outcome const&, http::response&);
+api_result<domain::command> plan_put_event_secret(request_context const&);
+api_result<domain::command> plan_delete_event_secret(request_context const&);
+void answer_event_secret(settings const&, domain::outcome const&, http::response&);
 
 namespace operations {
 

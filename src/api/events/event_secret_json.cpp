@@ -14,7 +14,7 @@ void begin(std::string& output, std::string_view source, model::event_format for
 
 }  // namespace
 
-void append_kept_secret(std::string& output, store::secret_result const& secret) {
+void append_kept_secret(std::string& output, domain::secret_result const& secret) {
     output.reserve(output.size() + 1024);
     begin(output, secret.source, secret.format);
     output.append(",\"secret\":");
@@ -23,7 +23,7 @@ void append_kept_secret(std::string& output, store::secret_result const& secret)
 }
 
 void append_event_secrets(std::string& output, std::string_view source,
-                          store::event_secrets const& secrets) {
+                          domain::event_secrets const& secrets) {
     begin(output, source, secrets.current.format);
     output.append(",\"created_at\":");
     append_timestamp(output, secrets.current.created_at);
@@ -32,7 +32,7 @@ void append_event_secrets(std::string& output, std::string_view source,
     output.push_back('}');
 }
 
-void append_event_source(std::string& output, store::event_source const& source) {
+void append_event_source(std::string& output, domain::event_source const& source) {
     output.append("{\"source\":");
     append_plain_string(output, source.name);
     append_name(output, "events");
@@ -43,8 +43,8 @@ void append_event_source(std::string& output, store::event_source const& source)
     output.push_back('}');
 }
 
-bool append_secret_change(std::string& output, store::change_view const& change) {
-    auto const secret = store::decode_secret_change(change.record);
+bool append_secret_change(std::string& output, domain::change_view const& change) {
+    auto const secret = domain::decode_secret_change(change.record);
     if (!secret) return false;
     output.append("{\"source\":");
     append_plain_string(output, secret->source);

@@ -3,21 +3,21 @@
 
 #include <string>
 
-#include "store/command.hpp"
-#include "store/records/change_record.hpp"
-#include "store/records/event_secret.hpp"
+#include "domain/changes/change_record.hpp"
+#include "domain/command.hpp"
+#include "domain/events/event_secret.hpp"
 
 namespace latchkey::api {
 
 // A secret that was set: shown if it was made here, null if it was supplied. Reserves first, since
 // a string that grows leaves a copy of the secret behind.
-void append_kept_secret(std::string& output, store::secret_result const& secret);
+void append_kept_secret(std::string& output, domain::secret_result const& secret);
 // The secrets of a source, without their texts.
 void append_event_secrets(std::string& output, std::string_view source,
-                          store::event_secrets const& secrets);
-void append_event_source(std::string& output, store::event_source const& source);
+                          domain::event_secrets const& secrets);
+void append_event_source(std::string& output, domain::event_source const& source);
 // Appends the data of the change that a secret was set or removed; false: it cannot be decoded, and
 // nothing was appended.
-bool append_secret_change(std::string& output, store::change_view const& change);
+bool append_secret_change(std::string& output, domain::change_view const& change);
 
 }  // namespace latchkey::api

@@ -31,7 +31,7 @@ base::secret take_secret(json_object& object, members& body, model::event_format
 }  // namespace
 
 std::optional<api_error> list_event_sources(request_context const& context,
-                                            store::snapshot const& snapshot,
+                                            domain::snapshot const& snapshot,
                                             http::response& response) {
     auto const position = context.query.take("after"), limit = context.query.take("limit");
     if (position && !model::is_event_source(*position))
@@ -46,7 +46,7 @@ std::optional<api_error> list_event_sources(request_context const& context,
     auto const begin = output.size();
     bool const has_more = snapshot.event_sources(
         position.value_or(std::string_view()), static_cast<std::size_t>(count_max),
-        context.now.wall, [&](store::event_source&& source) {
+        context.now.wall, [&](domain::event_source&& source) {
             if (output.size() != begin) output.push_back(',');
             append_event_source(output, source);
         });
@@ -56,7 +56,7 @@ std::optional<api_error> list_event_sources(request_context const& context,
 }
 
 std::optional<api_error> get_event_secret(request_context const& context,
-                                          store::snapshot const& snapshot,
+                                          domain::snapshot const& snapshot,
                                           http::response& response) {
     if (auto error = context.query.refuse_rest()) return error;
     auto const secrets = snapshot.event_secrets(context.event_source, context.now.wall);
@@ -66,14 +66,14 @@ std::optional<api_error> get_event_secret(request_context const& context,
     return std::nullopt;
 }
 
-api_result<store::command> plan_put_event_secret(request_context const& context) {
+api_result<domain::command> plan_put_event_secret(request_context const& context) {
     if (context.event_source.empty()) return no_such_source();
     auto object = read_optional_object(context.request);
     if (!object) return object.error();
     if (auto error = context.query.refuse_rest()) return *error;
-    store::command command;
+    domain::command command;
     members body(*object, command.faults);
-    store::put_event_secret put{.source = std::string(context.event_source)};
+    domain::put_event_secret put{.source = std::string(context.event_source)};
     if (auto const name = body.word("format", false)) {
         auto const format = model::find_event_format(*name);
         if (!format)
@@ -92,17 +92,17 @@ api_result<store::command> plan_put_event_secret(request_context const& context)
     return command;
 }
 
-api_result<store::command> plan_delete_event_secret(request_context const& context) {
+api_result<domain::command> plan_delete_event_secret(request_context const& context) {
     if (context.event_source.empty()) return no_such_source();
     if (auto error = context.query.refuse_rest()) return *error;
-    store::command command;
-    command.action = store::delete_event_secret{std::string(context.event_source)};
+    domain::command command;
+    command.action = domain::delete_event_secret{std::string(context.event_source)};
     return command;
 }
 
-void answer_event_secret(settings const& settings, store::outcome const& outcome,
+void answer_event_secret(settings const& settings, domain::outcome const& outcome,
                          http::response& response) {
-    auto const& secret = std::get<store::secret_result>(outcome.record);
+    auto const& secret = std::get<domain::secret_result>(outcome.record);
     response.secret = true;
     append_kept_secret(response.body, secret);
     show_written(response);

@@ -18,9 +18,9 @@ struct signature_check {
     model::event_format format = model::event_format::standard;
     auth::signature_verdict verdict;
 };
-signature_check verify_event(store::event_secrets const& secrets,
+signature_check verify_event(domain::event_secrets const& secrets,
                              auth::signed_request const& request, base::wall_ms now) {
-    auto const verify_with = [&](store::event_secret const& each) {
+    auto const verify_with = [&](domain::event_secret const& each) {
         return signature_check{each.format,
                                auth::verify_signature(each.format, each.text, request, now)};
     };
@@ -33,7 +33,7 @@ signature_check verify_event(store::event_secrets const& secrets,
 }  // namespace
 
 std::optional<api_error> list_events(request_context const& context,
-                                     store::snapshot const& snapshot, http::response& response) {
+                                     domain::snapshot const& snapshot, http::response& response) {
     listing list(context, events_path);
     if (auto error = list.take()) return error;
     auto const source = context.query.take("source");
@@ -49,7 +49,7 @@ std::optional<api_error> list_events(request_context const& context,
     return list.end(snapshot.events(source, list.range(response), each), response);
 }
 
-std::optional<api_error> get_event(request_context const& context, store::snapshot const& snapshot,
+std::optional<api_error> get_event(request_context const& context, domain::snapshot const& snapshot,
                                    http::response& response) {
     if (auto error = context.query.refuse_rest()) return error;
     auto const event = snapshot.event(context.id);
@@ -60,7 +60,7 @@ std::optional<api_error> get_event(request_context const& context, store::snapsh
 }
 
 // The signature is checked first: a sender that cannot sign learns nothing about the rest.
-api_result<store::command> plan_receive_event(request_context const& context) {
+api_result<domain::command> plan_receive_event(request_context const& context) {
     if (context.event_source.empty())
         return make_error(base::problem::not_found, "this is not the name of a source");
     auto const request = signed_request_of(context.request);
@@ -80,19 +80,19 @@ api_result<store::command> plan_receive_event(request_context const& context) {
     auto identity = secrets
                         ? verified_delivery(signature.format, request, id, signature.verdict.mac)
                         : unverified_delivery(request, id);
-    store::command command;
-    command.action = store::receive_event{.source = std::string(context.event_source),
-                                          .delivery_id = std::move(identity.id),
-                                          .verified = secrets.has_value(),
-                                          .marks = std::move(identity.marks),
-                                          .payload = std::string(request.body)};
+    domain::command command;
+    command.action = domain::receive_event{.source = std::string(context.event_source),
+                                           .delivery_id = std::move(identity.id),
+                                           .verified = secrets.has_value(),
+                                           .marks = std::move(identity.marks),
+                                           .payload = std::string(request.body)};
     return command;
 }
 
-void answer_event_received(settings const&, store::outcome const& outcome,
+void answer_event_received(settings const&, domain::outcome const& outcome,
                            http::response& response) {
     response.body.append("{\"id\":");
-    append_number(response.body, std::get<store::received_event>(outcome.record).id);
+    append_number(response.body, std::get<domain::received_event>(outcome.record).id);
     response.body.push_back('}');
     show_written(response);
     response.status = 202;

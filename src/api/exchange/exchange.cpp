@@ -102,13 +102,13 @@ bool exchange::waits() const {
     return state_->request.wait == wait_kind::position;
 }
 
-store::command exchange::take_command() {
+domain::command exchange::take_command() {
     auto command = std::move(*state_->request.command);
     state_->request.command.reset();  // a moved-from command may still hold a secret
     return command;
 }
 
-void exchange::answer(request_services& services, store::outcome const& outcome,
+void exchange::answer(request_services& services, domain::outcome const& outcome,
                       http::response& response) {
     auto& state = state_->request;
     if (std::exchange(state.wait, wait_kind::none) == wait_kind::position)

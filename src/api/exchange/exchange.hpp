@@ -9,7 +9,7 @@
 //         next = exchange.finish(services, request, now, response);
 //     }
 //     if (next == next_step::commit) {
-//         store::commit commit(writer, executor, exchange.take_command());
+//         domain::commit commit(writer, executor, exchange.take_command());
 //         auto const& outcome = co_await commit;
 //         exchange.answer(services, outcome, response);
 //     }
@@ -32,9 +32,9 @@
 #include "api/frame/checks/credential.hpp"
 #include "api/frame/request_services.hpp"
 #include "base/clock.hpp"
-#include "http/request.hpp"
-#include "http/response.hpp"
-#include "store/command.hpp"
+#include "domain/command.hpp"
+#include "wire/http/request.hpp"
+#include "wire/http/response.hpp"
 
 namespace latchkey::api {
 
@@ -68,7 +68,7 @@ class exchange {
     bool ignores_body() const;  // api::ignores_body of its path
     bool credential_in_body() const;
 
-    store::command take_command();
+    domain::command take_command();
     // The command only waits for a position of the store (api.md §15): after its outcome `resume`
     // goes on with the request, which the caller has kept; `answer` refuses it.
     bool waits() const;
@@ -76,7 +76,7 @@ class exchange {
     next_step resume(request_services& services, http::request const& request, base::instant now,
                      http::response& response);
     // Uses nothing of the request but what `begin` and `finish` kept.
-    void answer(request_services& services, store::outcome const& outcome,
+    void answer(request_services& services, domain::outcome const& outcome,
                 http::response& response);
 
     // Drops what a request that ends in the middle holds.

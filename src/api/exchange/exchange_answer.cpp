@@ -2,7 +2,7 @@
 #include <array>
 
 #include "api/exchange/exchange_state.hpp"
-#include "api/frame/problem.hpp"
+#include "api/frame/problem_document.hpp"
 #include "api/frame/refusal_detail.hpp"
 
 namespace latchkey::api {

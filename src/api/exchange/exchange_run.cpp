@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "api/exchange/exchange_state.hpp"
-#include "api/frame/checks/idempotency.hpp"
+#include "api/frame/checks/idempotency_check.hpp"
 #include "api/frame/checks/negotiate.hpp"
 #include "api/frame/checks/precondition.hpp"
 #include "api/frame/json/effective_time.hpp"
@@ -27,7 +27,7 @@ std::optional<std::uint64_t> parse_consistency_token(std::string_view text) {
     return position;
 }
 
-void tell_effective_time(store::outcome const& outcome, http::response& response) {
+void tell_effective_time(domain::outcome const& outcome, http::response& response) {
     response.status = 202;
     response.content_type = http::content::json;
     append_effective_time(response.body, outcome.effective_by, outcome.effective_in);
@@ -45,7 +45,7 @@ api_error invalid_idempotency_key() {
          "must be there once, with 1 to 255 visible ASCII characters"});
 }
 
-next_step commit(request_state& state, store::command command) {
+next_step commit(request_state& state, domain::command command) {
     command.caller = state.principal->record().id;
     command.required_scope = state.matched.route->scope;
     if (auto const* const token = state.principal->token()) command.token_scopes = token->scopes;
@@ -57,10 +57,10 @@ next_step commit(request_state& state, store::command command) {
 
 // Under an Idempotency-Key a refusal is an outcome too, which the store keeps.
 next_step refuse_plan(request_state& state, api_error error, http::response& response) {
-    if (!state.idempotency || !store::is_kept(error.problem))
+    if (!state.idempotency || !domain::is_kept(error.problem))
         return refuse(state, std::move(error), response);
-    store::command command;
-    command.action = store::refuse{error.problem, std::move(error.detail)};
+    domain::command command;
+    command.action = domain::refuse{error.problem, std::move(error.detail)};
     command.faults = std::move(error.faults);
     return commit(state, std::move(command));
 }
@@ -71,7 +71,7 @@ next_step conclude(request_state const& state, std::optional<api_error> error,
 }
 
 void refuse_outcome(request_state const& state, request_services& services,
-                    store::outcome const& outcome, http::response& response) {
+                    domain::outcome const& outcome, http::response& response) {
     auto const& needed = state.matched.route->scope;
     auto const scope = outcome.problem == problem::insufficient_scope && needed
                            ? model::name_of(*needed)
@@ -84,7 +84,7 @@ void refuse_outcome(request_state const& state, request_services& services,
 }
 
 void render_outcome(request_state const& state, request_services& services,
-                    store::outcome const& outcome, http::response& response) {
+                    domain::outcome const& outcome, http::response& response) {
     if (state.writing->show != nullptr)
         // A key is shown once: not in the response to a repeat. A record of kind `jwt` has none.
         state.writing->show(services.settings, outcome,
@@ -133,7 +133,7 @@ check_result await_position(request_state& state, exchange_input const& input) {
     if (*position <= services.snapshot.position()) return passes;
     state.wait = wait_kind::position;
     state.command.emplace().action =
-        store::await_position{*position, now.mono + consistency_patience};
+        domain::await_position{*position, now.mono + consistency_patience};
     return next_step::commit;
 }
 
@@ -219,8 +219,8 @@ check_result run_handler(request_state& state, exchange_input const& input) {
     return next;
 }
 
-void answer_outcome(request_state& state, request_services& services, store::outcome const& outcome,
-                    http::response& response) {
+void answer_outcome(request_state& state, request_services& services,
+                    domain::outcome const& outcome, http::response& response) {
     if (outcome.problem != problem::none)
         refuse_outcome(state, services, outcome, response);
     else

@@ -81,8 +81,8 @@ struct request_state {
     std::unique_ptr<event_stream> events;
 
     // ---- its write
-    std::optional<store::command> command;
-    std::optional<store::idempotency> idempotency;
+    std::optional<domain::command> command;
+    std::optional<domain::idempotency> idempotency;
     in_progress::claim claim;  // with `idempotency`, until the response is made
     write const* writing = nullptr;
     std::optional<auth::fresh_key> fresh_key;  // shown once, by the response
@@ -130,8 +130,8 @@ next_step serve_options(request_state const& state, http::response& response);
 check_result await_position(request_state& state, exchange_input const& input);
 check_result replay_outcome(request_state& state, exchange_input const& input);
 check_result run_handler(request_state& state, exchange_input const& input);
-void answer_outcome(request_state& state, request_services& services, store::outcome const& outcome,
-                    http::response& response);
+void answer_outcome(request_state& state, request_services& services,
+                    domain::outcome const& outcome, http::response& response);
 
 // Refusals, and what all responses share (exchange_answer.cpp). They complete the response.
 next_step refuse(request_state const& state, base::problem problem, http::response& response);

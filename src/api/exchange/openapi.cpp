@@ -11,7 +11,7 @@
 #include <set>
 
 #include "api/capabilities.hpp"
-#include "api/frame/problem.hpp"
+#include "api/frame/problem_document.hpp"
 #include "api/frame/route.hpp"
 #include "base/check.hpp"
 
@@ -392,7 +392,7 @@ class document {
             {"examples", std::move(examples)}};
         return {{"description", text},
                 {"headers",
-                 headers_of_refusal(status, masked, std::ranges::any_of(codes, store::is_kept))},
+                 headers_of_refusal(status, masked, std::ranges::any_of(codes, domain::is_kept))},
                 {"content", object{{"application/problem+json", content}}}};
     }
     // `is_replayable`: the refusal may be replayed under an Idempotency-Key.

@@ -4,30 +4,30 @@
 
 #include "api/exchange/public_routes.hpp"
 #include "api/frame/checks/negotiate.hpp"
-#include "api/frame/problem.hpp"
+#include "api/frame/problem_document.hpp"
 #include "api/frame/route.hpp"
-#include "pages/files.hpp"
+#include "web/files.hpp"
 
 namespace latchkey::api {
 namespace {
 
 constexpr std::string_view assets_prefix = "/assets/";
 
-http::content type_of(pages::media media) {
+http::content type_of(web::media media) {
     switch (media) {
-        case pages::media::javascript:
+        case web::media::javascript:
             return http::content::javascript;
-        case pages::media::style_sheet:
+        case web::media::style_sheet:
             return http::content::style_sheet;
-        case pages::media::svg:
+        case web::media::svg:
             return http::content::svg;
-        case pages::media::html:
+        case web::media::html:
             break;
     }
     return http::content::html;
 }
 
-void show_file(http::request const& request, pages::file const& file, std::string_view caching,
+void show_file(http::request const& request, web::file const& file, std::string_view caching,
                http::response& response) {
     response.add("Cache-Control", caching);
     show_encoded(request, {file.plain, file.gzip, file.brotli}, file.hash, type_of(file.media),
@@ -58,7 +58,7 @@ void show_encoded(http::request const& request, encoded_content const& content,
 
 // Its URL changes with its content.
 std::optional<api_error> show_asset(public_request const& call, http::response& response) {
-    for (auto const& file : pages::files())
+    for (auto const& file : web::files())
         if (file.path.substr(assets_prefix.size()) == call.variable) {
             show_file(call.request, file, "public, max-age=31536000, immutable", response);
             return std::nullopt;
@@ -67,7 +67,7 @@ std::optional<api_error> show_asset(public_request const& call, http::response& 
 }
 
 std::optional<api_error> show_icon(public_request const& call, http::response& response) {
-    show_file(call.request, pages::find_file("icon.svg"), "public, max-age=86400", response);
+    show_file(call.request, web::find_file("icon.svg"), "public, max-age=86400", response);
     return std::nullopt;
 }
 
@@ -77,7 +77,7 @@ std::optional<api_error> show_console(public_request const& call, http::response
                  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
                  "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors "
                  "'none'; require-trusted-types-for 'script'; trusted-types 'none'");
-    show_file(call.request, pages::find_file("console.html"), "no-cache", response);
+    show_file(call.request, web::find_file("console.html"), "no-cache", response);
     return std::nullopt;
 }
 

@@ -1,11 +1,11 @@
-// Answers with files that browsers load (pages/files.hpp), in the coding that the client accepts.
+// Answers with files that browsers load (web/files.hpp), in the coding that the client accepts.
 // Any thread.
 #pragma once
 
 #include <string_view>
 
-#include "http/request.hpp"
-#include "http/response.hpp"
+#include "wire/http/request.hpp"
+#include "wire/http/response.hpp"
 
 namespace latchkey::api {
 

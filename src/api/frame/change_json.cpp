@@ -5,7 +5,7 @@
 
 namespace latchkey::api {
 
-void append_change(std::string& output, store::change_view const& change) {
+void append_change(std::string& output, domain::change_view const& change) {
     output.append("{\"sequence\":");
     append_number(output, change.sequence);
     append_name(output, "type");

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "store/records/change_record.hpp"
+#include "domain/changes/change_record.hpp"
 
 namespace latchkey::api {
 
 // The change with its record as the API shows it. A record that cannot be decoded, of a newer
 // program or damaged, is shown as `{"id": …}` alone, like one that was too large to keep.
-void append_change(std::string& output, store::change_view const& change);
+void append_change(std::string& output, domain::change_view const& change);
 
 }  // namespace latchkey::api

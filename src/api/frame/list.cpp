@@ -10,7 +10,7 @@
 #include "api/frame/json/json_writer.hpp"
 #include "base/check.hpp"
 #include "base/time_units.hpp"
-#include "http/target.hpp"
+#include "wire/http/target.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 using base::field_code;
 namespace limits = base::limits;
 
-// The cost, in ns (store/engine/read_work.hpp), that passing over the pages before one may have:
+// The cost, in ns (store/read_work.hpp), that passing over the pages before one may have:
 // that of 100,000 small records.
 constexpr std::int64_t skip_cost_max = 4'200 * base::microsecond;
 
@@ -98,7 +98,7 @@ std::optional<api_error> listing::open() {
     return std::nullopt;
 }
 
-store::range listing::range(http::response const& response) const {
+domain::range listing::range(http::response const& response) const {
     return {.skip = by_cursor() ? 0 : (number_ - 1) * limit_,
             .after_id = cursor_id_,
             .limit = limit_,
@@ -109,7 +109,7 @@ store::range listing::range(http::response const& response) const {
             .skip_cost_max = skip_cost_max};
 }
 
-bool listing::is_partial(store::list_result const& page) const {
+bool listing::is_partial(domain::list_result const& page) const {
     return page.is_cut && context_.page_bytes_max() < limits::page_bytes_max;
 }
 
@@ -122,7 +122,7 @@ std::string& listing::element(std::string& output) {
     return output;
 }
 
-std::optional<api_error> listing::end(store::list_result const& page, http::response& response) {
+std::optional<api_error> listing::end(domain::list_result const& page, http::response& response) {
     if (page.is_out_of_reach)
         return bad_parameter("page", field_code::out_of_range,
                              "leads past more records than one request reads; use cursor to go "
@@ -138,7 +138,7 @@ std::optional<api_error> listing::end(store::list_result const& page, http::resp
     return std::nullopt;
 }
 
-void listing::append_pagination(store::list_result const& page, std::string& output) {
+void listing::append_pagination(domain::list_result const& page, std::string& output) {
     auto const member = [&](std::string_view name, std::uint64_t number) {
         output.append(name);
         by_cursor() ? append_raw(output, "null") : append_number(output, number);
@@ -161,12 +161,12 @@ void listing::append_pagination(store::list_result const& page, std::string& out
     output.push_back('}');
 }
 
-std::string_view listing::next_cursor(store::list_result const& page) {
+std::string_view listing::next_cursor(domain::list_result const& page) {
     if (!next_) next_ = make_cursor(context_.cursor_mac(), name_, page.last);
     return text_of(*next_);
 }
 
-void listing::add_links(store::list_result const& page, http::response& response) {
+void listing::add_links(domain::list_result const& page, http::response& response) {
     auto const last = std::max<std::uint64_t>(page_count(page.total, limit_), 1);
     auto const reach = limits::page_reach_max / limit_;
     add_link(response, "first", "page", 1);

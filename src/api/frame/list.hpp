@@ -47,7 +47,7 @@ class listing {
     std::optional<api_error> open();
 
     // The range of a page whose elements are appended to the content of `response`.
-    store::range range(http::response const& response) const;
+    domain::range range(http::response const& response) const;
     // For a list that has one page only.
     bool is_first() const { return number_ == 1; }
 
@@ -56,11 +56,11 @@ class listing {
     // `output`, ready for the next element.
     std::string& element(std::string& output);
     // Refuses a `page` that is further than one request reads.
-    std::optional<api_error> end(store::list_result const& page, http::response& response);
+    std::optional<api_error> end(domain::list_result const& page, http::response& response);
     // The `pagination` object alone.
-    void append_pagination(store::list_result const& page, std::string& output);
+    void append_pagination(domain::list_result const& page, std::string& output);
     // The response to a HEAD for which not all of that page was made.
-    bool is_partial(store::list_result const& page) const;
+    bool is_partial(domain::list_result const& page) const;
 
   private:
     struct filter {
@@ -68,8 +68,8 @@ class listing {
     };
 
     bool by_cursor() const { return number_ == 0; }
-    std::string_view next_cursor(store::list_result const& page);
-    void add_links(store::list_result const& page, http::response& response);
+    std::string_view next_cursor(domain::list_result const& page);
+    void add_links(domain::list_result const& page, http::response& response);
     template <class Value>
     void add_link(http::response& response, std::string_view relation, std::string_view parameter,
                   Value const& value);

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/records/change_record.hpp"
+#include "domain/changes/change_record.hpp"
 
 namespace latchkey::api {
 
@@ -22,7 +22,7 @@ struct record_kind {
     std::string_view schema;  // of the changes
     std::string_view record;  // the schema of their `data`
     // Appends the record of a change; false: it cannot be decoded, and nothing was appended.
-    bool (*append)(std::string& output, store::change_view const& change);
+    bool (*append)(std::string& output, domain::change_view const& change);
     std::span<sent_change const> changes;
     bool has_deletions = false;
 };

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kept_bytes_max = 64 * 1024;  // of one text
 
-void render(store::change_view const& change, std::string& output) {
+void render(domain::change_view const& change, std::string& output) {
     output.assign("id: ");
     append_number(output, change.sequence);
     output.append("\nevent: ").append(model::name_of(change.type)).append("\ndata: ");
@@ -18,14 +18,14 @@ void render(store::change_view const& change, std::string& output) {
 
 }  // namespace
 
-store::change_bounds const& rendered_changes::bounds(store::snapshot const& snapshot) {
+domain::change_bounds const& rendered_changes::bounds(domain::snapshot const& snapshot) {
     if (snapshot.version() == version_) return bounds_;
     version_ = snapshot.version();
     bounds_ = snapshot.changes();
     return bounds_;
 }
 
-std::optional<std::string_view> rendered_changes::find(store::snapshot const& snapshot,
+std::optional<std::string_view> rendered_changes::find(domain::snapshot const& snapshot,
                                                        model::id sequence, filter shows) {
     if (ring_.empty()) ring_.resize(changes_max);
     auto const& place = ring_[static_cast<std::size_t>(sequence) % changes_max];
@@ -36,7 +36,7 @@ std::optional<std::string_view> rendered_changes::find(store::snapshot const& sn
     return shows(change->type, change->project) ? keep(*change) : std::string_view();
 }
 
-std::string_view rendered_changes::keep(store::change_view const& change) {
+std::string_view rendered_changes::keep(domain::change_view const& change) {
     render(change, text_);
     if (!is_recent(change.sequence) || text_.size() > kept_bytes_max) return text_;
     if (bytes_ + text_.size() > bytes_max) {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/function_ref.hpp"
+#include "domain/snapshot.hpp"
 #include "model/change.hpp"
-#include "store/snapshot.hpp"
 
 namespace latchkey::api {
 
@@ -23,12 +23,12 @@ class rendered_changes {
     rendered_changes& operator=(rendered_changes const&) = delete;
 
     // The bounds of the changes that the snapshot shows.
-    store::change_bounds const& bounds(store::snapshot const& snapshot);
+    domain::change_bounds const& bounds(domain::snapshot const& snapshot);
     // Whether a stream shows a change of that type; `project` is that of a key, else empty.
     using filter = base::function_ref<bool(model::change_type type, std::string_view project)>;
     // The event of a change within the bounds: "id: …", "event: …", "data: …" and an empty line;
     // empty where the filter leaves it out; nullopt: unreadable. Valid until the next call.
-    std::optional<std::string_view> find(store::snapshot const& snapshot, model::id sequence,
+    std::optional<std::string_view> find(domain::snapshot const& snapshot, model::id sequence,
                                          filter shows);
 
   private:
@@ -45,9 +45,9 @@ class rendered_changes {
     bool is_recent(model::id sequence) const {
         return sequence + static_cast<model::id>(changes_max) > bounds_.last;
     }
-    std::string_view keep(store::change_view const& change);
+    std::string_view keep(domain::change_view const& change);
 
-    store::change_bounds bounds_;
+    domain::change_bounds bounds_;
     std::uint64_t version_ = 0;  // of the snapshot that has these bounds; 0: none
     std::vector<entry> ring_;    // by sequence; empty until there is a stream
     std::size_t bytes_ = 0;

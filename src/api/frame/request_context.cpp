@@ -26,7 +26,7 @@ request_context::request_context(request_services& services, http::request const
 std::string_view request_context::make_key() const {
     return fresh_key_.emplace(settings.key_prefix).text();
 }
-std::optional<store::event_secrets> request_context::event_secrets() const {
+std::optional<domain::event_secrets> request_context::event_secrets() const {
     return services_.snapshot.event_secrets(event_source, now.wall);
 }
 base::wall_ms request_context::last_use(model::id key) const {

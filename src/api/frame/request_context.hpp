@@ -17,17 +17,17 @@
 #include "base/clock.hpp"
 #include "base/time_units.hpp"
 #include "cluster/quota.hpp"
-#include "http/request.hpp"
-#include "http/response.hpp"
-#include "store/command.hpp"
-#include "store/snapshot.hpp"
+#include "domain/command.hpp"
+#include "domain/snapshot.hpp"
+#include "wire/http/request.hpp"
+#include "wire/http/response.hpp"
 
 namespace latchkey::api {
 
 struct request_services;
 struct token_wait;
 
-// The cost of reading, in ns (store/engine/read_work.hpp), that one step of a read in steps may
+// The cost of reading, in ns (store/read_work.hpp), that one step of a read in steps may
 // have.
 inline constexpr std::int64_t step_cost_max = 500 * base::microsecond;
 
@@ -71,7 +71,7 @@ class request_context {
     std::string_view make_key() const;
     // The secrets of `event_source` that are valid now; `exchange` answers where they cannot be
     // read.
-    std::optional<store::event_secrets> event_secrets() const;
+    std::optional<domain::event_secrets> event_secrets() const;
     // When this worker last saw that key; 0: not recently.
     base::wall_ms last_use(model::id key) const;
     auth::mac const& cursor_mac() const;

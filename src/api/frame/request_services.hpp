@@ -11,10 +11,10 @@
 #include "auth/cache.hpp"
 #include "auth/mac.hpp"
 #include "auth/usage_counter.hpp"
+#include "domain/snapshot.hpp"
 #include "limit/auth_failure_limiter.hpp"
 #include "limit/leases.hpp"
 #include "model/cidr.hpp"
-#include "store/snapshot.hpp"
 
 namespace latchkey::auth {
 
@@ -45,7 +45,7 @@ struct peer {
 // References only; all outlive the worker's connections. Used on the worker's thread.
 struct request_services {
     api::settings const& settings;
-    store::snapshot& snapshot;
+    domain::snapshot& snapshot;
     auth::cache& keys;
     limit::leases& buckets;  // the worker's access to the token buckets
     limit::auth_failure_limiter& failures;

@@ -12,7 +12,7 @@ void show_written(http::response& response) {
     response.add("Cache-Control", "no-store");
 }
 
-void answer_deleted(settings const&, store::outcome const&, http::response& response) {
+void answer_deleted(settings const&, domain::outcome const&, http::response& response) {
     response.status = 204;
     response.add("Cache-Control", "no-store");
 }

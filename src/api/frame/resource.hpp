@@ -19,7 +19,7 @@ inline api_error no_such(std::string_view kind) {
 }
 
 // The answer to a DELETE.
-void answer_deleted(settings const&, store::outcome const&, http::response& response);
+void answer_deleted(settings const&, domain::outcome const&, http::response& response);
 
 // Whether the caller may see keys of that project, and what belongs to it like them.
 bool sees_project(request_context const& context, std::string_view project);

@@ -10,7 +10,7 @@ bool takes_idempotency_key(route const& route) {
            (route.method == http::method::post || route.method == http::method::patch);
 }
 
-std::optional<store::resource> match::record() const {
+std::optional<domain::resource> match::record() const {
     auto const* const reading = route == nullptr ? nullptr : std::get_if<read>(&route->run);
     return reading == nullptr ? std::nullopt : reading->record;
 }

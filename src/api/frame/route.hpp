@@ -18,17 +18,17 @@ class event_stream;
 struct event_reader;
 
 // Answers from the snapshot, or returns an error.
-using read_fn = std::optional<api_error> (*)(request_context const&, store::snapshot const&,
+using read_fn = std::optional<api_error> (*)(request_context const&, domain::snapshot const&,
                                              http::response&);
 // The same with events, to a client that asks for a stream of them. The route has a scope.
 using stream_fn = api_result<std::unique_ptr<event_stream>> (*)(request_context const&,
                                                                 request_services&, event_reader);
 // Makes the command, which owns its bytes; `exchange` adds the caller.
-using write_fn = api_result<store::command> (*)(request_context const&);
+using write_fn = api_result<domain::command> (*)(request_context const&);
 // Renders a committed outcome without reading again.
-using answer_fn = void (*)(settings const&, store::outcome const&, http::response&);
+using answer_fn = void (*)(settings const&, domain::outcome const&, http::response&);
 // The same, with the key that `make_key` made; empty when it was shown before.
-using show_fn = void (*)(settings const&, store::outcome const&, std::string_view key,
+using show_fn = void (*)(settings const&, domain::outcome const&, std::string_view key,
                          http::response&);
 // Takes a body and answers at once.
 using action_fn = std::optional<api_error> (*)(request_context const&, request_services&,
@@ -48,7 +48,7 @@ struct read {
     read_fn run;
     query_scope_fn query_scope = nullptr;
     // The record of the path's id, which can be prefetched before the key is known.
-    std::optional<store::resource> record = std::nullopt;
+    std::optional<domain::resource> record = std::nullopt;
     stream_fn stream = nullptr;
 };
 struct write {
@@ -105,7 +105,7 @@ struct match {
     std::string_view variable;
     api::route const* route = nullptr;  // of the method (HEAD as GET); null: 405
 
-    std::optional<store::resource> record() const;  // read::record of the route
+    std::optional<domain::resource> record() const;  // read::record of the route
 };
 match find_route(http::method method, std::string_view path);
 // Whatever a gateway's request has as its body, `/auth` reads nothing of it.
@@ -114,7 +114,7 @@ bool ignores_body(std::string_view path);
 // The record that a request with this beginning will probably read. Nothing is checked, so this is
 // good for a prefetch only.
 struct prefetch_hint {
-    store::resource resource;
+    domain::resource resource;
     model::id id;
 };
 std::optional<prefetch_hint> read_prefetch_hint(std::string_view request);

@@ -3,7 +3,7 @@
 #include "api/frame/resource.hpp"
 #include "api/frame/route.hpp"
 #include "api/gateway/gateway_routes.hpp"
-#include "http/target.hpp"
+#include "wire/http/target.hpp"
 
 namespace latchkey::api {
 

@@ -11,8 +11,8 @@
 #include "api/keys/key_routes.hpp"
 #include "auth/token_cache.hpp"
 #include "base/visible.hpp"
-#include "http/target.hpp"
-#include "jwt/base64url.hpp"
+#include "wire/http/target.hpp"
+#include "wire/jwt/base64url.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -98,10 +98,10 @@ model::key take_key(members& body, key_defaults const& defaults, std::vector<bas
 
 // A read-only member that the client sent back: the store compares it with the record.
 void take_sent_back(members& body, std::string_view name, bool is_time,
-                    std::vector<store::expected_member>& expected) {
+                    std::vector<domain::expected_member>& expected) {
     auto const* const value = body.value(name);
     if (value == nullptr) return;
-    store::expected_member member{std::string(name), {}};
+    domain::expected_member member{std::string(name), {}};
     if (auto const* const number = value->if_int64()) {
         member.value = *number;
     } else if (auto const* const text = value->if_string()) {
@@ -135,13 +135,13 @@ void take_target(members& body, verify_body& verification) {
 
 }  // namespace
 
-api_result<store::create_key> read_new_key(http::request const& request,
-                                           key_defaults const& defaults,
-                                           std::vector<base::fault>& faults) {
+api_result<domain::create_key> read_new_key(http::request const& request,
+                                            key_defaults const& defaults,
+                                            std::vector<base::fault>& faults) {
     auto const object = read_object(request);
     if (!object) return object.error();
     members body(*object, faults);
-    store::create_key creation{take_key(body, defaults, faults)};
+    domain::create_key creation{take_key(body, defaults, faults)};
     for (auto const name : read_only_times) body.refuse_read_only(name);
     for (auto const name : read_only_rest) body.refuse_read_only(name);
     body.refuse_read_only("last_used_at");
@@ -149,12 +149,12 @@ api_result<store::create_key> read_new_key(http::request const& request,
     return creation;
 }
 
-api_result<store::change_key> read_key_change(http::request const& request,
-                                              std::vector<base::fault>& faults) {
+api_result<domain::change_key> read_key_change(http::request const& request,
+                                               std::vector<base::fault>& faults) {
     auto const object = read_object(request);
     if (!object) return object.error();
     members body(*object, faults);
-    store::change_key change;
+    domain::change_key change;
     change.name = take_name(body, false);
     change.environment = take_environment(body);
     change.scopes = take_scopes(body);

@@ -7,8 +7,8 @@
 
 #include "api/frame/api_error.hpp"
 #include "base/result.hpp"
-#include "http/request.hpp"
-#include "store/command.hpp"
+#include "domain/command.hpp"
+#include "wire/http/request.hpp"
 
 namespace latchkey::api {
 
@@ -22,12 +22,12 @@ struct key_defaults {
 
 // POST /keys. The caller adds digest, start and last4, but for a record of kind `jwt`, which has
 // its digest.
-api_result<store::create_key> read_new_key(http::request const& request,
-                                           key_defaults const& defaults,
-                                           std::vector<base::fault>& faults);
+api_result<domain::create_key> read_new_key(http::request const& request,
+                                            key_defaults const& defaults,
+                                            std::vector<base::fault>& faults);
 // PATCH /keys/{id}. The caller adds the id.
-api_result<store::change_key> read_key_change(http::request const& request,
-                                              std::vector<base::fault>& faults);
+api_result<domain::change_key> read_key_change(http::request const& request,
+                                               std::vector<base::fault>& faults);
 // POST /keys/{id}/deactivate.
 api_result<model::deactivation> read_reason(http::request const& request,
                                             std::vector<base::fault>& faults);

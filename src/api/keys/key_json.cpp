@@ -73,8 +73,8 @@ void append_key(std::string& output, model::key const& record, base::wall_ms now
     output.push_back('}');
 }
 
-void append_deactivated_key(std::string& output, store::outcome const& outcome) {
-    auto const* const revocation = std::get_if<store::revocation>(&outcome.record);
+void append_deactivated_key(std::string& output, domain::outcome const& outcome) {
+    auto const* const revocation = std::get_if<domain::revocation>(&outcome.record);
     auto const& key =
         revocation != nullptr ? revocation->key : std::get<model::key>(outcome.record);
     append_key(output, key, outcome.time, {}, outcome.last_used_at);
@@ -127,7 +127,7 @@ void append_metadata(std::string& output, model::key const& record) {
     output.push_back('}');
 }
 
-bool append_changed_key(std::string& output, store::change_view const& change) {
+bool append_changed_key(std::string& output, domain::change_view const& change) {
     auto const key = model::decode_key(change.subject, change.record);
     if (key) append_key(output, *key, change.occurred_at, {}, change.last_used_at);
     return key.has_value();

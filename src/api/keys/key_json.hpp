@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "domain/changes/change_record.hpp"
+#include "domain/command.hpp"
 #include "limit/buckets.hpp"
 #include "model/key.hpp"
-#include "store/command.hpp"
-#include "store/records/change_record.hpp"
 
 namespace latchkey::api {
 
@@ -26,10 +26,10 @@ void append_key(std::string& output, model::key const& record, base::wall_ms now
 
 // The key of a change, in the state that it had by then; false: it cannot be decoded, and nothing
 // was appended.
-bool append_changed_key(std::string& output, store::change_view const& change);
+bool append_changed_key(std::string& output, domain::change_view const& change);
 
 // The record of a key that was deactivated, and `created` where it was as compromised.
-void append_deactivated_key(std::string& output, store::outcome const& outcome);
+void append_deactivated_key(std::string& output, domain::outcome const& outcome);
 
 // One member, with the comma before it.
 void append_scopes(std::string& output, model::scope_set const& scopes);

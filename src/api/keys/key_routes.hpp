@@ -10,20 +10,22 @@
 
 namespace latchkey::api {
 
-std::optional<api_error> list_keys(request_context const&, store::snapshot const&, http::response&);
-std::optional<api_error> get_key(request_context const&, store::snapshot const&, http::response&);
-std::optional<api_error> get_current_key(request_context const&, store::snapshot const&,
+std::optional<api_error> list_keys(request_context const&, domain::snapshot const&,
+                                   http::response&);
+std::optional<api_error> get_key(request_context const&, domain::snapshot const&, http::response&);
+std::optional<api_error> get_current_key(request_context const&, domain::snapshot const&,
                                          http::response&);
-api_result<store::command> plan_create_key(request_context const&);
-api_result<store::command> plan_patch_key(request_context const&);
-api_result<store::command> plan_delete_key(request_context const&);
-api_result<store::command> plan_rotate_key(request_context const&);
-api_result<store::command> plan_deactivate_key(request_context const&);
-api_result<store::command> plan_deactivate_current_key(request_context const&);
-api_result<store::command> plan_reactivate_key(request_context const&);
-void answer_key(settings const&, store::outcome const&, http::response&);
-void answer_key_deactivated(settings const&, store::outcome const&, http::response&);
-void answer_key_made(settings const&, store::outcome const&, std::string_view key, http::response&);
+api_result<domain::command> plan_create_key(request_context const&);
+api_result<domain::command> plan_patch_key(request_context const&);
+api_result<domain::command> plan_delete_key(request_context const&);
+api_result<domain::command> plan_rotate_key(request_context const&);
+api_result<domain::command> plan_deactivate_key(request_context const&);
+api_result<domain::command> plan_deactivate_current_key(request_context const&);
+api_result<domain::command> plan_reactivate_key(request_context const&);
+void answer_key(settings const&, domain::outcome const&, http::response&);
+void answer_key_deactivated(settings const&, domain::outcome const&, http::response&);
+void answer_key_made(settings const&, domain::outcome const&, std::string_view key,
+                     http::response&);
 std::optional<api_error> verify_key(request_context const&, request_services&, http::response&);
 std::optional<api_error> introspect_token(request_context const&, request_services&,
                                           http::response&);

@@ -6,7 +6,7 @@
 #include "api/keys/key_routes.hpp"
 #include "auth/key_form.hpp"
 #include "base/limits.hpp"
-#include "store/command.hpp"
+#include "domain/command.hpp"
 
 namespace latchkey::api::schema {
 namespace {
@@ -163,8 +163,8 @@ object deactivated_key_schema() {
     auto result = key_schema("RateLimit");
     auto const ids = [](std::size_t most) { return list_of(id(), most); };
     result["properties"].as_object()["created"] = with_description(
-        response_object({{"keys", ids(store::revoked_keys_max)},
-                         {"webhooks", ids(store::webhooks_max)},
+        response_object({{"keys", ids(domain::revoked_keys_max)},
+                         {"webhooks", ids(domain::webhooks_max)},
                          {"is_complete", boolean()}},
                         json::parse(R"({"keys": [5], "webhooks": [1], "is_complete": true})")),
         "With the reason `compromised`: what else the key created. The keys work still, the "

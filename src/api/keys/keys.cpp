@@ -24,7 +24,7 @@ std::optional<Value> find_by_name(std::string_view name, std::initializer_list<V
 
 // Takes the query's filters into `filter` and the list. The caller binds the project, which also
 // depends on the projects that it sees.
-void take_filters(request_context const& context, store::key_filter& filter, listing& list) {
+void take_filters(request_context const& context, domain::key_filter& filter, listing& list) {
     using model::key_state;
     auto& query = context.query;
     auto const take = [&](std::string_view name) {
@@ -62,18 +62,18 @@ void take_filters(request_context const& context, store::key_filter& filter, lis
     filter.now = context.now.wall;
 }
 
-base::wall_ms last_use(request_context const& context, store::snapshot const& snapshot,
+base::wall_ms last_use(request_context const& context, domain::snapshot const& snapshot,
                        model::id key) {
     return std::max(context.last_use(key), snapshot.last_use(key));
 }
 
 }  // namespace
 
-std::optional<api_error> list_keys(request_context const& context, store::snapshot const& snapshot,
+std::optional<api_error> list_keys(request_context const& context, domain::snapshot const& snapshot,
                                    http::response& response) {
     listing list(context, keys_path);
     if (auto error = list.take()) return error;
-    store::key_filter filter;
+    domain::key_filter filter;
     take_filters(context, filter, list);
     // A caller without `*` gets the keys of its own project, and none of another.
     auto const& caller = context.principal.record();
@@ -83,7 +83,7 @@ std::optional<api_error> list_keys(request_context const& context, store::snapsh
     if (filter.project) list.bind("project", *filter.project);
     if (auto error = list.open()) return error;
     list.begin(response);
-    store::list_result listed;
+    domain::list_result listed;
     auto const each = [&](model::key const& key, base::wall_ms last_use) {
         append_key(list.element(response.body), key, context.now.wall, {},
                    std::max(last_use, context.last_use(key.id)));
@@ -92,7 +92,7 @@ std::optional<api_error> list_keys(request_context const& context, store::snapsh
     return list.end(listed, response);
 }
 
-std::optional<api_error> get_key(request_context const& context, store::snapshot const& snapshot,
+std::optional<api_error> get_key(request_context const& context, domain::snapshot const& snapshot,
                                  http::response& response) {
     if (auto error = context.query.refuse_rest()) return error;
     auto const key = snapshot.key(context.id);
@@ -104,7 +104,7 @@ std::optional<api_error> get_key(request_context const& context, store::snapshot
 }
 
 std::optional<api_error> get_current_key(request_context const& context,
-                                         store::snapshot const& snapshot,
+                                         domain::snapshot const& snapshot,
                                          http::response& response) {
     if (auto error = context.query.refuse_rest()) return error;
     auto const& key = context.principal.record();
@@ -115,9 +115,9 @@ std::optional<api_error> get_current_key(request_context const& context,
     return std::nullopt;
 }
 
-api_result<store::command> plan_create_key(request_context const& context) {
+api_result<domain::command> plan_create_key(request_context const& context) {
     auto const& caller = context.principal.record();
-    store::command command;
+    domain::command command;
     key_defaults defaults{.ttl_seconds = context.settings.key_ttl_seconds, .now = context.now.wall};
     for (auto const scope : {model::scope::users_read, model::scope::posts_read})
         if (context.principal.may(scope)) defaults.scopes.add(scope);
@@ -135,8 +135,8 @@ api_result<store::command> plan_create_key(request_context const& context) {
     return command;
 }
 
-api_result<store::command> plan_patch_key(request_context const& context) {
-    store::command command;
+api_result<domain::command> plan_patch_key(request_context const& context) {
+    domain::command command;
     auto change = read_key_change(context.request, command.faults);
     if (!change) return change.error();
     if (auto error = context.query.refuse_rest()) return *error;
@@ -145,26 +145,26 @@ api_result<store::command> plan_patch_key(request_context const& context) {
     return command;
 }
 
-api_result<store::command> plan_delete_key(request_context const& context) {
+api_result<domain::command> plan_delete_key(request_context const& context) {
     if (auto error = context.query.refuse_rest()) return *error;
-    store::command command;
-    command.action = store::deactivate_key{.id = context.id};
+    domain::command command;
+    command.action = domain::deactivate_key{.id = context.id};
     return command;
 }
 
-void answer_key(settings const&, store::outcome const& outcome, http::response& response) {
+void answer_key(settings const&, domain::outcome const& outcome, http::response& response) {
     append_key(response.body, std::get<model::key>(outcome.record), outcome.time, {},
                outcome.last_used_at);
     show_written(response);
 }
 
-void answer_key_deactivated(settings const&, store::outcome const& outcome,
+void answer_key_deactivated(settings const&, domain::outcome const& outcome,
                             http::response& response) {
     append_deactivated_key(response.body, outcome);
     show_written(response);
 }
 
-void answer_key_made(settings const& settings, store::outcome const& outcome, std::string_view key,
+void answer_key_made(settings const& settings, domain::outcome const& outcome, std::string_view key,
                      http::response& response) {
     auto const& record = std::get<model::key>(outcome.record);
     response.secret = !key.empty();

@@ -8,7 +8,7 @@
 #include "api/keys/key_json.hpp"
 #include "auth/cache.hpp"
 #include "base/problem.hpp"
-#include "http/request.hpp"
+#include "wire/http/request.hpp"
 
 namespace latchkey::api {
 

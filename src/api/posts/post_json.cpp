@@ -31,7 +31,7 @@ void append_post(std::string& output, model::post_view const& post) {
     rest.put('}');
 }
 
-bool append_changed_post(std::string& output, store::change_view const& change) {
+bool append_changed_post(std::string& output, domain::change_view const& change) {
     auto const post = model::decode_post(change.subject, change.record);
     if (post) append_post(output, *post);
     return post.has_value();

@@ -3,13 +3,13 @@
 
 #include <string>
 
+#include "domain/changes/change_record.hpp"
 #include "model/post.hpp"
-#include "store/records/change_record.hpp"
 
 namespace latchkey::api {
 
 void append_post(std::string& output, model::post_view const& post);
 // The post of a change; false: it cannot be decoded, and nothing was appended.
-bool append_changed_post(std::string& output, store::change_view const& change);
+bool append_changed_post(std::string& output, domain::change_view const& change);
 
 }  // namespace latchkey::api

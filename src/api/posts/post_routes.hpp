@@ -10,15 +10,15 @@
 
 namespace latchkey::api {
 
-std::optional<api_error> list_posts(request_context const&, store::snapshot const&,
+std::optional<api_error> list_posts(request_context const&, domain::snapshot const&,
                                     http::response&);
-std::optional<api_error> get_post(request_context const&, store::snapshot const&, http::response&);
-api_result<store::command> plan_create_post(request_context const&);
-api_result<store::command> plan_replace_post(request_context const&);
-api_result<store::command> plan_patch_post(request_context const&);
-api_result<store::command> plan_delete_post(request_context const&);
-void answer_post(settings const&, store::outcome const&, http::response&);
-void answer_post_created(settings const&, store::outcome const&, http::response&);
+std::optional<api_error> get_post(request_context const&, domain::snapshot const&, http::response&);
+api_result<domain::command> plan_create_post(request_context const&);
+api_result<domain::command> plan_replace_post(request_context const&);
+api_result<domain::command> plan_patch_post(request_context const&);
+api_result<domain::command> plan_delete_post(request_context const&);
+void answer_post(settings const&, domain::outcome const&, http::response&);
+void answer_post_created(settings const&, domain::outcome const&, http::response&);
 
 namespace operations {
 
@@ -75,7 +75,7 @@ inline constexpr route post_routes[] = {
     {http::method::post, "/api/v1/posts", operations::create_post, model::scope::posts_write,
      write{plan_create_post, answer_post_created}, true},
     {http::method::get, "/api/v1/posts/{id}", operations::get_post, model::scope::posts_read,
-     read{get_post, nullptr, store::resource::post}, true},
+     read{get_post, nullptr, domain::resource::post}, true},
     {http::method::put, "/api/v1/posts/{id}", operations::replace_post, model::scope::posts_write,
      write{plan_replace_post, answer_post}, true},
     {http::method::patch, "/api/v1/posts/{id}", operations::patch_post, model::scope::posts_write,

@@ -15,12 +15,12 @@ using base::field_code;
 
 constexpr std::string_view posts_path = "/api/v1/posts";
 
-api_result<store::command> plan_change_post(request_context const& context, bool whole) {
+api_result<domain::command> plan_change_post(request_context const& context, bool whole) {
     auto const object = read_object(context.request);
     if (!object) return object.error();
     if (auto error = context.query.refuse_rest()) return *error;
-    store::command command;
-    store::change_post change;
+    domain::command command;
+    domain::change_post change;
     members body(*object, command.faults);
     auto fields = take_post(body, whole, whole);
     change.id = context.id;
@@ -64,8 +64,8 @@ api_result<author> take_author(api::query& query) {
 
 }  // namespace
 
-std::optional<api_error> answer_posts(listing& list, store::snapshot const& snapshot,
-                                      store::post_filter const& filter, http::response& response) {
+std::optional<api_error> answer_posts(listing& list, domain::snapshot const& snapshot,
+                                      domain::post_filter const& filter, http::response& response) {
     list.begin(response);
     auto const each = [&](model::post_view const& post) {
         append_post(list.element(response.body), post);
@@ -73,13 +73,13 @@ std::optional<api_error> answer_posts(listing& list, store::snapshot const& snap
     return list.end(snapshot.posts(filter, list.range(response), each), response);
 }
 
-std::optional<api_error> list_posts(request_context const& context, store::snapshot const& snapshot,
-                                    http::response& response) {
+std::optional<api_error> list_posts(request_context const& context,
+                                    domain::snapshot const& snapshot, http::response& response) {
     listing list(context, posts_path);
     if (auto error = list.take()) return error;
     auto const author = take_author(context.query);
     if (!author) return author.error();
-    store::post_filter filter{.user_id = author->id, .status = std::nullopt};
+    domain::post_filter filter{.user_id = author->id, .status = std::nullopt};
     if (author->id) {
         list.show(author->name, author->text);
         list.bind("user_id", *author->id);
@@ -95,7 +95,7 @@ std::optional<api_error> list_posts(request_context const& context, store::snaps
     return answer_posts(list, snapshot, filter, response);
 }
 
-std::optional<api_error> get_post(request_context const& context, store::snapshot const& snapshot,
+std::optional<api_error> get_post(request_context const& context, domain::snapshot const& snapshot,
                                   http::response& response) {
     if (auto error = context.query.refuse_rest()) return error;
     auto const post = snapshot.post(context.id);
@@ -106,12 +106,12 @@ std::optional<api_error> get_post(request_context const& context, store::snapsho
     return std::nullopt;
 }
 
-api_result<store::command> plan_create_post(request_context const& context) {
+api_result<domain::command> plan_create_post(request_context const& context) {
     auto const object = read_object(context.request);
     if (!object) return object.error();
     if (auto error = context.query.refuse_rest()) return *error;
-    store::command command;
-    store::create_post create;
+    domain::command command;
+    domain::create_post create;
     members body(*object, command.faults);
     auto fields = take_post(body, true, false);
     create.user_id = body.id("user_id", true);
@@ -125,26 +125,26 @@ api_result<store::command> plan_create_post(request_context const& context) {
     return command;
 }
 
-api_result<store::command> plan_replace_post(request_context const& context) {
+api_result<domain::command> plan_replace_post(request_context const& context) {
     return plan_change_post(context, true);
 }
-api_result<store::command> plan_patch_post(request_context const& context) {
+api_result<domain::command> plan_patch_post(request_context const& context) {
     return plan_change_post(context, false);
 }
 
-api_result<store::command> plan_delete_post(request_context const& context) {
+api_result<domain::command> plan_delete_post(request_context const& context) {
     if (auto error = context.query.refuse_rest()) return *error;
-    store::command command;
-    command.action = store::delete_post{context.id};
+    domain::command command;
+    command.action = domain::delete_post{context.id};
     return command;
 }
 
-void answer_post(settings const&, store::outcome const& outcome, http::response& response) {
+void answer_post(settings const&, domain::outcome const& outcome, http::response& response) {
     append_post(response.body, model::view_of(std::get<model::post>(outcome.record)));
     show_written(response);
 }
 
-void answer_post_created(settings const& settings, store::outcome const& outcome,
+void answer_post_created(settings const& settings, domain::outcome const& outcome,
                          http::response& response) {
     answer_post(settings, outcome, response);
     response.status = 201;

@@ -6,7 +6,7 @@
 namespace latchkey::api {
 
 // Renders the posts of a list after `open`.
-std::optional<api_error> answer_posts(listing& list, store::snapshot const& snapshot,
-                                      store::post_filter const& filter, http::response& response);
+std::optional<api_error> answer_posts(listing& list, domain::snapshot const& snapshot,
+                                      domain::post_filter const& filter, http::response& response);
 
 }  // namespace latchkey::api

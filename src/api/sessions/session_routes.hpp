@@ -10,7 +10,7 @@ namespace latchkey::api {
 
 std::optional<api_error> start_session(request_context const&, request_services&, http::response&);
 std::optional<api_error> end_session(request_context const&, request_services&, http::response&);
-api_result<store::command> plan_end_sessions(request_context const&);
+api_result<domain::command> plan_end_sessions(request_context const&);
 
 namespace operations {
 

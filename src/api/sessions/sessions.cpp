@@ -57,10 +57,10 @@ std::optional<api_error> end_session(request_context const& context, request_ser
     return std::nullopt;
 }
 
-api_result<store::command> plan_end_sessions(request_context const& context) {
+api_result<domain::command> plan_end_sessions(request_context const& context) {
     if (auto error = context.query.refuse_rest()) return *error;
-    store::command command;
-    command.action = store::end_sessions{context.principal.record().id};
+    domain::command command;
+    command.action = domain::end_sessions{context.principal.record().id};
     return command;
 }
 

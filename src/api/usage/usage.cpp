@@ -146,7 +146,7 @@ api_result<key_choice> take_choice(api::query& query) {
     return choice;
 }
 
-points points_of(store::snapshot const& snapshot, model::id key, time_range const& range) {
+points points_of(domain::snapshot const& snapshot, model::id key, time_range const& range) {
     points result;
     snapshot.usage(key, range.step, range.begin, range.end,
                    [&](wall_ms start, model::usage const& usage) { result[start] = usage; });
@@ -322,8 +322,8 @@ std::optional<api_error> append_usage_of(model::id id, api::query& query, usage_
     return std::nullopt;
 }
 
-std::optional<api_error> list_usage(request_context const& context, store::snapshot const& snapshot,
-                                    http::response& response) {
+std::optional<api_error> list_usage(request_context const& context,
+                                    domain::snapshot const& snapshot, http::response& response) {
     auto const is_visible = [&](model::key const& key) {
         return sees_project(context, key.project);
     };
@@ -342,7 +342,7 @@ std::optional<api_error> list_usage(request_context const& context, store::snaps
     return std::nullopt;
 }
 
-std::optional<api_error> get_usage(request_context const& context, store::snapshot const& snapshot,
+std::optional<api_error> get_usage(request_context const& context, domain::snapshot const& snapshot,
                                    http::response& response) {
     auto const is_visible = [&](model::key const& key) {
         return sees_project(context, key.project);

@@ -8,13 +8,13 @@
 #include "api/frame/api_error.hpp"
 #include "api/frame/checks/query.hpp"
 #include "base/function_ref.hpp"
-#include "store/snapshot.hpp"
+#include "domain/snapshot.hpp"
 
 namespace latchkey::api {
 
 // The keys whose usage is shown, and the time of the request. References, valid during a call.
 struct usage_view {
-    store::snapshot const& snapshot;
+    domain::snapshot const& snapshot;
     base::wall_ms now = 0;
     base::function_ref<bool(model::key const&)> is_visible;
     bool sees_all = false;  // `is_visible` holds for every key

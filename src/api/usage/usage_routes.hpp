@@ -7,8 +7,9 @@
 
 namespace latchkey::api {
 
-std::optional<api_error> get_usage(request_context const&, store::snapshot const&, http::response&);
-std::optional<api_error> list_usage(request_context const&, store::snapshot const&,
+std::optional<api_error> get_usage(request_context const&, domain::snapshot const&,
+                                   http::response&);
+std::optional<api_error> list_usage(request_context const&, domain::snapshot const&,
                                     http::response&);
 
 namespace operations {

@@ -36,7 +36,7 @@ void append_user(std::string& output, model::user_view const& user) {
     }
 }
 
-bool append_changed_user(std::string& output, store::change_view const& change) {
+bool append_changed_user(std::string& output, domain::change_view const& change) {
     auto const user = model::decode_user(change.subject, change.record);
     if (user) append_user(output, *user);
     return user.has_value();

@@ -3,13 +3,13 @@
 
 #include <string>
 
+#include "domain/changes/change_record.hpp"
 #include "model/user.hpp"
-#include "store/records/change_record.hpp"
 
 namespace latchkey::api {
 
 void append_user(std::string& output, model::user_view const& user);
 // The user of a change; false: it cannot be decoded, and nothing was appended.
-bool append_changed_user(std::string& output, store::change_view const& change);
+bool append_changed_user(std::string& output, domain::change_view const& change);
 
 }  // namespace latchkey::api

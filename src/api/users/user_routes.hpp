@@ -10,19 +10,19 @@
 
 namespace latchkey::api {
 
-std::optional<api_error> list_users(request_context const&, store::snapshot const&,
+std::optional<api_error> list_users(request_context const&, domain::snapshot const&,
                                     http::response&);
-std::optional<api_error> get_user(request_context const&, store::snapshot const&, http::response&);
+std::optional<api_error> get_user(request_context const&, domain::snapshot const&, http::response&);
 std::optional<model::scope> scope_of_include(std::string_view raw_query);
 std::optional<model::scope> scope_of_posts(std::string_view raw_query);
-std::optional<api_error> list_posts_of_user(request_context const&, store::snapshot const&,
+std::optional<api_error> list_posts_of_user(request_context const&, domain::snapshot const&,
                                             http::response&);
-api_result<store::command> plan_create_user(request_context const&);
-api_result<store::command> plan_replace_user(request_context const&);
-api_result<store::command> plan_patch_user(request_context const&);
-api_result<store::command> plan_delete_user(request_context const&);
-void answer_user(settings const&, store::outcome const&, http::response&);
-void answer_user_created(settings const&, store::outcome const&, http::response&);
+api_result<domain::command> plan_create_user(request_context const&);
+api_result<domain::command> plan_replace_user(request_context const&);
+api_result<domain::command> plan_patch_user(request_context const&);
+api_result<domain::command> plan_delete_user(request_context const&);
+void answer_user(settings const&, domain::outcome const&, http::response&);
+void answer_user_created(settings const&, domain::outcome const&, http::response&);
 
 namespace operations {
 
@@ -87,7 +87,7 @@ inline constexpr route user_routes[] = {
     {http::method::post, "/api/v1/users", operations::create_user, model::scope::users_write,
      write{plan_create_user, answer_user_created}, true},
     {http::method::get, "/api/v1/users/{id}", operations::get_user, model::scope::users_read,
-     read{get_user, scope_of_include, store::resource::user}, true},
+     read{get_user, scope_of_include, domain::resource::user}, true},
     {http::method::put, "/api/v1/users/{id}", operations::replace_user, model::scope::users_write,
      write{plan_replace_user, answer_user}, true},
     {http::method::patch, "/api/v1/users/{id}", operations::patch_user, model::scope::users_write,

@@ -7,7 +7,7 @@
 #include "api/posts/posts.hpp"
 #include "api/users/user_body.hpp"
 #include "api/users/user_routes.hpp"
-#include "http/target.hpp"
+#include "wire/http/target.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -17,12 +17,12 @@ using base::field_code;
 constexpr std::string_view users_path = "/api/v1/users";
 constexpr std::string_view posts_of_user_path = "/api/v1/users/{id}/posts";
 
-api_result<store::command> plan_change_user(request_context const& context, bool whole) {
+api_result<domain::command> plan_change_user(request_context const& context, bool whole) {
     auto const object = read_object(context.request);
     if (!object) return object.error();
     if (auto error = context.query.refuse_rest()) return *error;
-    store::command command;
-    store::change_user change;
+    domain::command command;
+    domain::change_user change;
     members body(*object, command.faults);
     auto fields = take_user(body, whole);
     change.id = context.id;
@@ -38,8 +38,8 @@ api_result<store::command> plan_change_user(request_context const& context, bool
 
 }  // namespace
 
-std::optional<api_error> list_users(request_context const& context, store::snapshot const& snapshot,
-                                    http::response& response) {
+std::optional<api_error> list_users(request_context const& context,
+                                    domain::snapshot const& snapshot, http::response& response) {
     listing list(context, users_path);
     if (auto error = list.take()) return error;
     auto const email = context.query.take("email");
@@ -49,7 +49,7 @@ std::optional<api_error> list_users(request_context const& context, store::snaps
     }
     if (auto error = list.open()) return error;
     list.begin(response);
-    store::list_result listed;
+    domain::list_result listed;
     if (email) {
         // Addresses are unique: the list has one user or none.
         auto const id = snapshot.user_with_email(*email);
@@ -76,7 +76,7 @@ std::optional<model::scope> scope_of_include(std::string_view raw_query) {
     return std::nullopt;
 }
 
-std::optional<api_error> get_user(request_context const& context, store::snapshot const& snapshot,
+std::optional<api_error> get_user(request_context const& context, domain::snapshot const& snapshot,
                                   http::response& response) {
     auto const include = context.query.take("include");
     if (include && *include != "posts")
@@ -105,7 +105,7 @@ std::optional<api_error> get_user(request_context const& context, store::snapsho
 }
 
 std::optional<api_error> list_posts_of_user(request_context const& context,
-                                            store::snapshot const& snapshot,
+                                            domain::snapshot const& snapshot,
                                             http::response& response) {
     listing list(context, posts_of_user_path);
     if (auto error = list.take()) return error;
@@ -114,40 +114,40 @@ std::optional<api_error> list_posts_of_user(request_context const& context,
     return answer_posts(list, snapshot, {.user_id = context.id, .status = std::nullopt}, response);
 }
 
-api_result<store::command> plan_create_user(request_context const& context) {
+api_result<domain::command> plan_create_user(request_context const& context) {
     auto const object = read_object(context.request);
     if (!object) return object.error();
     if (auto error = context.query.refuse_rest()) return *error;
-    store::command command;
+    domain::command command;
     members body(*object, command.faults);
     auto fields = take_user(body, true);
     for (auto const* const name : {"id", "created_at", "updated_at"}) body.refuse_read_only(name);
     body.refuse_rest();
-    command.action = store::create_user{std::move(fields.name).value_or(""),
-                                        std::move(fields.email).value_or("")};
+    command.action = domain::create_user{std::move(fields.name).value_or(""),
+                                         std::move(fields.email).value_or("")};
     return command;
 }
 
-api_result<store::command> plan_replace_user(request_context const& context) {
+api_result<domain::command> plan_replace_user(request_context const& context) {
     return plan_change_user(context, true);
 }
-api_result<store::command> plan_patch_user(request_context const& context) {
+api_result<domain::command> plan_patch_user(request_context const& context) {
     return plan_change_user(context, false);
 }
 
-api_result<store::command> plan_delete_user(request_context const& context) {
+api_result<domain::command> plan_delete_user(request_context const& context) {
     if (auto error = context.query.refuse_rest()) return *error;
-    store::command command;
-    command.action = store::delete_user{context.id};
+    domain::command command;
+    command.action = domain::delete_user{context.id};
     return command;
 }
 
-void answer_user(settings const&, store::outcome const& outcome, http::response& response) {
+void answer_user(settings const&, domain::outcome const& outcome, http::response& response) {
     append_user(response.body, model::view_of(std::get<model::user>(outcome.record)));
     show_written(response);
 }
 
-void answer_user_created(settings const& settings, store::outcome const& outcome,
+void answer_user_created(settings const& settings, domain::outcome const& outcome,
                          http::response& response) {
     answer_user(settings, outcome, response);
     response.status = 201;

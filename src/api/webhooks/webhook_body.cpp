@@ -27,10 +27,10 @@ bool is_time(std::string_view name) {
 
 // A read-only member that the client sent back: the store compares it with the record.
 void take_sent_back(members& body, std::string_view name,
-                    std::vector<store::expected_member>& expected) {
+                    std::vector<domain::expected_member>& expected) {
     auto const* const value = body.value(name);
     if (value == nullptr) return;
-    store::expected_member member{std::string(name), {}};
+    domain::expected_member member{std::string(name), {}};
     if (auto const* const number = value->if_int64()) {
         member.value = *number;
     } else if (auto const* const text = value->if_string()) {
@@ -45,7 +45,7 @@ void take_sent_back(members& body, std::string_view name,
     expected.push_back(std::move(member));
 }
 
-void take_sequences(members& body, store::replay_webhook& replay) {
+void take_sequences(members& body, domain::replay_webhook& replay) {
     auto const* const value = body.value("sequences");
     if (value == nullptr) return;
     auto const* const list = value->if_array();
@@ -80,13 +80,13 @@ range_kind kind_of(json_object const& object) {
 
 }  // namespace
 
-api_result<store::create_webhook> read_new_webhook(http::request const& request,
-                                                   std::span<model::cidr const> allowed,
-                                                   std::vector<base::fault>& faults) {
+api_result<domain::create_webhook> read_new_webhook(http::request const& request,
+                                                    std::span<model::cidr const> allowed,
+                                                    std::vector<base::fault>& faults) {
     auto const object = read_object(request);
     if (!object) return object.error();
     members body(*object, faults);
-    store::create_webhook creation;
+    domain::create_webhook creation;
     auto& webhook = creation.record;
     webhook.url = take_url(body, true, allowed).value_or("");
     webhook.types = take_types(body).value_or(webhook.types);
@@ -95,7 +95,7 @@ api_result<store::create_webhook> read_new_webhook(http::request const& request,
     webhook.max_per_second = take_rate(body).value_or(0);
     for (auto& each : take_headers(body, faults, false).changes)
         webhook.headers.emplace_back(std::move(each.name), std::move(*each.value));
-    auto const signatures = take_signatures(body).value_or(store::webhook_signatures{});
+    auto const signatures = take_signatures(body).value_or(domain::webhook_signatures{});
     webhook.signs_v1 = signatures.v1;
     webhook.signs_v1a = signatures.v1a;
     for (auto const name : read_only) body.refuse_read_only(name);
@@ -105,13 +105,13 @@ api_result<store::create_webhook> read_new_webhook(http::request const& request,
     return creation;
 }
 
-api_result<store::change_webhook> read_webhook_change(http::request const& request,
-                                                      std::span<model::cidr const> allowed,
-                                                      std::vector<base::fault>& faults) {
+api_result<domain::change_webhook> read_webhook_change(http::request const& request,
+                                                       std::span<model::cidr const> allowed,
+                                                       std::vector<base::fault>& faults) {
     auto const object = read_object(request);
     if (!object) return object.error();
     members body(*object, faults);
-    store::change_webhook change;
+    domain::change_webhook change;
     change.url = take_url(body, false, allowed);
     change.types = take_types(body);
     change.description = take_description(body);
@@ -128,12 +128,12 @@ api_result<store::change_webhook> read_webhook_change(http::request const& reque
     return change;
 }
 
-api_result<store::replay_webhook> read_replay(http::request const& request,
-                                              std::vector<base::fault>& faults) {
+api_result<domain::replay_webhook> read_replay(http::request const& request,
+                                               std::vector<base::fault>& faults) {
     auto const object = read_object(request);
     if (!object) return object.error();
     members body(*object, faults);
-    store::replay_webhook replay;
+    domain::replay_webhook replay;
     auto const kind = kind_of(*object);
     if (kind == range_kind::none || kind == range_kind::mixed)
         body.fault("sequences",

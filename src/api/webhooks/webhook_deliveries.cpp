@@ -13,8 +13,8 @@ namespace {
 
 using base::field_code;
 
-api_result<store::delivery_range> take_range(query& query) {
-    store::delivery_range range;
+api_result<domain::delivery_range> take_range(query& query) {
+    domain::delivery_range range;
     if (auto const text = query.take("before")) {
         auto const sequence = parse_id(*text);
         if (!sequence) query.refuse("before", field_code::invalid_format, "must be a sequence");
@@ -39,7 +39,7 @@ api_result<store::delivery_range> take_range(query& query) {
 }  // namespace
 
 std::optional<api_error> list_deliveries(request_context const& context,
-                                         store::snapshot const& snapshot,
+                                         domain::snapshot const& snapshot,
                                          http::response& response) {
     auto range = take_range(context.query);
     if (!range) return range.error();

@@ -7,8 +7,8 @@
 
 #include "api/frame/json/json_writer.hpp"
 #include "auth/webhook_signature.hpp"
-#include "store/records/webhook_record.hpp"
-#include "webhook/message_id.hpp"
+#include "domain/webhooks/webhook_record.hpp"
+#include "model/message_id.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -52,7 +52,7 @@ void append_settings(std::string& output, model::webhook const& webhook) {
     append_signatures(output, webhook);
 }
 
-void append_state(std::string& output, store::webhook_entry const& entry, base::wall_ms now) {
+void append_state(std::string& output, domain::webhook_entry const& entry, base::wall_ms now) {
     auto const& webhook = entry.webhook;
     append_name(output, "enabled");
     append_boolean(output, webhook.is_enabled());
@@ -95,7 +95,7 @@ void append_attempt(std::string& output, model::delivery_attempt const& attempt)
 
 }  // namespace
 
-void append_webhook(std::string& output, store::webhook_entry const& entry, base::wall_ms now,
+void append_webhook(std::string& output, domain::webhook_entry const& entry, base::wall_ms now,
                     base::secret const* secret) {
     if (secret != nullptr) output.reserve(output.size() + webhook_answer_bytes);
     output.append("{\"id\":");
@@ -110,7 +110,7 @@ void append_webhook(std::string& output, store::webhook_entry const& entry, base
     output.push_back('}');
 }
 
-void append_test(std::string& output, store::webhook_outcome const& outcome, base::wall_ms time) {
+void append_test(std::string& output, domain::webhook_outcome const& outcome, base::wall_ms time) {
     output.append("{\"sequence\":");
     append_number(output, outcome.sequence);
     append_name(output, "type");
@@ -143,15 +143,15 @@ void append_delivery(std::string& output, model::delivery const& delivery,
     output.push_back('}');
 }
 
-bool append_changed_webhook(std::string& output, store::change_view const& change) {
-    auto const entry = store::decode_webhook_entry(change.subject, change.record);
+bool append_changed_webhook(std::string& output, domain::change_view const& change) {
+    auto const entry = domain::decode_webhook_entry(change.subject, change.record);
     if (entry) append_webhook(output, *entry, change.occurred_at);
     return entry.has_value();
 }
 
-std::string message_id_of(store::snapshot const& snapshot, model::id sequence) {
+std::string message_id_of(domain::snapshot const& snapshot, model::id sequence) {
     auto const change = snapshot.change(sequence);
-    return change ? webhook::message_id(sequence, change->occurred_at) : std::string();
+    return change ? model::message_id(sequence, change->occurred_at) : std::string();
 }
 
 }  // namespace latchkey::api

@@ -52,12 +52,12 @@ bool is_header_value(std::string_view text) {
 }
 
 bool check_name(members& inner, std::string_view name,
-                std::vector<store::header_change> const& earlier) {
+                std::vector<domain::header_change> const& earlier) {
     if (!base::is_token(name))
         inner.fault(name, field_code::invalid_format, "is not the name of a header field");
     else if (is_reserved(name))
         inner.fault(name, field_code::invalid_format, "is set by the service, or not for clients");
-    else if (std::ranges::any_of(earlier, [&](store::header_change const& each) {
+    else if (std::ranges::any_of(earlier, [&](domain::header_change const& each) {
                  return model::is_same_header(each.name, name);
              }))
         inner.fault(name, field_code::invalid_format, "is there twice, but for the case");
@@ -68,7 +68,7 @@ bool check_name(members& inner, std::string_view name,
 
 // Adds the member if it is valid.
 void take_header(members& inner, json_member const& member, bool patch,
-                 std::vector<store::header_change>& changes) {
+                 std::vector<domain::header_change>& changes) {
     if (!check_name(inner, member.name, changes)) return;
     auto const* const text = member.value.if_string();
     if (text == nullptr && !(patch && member.value.is_null()))
@@ -139,10 +139,10 @@ std::optional<std::uint32_t> take_rate(members& body) {
     return number ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
 }
 
-std::optional<store::webhook_signatures> take_signatures(members& body) {
+std::optional<domain::webhook_signatures> take_signatures(members& body) {
     auto const* const list = take_list(body, "signatures", 2);
     if (list == nullptr) return std::nullopt;
-    store::webhook_signatures result{.v1 = false, .v1a = false};
+    domain::webhook_signatures result{.v1 = false, .v1a = false};
     for (std::size_t i = 0; i < list->size(); ++i) {
         auto const* const text = (*list)[i].if_string();
         bool* const kind = text == nullptr  ? nullptr

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "api/frame/checks/validate.hpp"
+#include "domain/command.hpp"
 #include "model/cidr.hpp"
-#include "store/command.hpp"
 
 namespace latchkey::api {
 
@@ -20,11 +20,11 @@ std::optional<std::vector<std::string>> take_types(members& body);
 std::optional<std::string> take_description(members& body);  // null: empty
 std::optional<bool> take_boolean(members& body, std::string_view name);
 std::optional<std::uint32_t> take_rate(members& body);  // null: 0
-std::optional<store::webhook_signatures> take_signatures(members& body);
+std::optional<domain::webhook_signatures> take_signatures(members& body);
 
 struct header_changes {
     bool cleared = false;  // `headers` was null
-    std::vector<store::header_change> changes;
+    std::vector<domain::header_change> changes;
 };
 // In a patch null removes a field, and the mask keeps its value.
 header_changes take_headers(members& body, std::vector<base::fault>& faults, bool patch);

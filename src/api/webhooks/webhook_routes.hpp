@@ -11,24 +11,24 @@
 namespace latchkey::api {
 
 bool sees_webhook(request_context const&, model::webhook const& webhook);
-std::optional<api_error> list_webhooks(request_context const&, store::snapshot const&,
+std::optional<api_error> list_webhooks(request_context const&, domain::snapshot const&,
                                        http::response&);
-std::optional<api_error> get_webhook(request_context const&, store::snapshot const&,
+std::optional<api_error> get_webhook(request_context const&, domain::snapshot const&,
                                      http::response&);
-std::optional<api_error> list_deliveries(request_context const&, store::snapshot const&,
+std::optional<api_error> list_deliveries(request_context const&, domain::snapshot const&,
                                          http::response&);
-api_result<store::command> plan_create_webhook(request_context const&);
-api_result<store::command> plan_patch_webhook(request_context const&);
-api_result<store::command> plan_delete_webhook(request_context const&);
-api_result<store::command> plan_rotate_webhook_secret(request_context const&);
-api_result<store::command> plan_enable_webhook(request_context const&);
-api_result<store::command> plan_test_webhook(request_context const&);
-api_result<store::command> plan_replay_webhook(request_context const&);
-void answer_webhook(settings const&, store::outcome const&, http::response&);
-void answer_webhook_created(settings const&, store::outcome const&, http::response&);
-void answer_webhook_rotated(settings const&, store::outcome const&, http::response&);
-void answer_webhook_tested(settings const&, store::outcome const&, http::response&);
-void answer_webhook_replayed(settings const&, store::outcome const&, http::response&);
+api_result<domain::command> plan_create_webhook(request_context const&);
+api_result<domain::command> plan_patch_webhook(request_context const&);
+api_result<domain::command> plan_delete_webhook(request_context const&);
+api_result<domain::command> plan_rotate_webhook_secret(request_context const&);
+api_result<domain::command> plan_enable_webhook(request_context const&);
+api_result<domain::command> plan_test_webhook(request_context const&);
+api_result<domain::command> plan_replay_webhook(request_context const&);
+void answer_webhook(settings const&, domain::outcome const&, http::response&);
+void answer_webhook_created(settings const&, domain::outcome const&, http::response&);
+void answer_webhook_rotated(settings const&, domain::outcome const&, http::response&);
+void answer_webhook_tested(settings const&, domain::outcome const&, http::response&);
+void answer_webhook_replayed(settings const&, domain::outcome const&, http::response&);
 
 namespace operations {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/result.hpp"
-#include "helpers/deliver/protocol/messages.hpp"
+#include "helpers/deliver/protocol/deliver_messages.hpp"
 
 namespace latchkey::deliver {
 namespace {
@@ -72,7 +72,8 @@ std::string words_of(failure const& failure) {
 
 std::string error_text(failure const& failure) {
     auto text = words_of(failure);
-    if (text.size() > delivery::error_bytes_max) text.resize(delivery::error_bytes_max);
+    if (text.size() > deliver::protocol::error_bytes_max)
+        text.resize(deliver::protocol::error_bytes_max);
     std::ranges::replace_if(text, [](char byte) { return byte < ' ' || byte >= 0x7f; }, '?');
     return text;
 }

@@ -14,7 +14,7 @@ struct failure {
     std::string_view detail;  // libcurl's own words
 };
 
-// "connection refused": visible ASCII, at most delivery::error_bytes_max.
+// "connection refused": visible ASCII, at most deliver::protocol::error_bytes_max.
 std::string error_text(failure const& failure);
 
 }  // namespace latchkey::deliver

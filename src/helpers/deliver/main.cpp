@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/standard_streams.hpp"
-#include "helpers/deliver/helper.hpp"
+#include "base/system/standard_streams.hpp"
+#include "helpers/deliver/deliver_helper.hpp"
 #include "helpers/kit/authorities.hpp"
 #include "helpers/kit/confine_sender.hpp"
 #include "helpers/kit/program.hpp"

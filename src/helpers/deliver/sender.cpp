@@ -53,7 +53,7 @@ sender::~sender() {
     ::curl_multi_cleanup(multi_);
 }
 
-void sender::begin(delivery::attempt&& attempt) {
+void sender::begin(deliver::protocol::attempt&& attempt) {
     auto post = std::make_unique<transfer>(std::move(attempt), authorities_file_);
     auto* const handle = post->handle();
     base::check(::curl_multi_add_handle(multi_, handle) == CURLM_OK, "out of memory");
@@ -77,7 +77,7 @@ void sender::act(curl_socket_t socket, int events) {
     ::curl_multi_socket_action(multi_, socket, events, &running);
 }
 
-std::vector<delivery::result> sender::turn() {
+std::vector<deliver::protocol::result> sender::turn() {
     for (auto const& each : std::exchange(ready_, {})) {
         int events = 0;
         if ((each.events & EPOLLIN) != 0) events |= CURL_CSELECT_IN;
@@ -89,12 +89,12 @@ std::vector<delivery::result> sender::turn() {
         deadline_ = INT64_MAX;
         act(CURL_SOCKET_TIMEOUT, 0);
     }
-    std::vector<delivery::result> results;
+    std::vector<deliver::protocol::result> results;
     end_all(results);
     return results;
 }
 
-void sender::end_all(std::vector<delivery::result>& results) {
+void sender::end_all(std::vector<deliver::protocol::result>& results) {
     int left = 0;
     while (auto const* const message = ::curl_multi_info_read(multi_, &left)) {
         if (message->msg != CURLMSG_DONE) continue;

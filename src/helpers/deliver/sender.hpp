@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/descriptor.hpp"
-#include "helpers/deliver/protocol/messages.hpp"
+#include "base/system/descriptor.hpp"
+#include "helpers/deliver/protocol/deliver_messages.hpp"
 #include "helpers/deliver/transfer.hpp"
 
 namespace latchkey::deliver {
@@ -27,11 +27,11 @@ class sender {
     sender(sender const&) = delete;
     sender& operator=(sender const&) = delete;
 
-    void begin(delivery::attempt&& attempt);
+    void begin(deliver::protocol::attempt&& attempt);
     std::size_t active() const { return transfers_.size(); }
 
     // Goes on with what `wait` has found ready, and gives what has ended.
-    std::vector<delivery::result> turn();
+    std::vector<deliver::protocol::result> turn();
     // Until a connection or `descriptor` (always the same one; `events` of poll) is ready, or a
     // time-out is due; at most a second.
     void wait(int descriptor, std::uint32_t events);
@@ -39,7 +39,7 @@ class sender {
   private:
     bool watch(int socket, std::uint32_t events);
     void act(curl_socket_t socket, int events);
-    void end_all(std::vector<delivery::result>& results);
+    void end_all(std::vector<deliver::protocol::result>& results);
 
     std::string authorities_file_;
     base::descriptor poller_;  // epoll

@@ -68,7 +68,7 @@ std::uint32_t read_retry_after(CURL* easy) {
 
 }  // namespace
 
-transfer::transfer(delivery::attempt&& attempt, std::string const& authorities_file)
+transfer::transfer(deliver::protocol::attempt&& attempt, std::string const& authorities_file)
     : attempt_(std::move(attempt)),
       encrypted_(base::begins_ignoring_case(attempt_.url, "https://")),
       start_(base::read_mono()),
@@ -147,12 +147,12 @@ bool transfer::take_head(std::string_view line) {
 
 bool transfer::take_content(std::string_view bytes) {
     content_bytes_ += bytes.size();
-    response_ += bytes.substr(0, delivery::response_bytes_max - response_.size());
+    response_ += bytes.substr(0, deliver::protocol::response_bytes_max - response_.size());
     return content_bytes_ <= content_bytes_max;
 }
 
-delivery::result transfer::finish(CURLcode code) {
-    delivery::result result{.number = attempt_.number};
+deliver::protocol::result transfer::finish(CURLcode code) {
+    deliver::protocol::result result{.number = attempt_.number};
     auto const time = (base::read_mono() - start_) / base::millisecond;
     result.duration_ms = static_cast<std::uint32_t>(std::min<base::mono_ns>(time, UINT32_MAX));
     if (!is_complete_) {

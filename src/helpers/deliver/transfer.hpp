@@ -15,7 +15,7 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "helpers/deliver/protocol/messages.hpp"
+#include "helpers/deliver/protocol/deliver_messages.hpp"
 #include "helpers/kit/curl_options.hpp"
 
 namespace latchkey::deliver {
@@ -23,15 +23,15 @@ namespace latchkey::deliver {
 class transfer {
   public:
     // The file outlives the call alone.
-    transfer(delivery::attempt&& attempt, std::string const& authorities_file);
+    transfer(deliver::protocol::attempt&& attempt, std::string const& authorities_file);
     transfer(transfer const&) = delete;
     transfer& operator=(transfer const&) = delete;
 
     CURL* handle() { return easy_.get(); }
-    delivery::attempt const& attempt() const { return attempt_; }
+    deliver::protocol::attempt const& attempt() const { return attempt_; }
 
     // After its end, with the code of libcurl.
-    delivery::result finish(CURLcode code);
+    deliver::protocol::result finish(CURLcode code);
 
   private:
     void set_request();
@@ -46,7 +46,7 @@ class transfer {
     template <auto member>
     static std::size_t on_bytes(char* bytes, std::size_t size, std::size_t count, void* self);
 
-    delivery::attempt attempt_;
+    deliver::protocol::attempt attempt_;
     bool encrypted_;
     base::mono_ns start_;
     kit::field_list fields_;

@@ -11,7 +11,7 @@
 #include <array>
 
 #include "base/bytes.hpp"
-#include "base/poll_until.hpp"
+#include "base/system/poll_until.hpp"
 
 namespace latchkey::kit {
 namespace {

@@ -22,9 +22,9 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
 #include "base/limits.hpp"
 #include "base/result.hpp"
+#include "base/system/descriptor.hpp"
 
 namespace latchkey::kit {
 

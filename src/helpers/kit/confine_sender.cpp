@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/call_lists.hpp"
-#include "helpers/kit/confine.hpp"
+#include "base/system/call_lists.hpp"
+#include "helpers/kit/confine_helper.hpp"
 
 namespace latchkey::kit {
 namespace {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <variant>
 
-#include "base/descriptor.hpp"
 #include "base/result.hpp"
+#include "base/system/descriptor.hpp"
 #include "helpers/kit/channel.hpp"
 #include "helpers/kit/codec.hpp"
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "base/log.hpp"
-#include "base/write_now.hpp"
+#include "base/system/log.hpp"
+#include "base/system/write_now.hpp"
 
 namespace latchkey::kit {
 namespace {

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/descriptor.hpp"
 #include "base/result.hpp"
+#include "base/system/descriptor.hpp"
 
 namespace latchkey::kit {
 

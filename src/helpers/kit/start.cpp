@@ -16,9 +16,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/call_filter.hpp"
 #include "base/clock.hpp"
-#include "base/log.hpp"
+#include "base/system/call_filter.hpp"
+#include "base/system/log.hpp"
 #include "base/time_units.hpp"
 #include "helpers/kit/channel.hpp"
 

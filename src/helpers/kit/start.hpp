@@ -11,8 +11,8 @@
 
 #include <string>
 
-#include "base/descriptor.hpp"
 #include "base/result.hpp"
+#include "base/system/descriptor.hpp"
 
 namespace latchkey::kit {
 

@@ -12,9 +12,9 @@
 #include <string>
 
 #include "base/bytes.hpp"
-#include "base/standard_streams.hpp"
+#include "base/system/standard_streams.hpp"
 #include "helpers/remote/protocol/netstring.hpp"
-#include "helpers/remote/request.hpp"
+#include "helpers/remote/remote_request.hpp"
 
 namespace {
 

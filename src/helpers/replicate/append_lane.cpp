@@ -10,14 +10,14 @@
 #include <functional>
 #include <utility>
 
-#include "base/log.hpp"
+#include "base/system/log.hpp"
 #include "base/time_units.hpp"
 #include "helpers/replicate/queries.hpp"
 
 namespace latchkey::replicate {
 namespace {
 
-using replication::append_result;
+using replicate::protocol::append_result;
 
 // The engine ends a statement before the helper gives up on it, so that most ends are known.
 constexpr std::uint32_t append_statement_ms = 4000;
@@ -35,7 +35,7 @@ base::mono_ns answer_deadline() {
 
 append_lane::append_lane(context& shared) : shared_(shared), engine_(shared, append_statement_ms) {}
 
-void append_lane::take(replication::envelope request) {
+void append_lane::take(replicate::protocol::envelope request) {
     requests_.push_back(std::move(request));
     if (engine_.is_away() || shared_.stopped) refuse_all();
     news_.set();
@@ -82,47 +82,49 @@ coro::task<> append_lane::wait_for_work() {
 // While the engine is away: nothing of these was sent to it.
 void append_lane::refuse_all() {
     for (auto const& each : std::exchange(requests_, {})) {
-        if (auto const* append = std::get_if<replication::append>(&each.content))
+        if (auto const* append = std::get_if<replicate::protocol::append>(&each.content))
             answer_append(each.request, append_result::unavailable, append->row);
-        else if (auto const* question = std::get_if<replication::resolve>(&each.content))
-            shared_.out.send(replication::appended{append_result::unknown, question->position},
-                             each.request);
-        else if (std::holds_alternative<replication::reserve>(each.content))
-            shared_.out.send(replication::reserved{}, each.request);
+        else if (auto const* question = std::get_if<replicate::protocol::resolve>(&each.content))
+            shared_.out.send(
+                replicate::protocol::appended{append_result::unknown, question->position},
+                each.request);
+        else if (std::holds_alternative<replicate::protocol::reserve>(each.content))
+            shared_.out.send(replicate::protocol::reserved{}, each.request);
     }
 }
 
-coro::task<> append_lane::serve(replication::envelope request) {
-    if (auto const* append = std::get_if<replication::append>(&request.content))
+coro::task<> append_lane::serve(replicate::protocol::envelope request) {
+    if (auto const* append = std::get_if<replicate::protocol::append>(&request.content))
         co_await this->append(request.request, append);
-    else if (auto const* question = std::get_if<replication::resolve>(&request.content))
+    else if (auto const* question = std::get_if<replicate::protocol::resolve>(&request.content))
         co_await resolve(request.request, *question);
-    else if (auto const* reserve = std::get_if<replication::reserve>(&request.content))
+    else if (auto const* reserve = std::get_if<replicate::protocol::reserve>(&request.content))
         co_await this->reserve(request.request, *reserve);
     else
         co_await release();
 }
 
 void append_lane::answer_append(std::uint32_t request, append_result result,
-                                replication::log_row const& row) {
+                                replicate::protocol::log_row const& row) {
     if (result == append_result::won) shared_.advance(row.position, row.nonce);
     if (result == append_result::lost) shared_.follow_news.set();
-    shared_.out.send(replication::appended{result, row.position}, request);
+    shared_.out.send(replicate::protocol::appended{result, row.position}, request);
 }
 
-append_place append_lane::place_after(replication::identity const& previous) const {
+append_place append_lane::place_after(replicate::protocol::identity const& previous) const {
     append_place place{.cluster = *shared_.cluster, .node = shared_.settings.node};
     if (is_known(previous)) place.previous = previous;
     return place;
 }
 
-coro::task<> append_lane::append(std::uint32_t request, replication::append const* content) {
+coro::task<> append_lane::append(std::uint32_t request,
+                                 replicate::protocol::append const* content) {
     auto result = append_result::unavailable;
     if (shared_.cluster) result = co_await try_append(content);
     answer_append(request, result, content->row);
 }
 
-coro::task<append_result> append_lane::try_append(replication::append const* content) {
+coro::task<append_result> append_lane::try_append(replicate::protocol::append const* content) {
     for (int tries = 1;; ++tries) {
         batch statements;
         statements.push_back(append_row(content->row, place_after(content->row.previous)));
@@ -146,12 +148,13 @@ coro::task<append_result> append_lane::try_append(replication::append const* con
     }
 }
 
-coro::task<> append_lane::resolve(std::uint32_t request, replication::resolve question) {
+coro::task<> append_lane::resolve(std::uint32_t request, replicate::protocol::resolve question) {
     auto result = append_result::unknown;
     if (shared_.cluster) {
         co_await release();
         batch statements;
-        replication::log_row empty{.position = question.position, .schema = question.schema};
+        replicate::protocol::log_row empty{.position = question.position,
+                                           .schema = question.schema};
         std::ranges::transform(question.nonce, empty.nonce.begin(), std::bit_not{});
         statements.push_back(append_row(empty, place_after(question.previous)));
         statements.back().apart();
@@ -166,9 +169,9 @@ coro::task<> append_lane::resolve(std::uint32_t request, replication::resolve qu
     answer_append(request, result, {.position = question.position, .nonce = question.nonce});
 }
 
-coro::task<> append_lane::reserve(std::uint32_t request, replication::reserve place) {
+coro::task<> append_lane::reserve(std::uint32_t request, replicate::protocol::reserve place) {
     auto const position = place.position;
-    replication::reserved answer;
+    replicate::protocol::reserved answer;
     if (shared_.cluster) {
         co_await release();
         batch statements;
@@ -205,14 +208,14 @@ coro::task<> append_lane::reserve(std::uint32_t request, replication::reserve pl
 // The rows after `position`, of which the first ones have been read. False: not all of the others
 // could be.
 coro::task<bool> append_lane::send_rows(std::uint64_t position, std::uint64_t head,
-                                        std::vector<replication::log_row> first) {
+                                        std::vector<replicate::protocol::log_row> first) {
     for (rows_result rows(std::move(first)); position < head;) {
         if (rows->empty())
             rows = co_await read_rows(&engine_.connection(), position, answer_deadline());
         if (!rows || rows->empty() || rows->front().position != position + 1) co_return false;
         position = rows->back().position;
         if (shared_.position < position) shared_.advance(position, rows->back().nonce);
-        shared_.out.send(replication::rows{std::exchange(*rows, {})});
+        shared_.out.send(replicate::protocol::rows{std::exchange(*rows, {})});
     }
     co_return true;
 }

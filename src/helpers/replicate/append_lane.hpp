@@ -12,11 +12,11 @@
 #include <deque>
 #include <vector>
 
-#include "coro/task.hpp"
-#include "helpers/replicate/context.hpp"
-#include "helpers/replicate/link.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/engine_connection.hpp"
+#include "helpers/replicate/lane_context.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 #include "helpers/replicate/queries.hpp"
+#include "runtime/coro/task.hpp"
 
 namespace latchkey::replicate {
 
@@ -25,27 +25,28 @@ class append_lane {
     explicit append_lane(context& shared);
 
     // append, resolve, reserve, release.
-    void take(replication::envelope request);
+    void take(replicate::protocol::envelope request);
     coro::task<> run();
 
   private:
     void refuse_all();
-    void answer_append(std::uint32_t request, replication::append_result result,
-                       replication::log_row const& row);
+    void answer_append(std::uint32_t request, replicate::protocol::append_result result,
+                       replicate::protocol::log_row const& row);
     coro::task<> wait_for_work();
-    coro::task<> serve(replication::envelope request);
-    coro::task<> append(std::uint32_t request, replication::append const* content);
-    coro::task<replication::append_result> try_append(replication::append const* content);
-    coro::task<> resolve(std::uint32_t request, replication::resolve question);
-    coro::task<> reserve(std::uint32_t request, replication::reserve place);
+    coro::task<> serve(replicate::protocol::envelope request);
+    coro::task<> append(std::uint32_t request, replicate::protocol::append const* content);
+    coro::task<replicate::protocol::append_result> try_append(
+        replicate::protocol::append const* content);
+    coro::task<> resolve(std::uint32_t request, replicate::protocol::resolve question);
+    coro::task<> reserve(std::uint32_t request, replicate::protocol::reserve place);
     coro::task<bool> send_rows(std::uint64_t position, std::uint64_t head,
-                               std::vector<replication::log_row> first);
+                               std::vector<replicate::protocol::log_row> first);
     coro::task<> release();
-    append_place place_after(replication::identity const& previous) const;
+    append_place place_after(replicate::protocol::identity const& previous) const;
 
     context& shared_;
-    link engine_;
-    std::deque<replication::envelope> requests_;
+    engine_connection engine_;
+    std::deque<replicate::protocol::envelope> requests_;
     signal news_;
     bool reserved_ = false;
     base::mono_ns reservation_end_ = 0;

@@ -1,5 +1,5 @@
-// The files that the helper may read (base/file_access.hpp): those of the system, and those that
-// the connection string, the environment and libpq's defaults name.
+// The files that the helper may read (base/system/file_access.hpp): those of the system, and those
+// that the connection string, the environment and libpq's defaults name.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 namespace latchkey::replicate {
 namespace {
 
-using replication::failure;
+using replicate::protocol::failure;
 
 constexpr char const* undefined_table = "42P01";
 
@@ -29,10 +29,10 @@ coro::task<bool> follow_lane::greet() {
     if (!reached || !shared_.cluster) co_return reached;
     bool const whole = co_await check_position(false);
     if (!whole) co_return false;
-    shared_.out.send(replication::ready{.cluster = *shared_.cluster,
-                                        .head = shared_.head,
-                                        .folded = shared_.folded,
-                                        .first = first_});
+    shared_.out.send(replicate::protocol::ready{.cluster = *shared_.cluster,
+                                                .head = shared_.head,
+                                                .folded = shared_.folded,
+                                                .first = first_});
     tail_time_ = nodes_time_ = lease_time_ = 0;
     co_return true;
 }
@@ -63,7 +63,7 @@ coro::task<bool> follow_lane::check_cluster() {
     if (lines.number(0, 1) > tables_version)
         shared_.stop_for_good(failure::newer,
                               "the tables in the engine are those of a newer version of latchkey");
-    else if (settings.cluster != replication::identity{} && settings.cluster != cluster)
+    else if (settings.cluster != replicate::protocol::identity{} && settings.cluster != cluster)
         shared_.stop_for_good(failure::other_cluster,
                               "the engine holds another cluster than the one of this store");
     else if (!base::equal_in_constant_time(lines.bytes(0, 2), key_check))
@@ -117,7 +117,7 @@ void follow_lane::doubt_host() {
     auto const patience = shared_.settings.lease_ms * base::millisecond;
     if (!doubt_time_) doubt_time_ = now;
     if (now - *doubt_time_ >= patience)
-        shared_.stop_for_good(failure::rows_lost, replication::rows_lost_text);
+        shared_.stop_for_good(failure::rows_lost, replicate::protocol::rows_lost_text);
     else
         shared_.report(shared_.follow_connected, false,
                        engine_.host() + ": it lacks rows that this node has applied");
@@ -162,7 +162,7 @@ coro::task<bool> follow_lane::renew() {
     shared_.head = std::max(shared_.head, head);
     shared_.folded = replies.list[2].number(0, 0);
     if (holding && lease_ == lease_state::holding)
-        shared_.out.send(replication::lease{.start = start, .head = head});
+        shared_.out.send(replicate::protocol::lease{.start = start, .head = head});
     co_return true;
 }
 
@@ -232,7 +232,7 @@ coro::task<bool> follow_lane::depart(departure* leaving) {
     auto const replies = co_await engine_->run_one(std::move(update), step_deadline());
     if (replies.error) co_return keep(*replies.error);
     if (replies.list[0].changes() == 0) co_return true;  // it was renewed meanwhile
-    shared_.out.send(replication::completion{}, leaving->request);
+    shared_.out.send(replicate::protocol::completion{}, leaving->request);
     leaving->node.clear();
     co_return true;
 }
@@ -244,7 +244,7 @@ coro::task<bool> follow_lane::report_status(std::uint32_t request) {
     statements.emplace_back("SELECT cluster, version FROM latchkey_cluster WHERE id = 1");
     auto const replies = co_await engine_->run(&statements, step_deadline());
     if (replies.error) co_return keep(*replies.error);
-    replication::status_report report{.server = engine_->server(), .host = engine_.host()};
+    replicate::protocol::status_report report{.server = engine_->server(), .host = engine_.host()};
     report.first = replies.list[0].number(0, 0);
     report.head = replies.list[0].number(0, 1);
     report.folded = replies.list[1].number(0, 0);

@@ -18,30 +18,30 @@ namespace latchkey::replicate {
 follow_lane::follow_lane(context& shared)
     : shared_(shared), engine_(shared, statement_ms), tail_interval_(tail_interval_max) {}
 
-void follow_lane::take(replication::envelope request) {
-    if (auto const* tail = std::get_if<replication::tail>(&request.content)) {
+void follow_lane::take(replicate::protocol::envelope request) {
+    if (auto const* tail = std::get_if<replicate::protocol::tail>(&request.content)) {
         tailing_ = shared_.unchecked = true;
         shared_.position = tail->position;
         shared_.nonce = tail->nonce;
         server_position_ = 0;
-    } else if (auto const* applied = std::get_if<replication::applied>(&request.content)) {
+    } else if (auto const* applied = std::get_if<replicate::protocol::applied>(&request.content)) {
         applied_ = std::max(applied_, applied->position);
         applied_urgent_ = applied_urgent_ || applied->urgent;
-    } else if (auto const* watch = std::get_if<replication::watch>(&request.content)) {
+    } else if (auto const* watch = std::get_if<replicate::protocol::watch>(&request.content)) {
         watched_ = watch->position == 0 ? 0 : std::max(watched_, watch->position);
         confirmation_.reset();
         watch_start_ = base::read_mono();
         nodes_time_ = 0;
-    } else if (auto const* leave = std::get_if<replication::leave>(&request.content)) {
+    } else if (auto const* leave = std::get_if<replicate::protocol::leave>(&request.content)) {
         departures_.push_back({.request = request.request, .node = leave->node});
         nodes_time_ = 0;
-    } else if (std::holds_alternative<replication::begin_lease>(request.content)) {
+    } else if (std::holds_alternative<replicate::protocol::begin_lease>(request.content)) {
         lease_ = lease_state::holding;
         lease_time_ = 0;
     } else {
         status_requests_.push_back(request.request);
     }
-    if (std::holds_alternative<replication::tail>(request.content)) tail_time_ = 0;
+    if (std::holds_alternative<replicate::protocol::tail>(request.content)) tail_time_ = 0;
     if (shared_.stopped) refuse_all(shared_.stop_reason.reason, shared_.stop_reason.text);
     shared_.follow_news.set();
 }
@@ -63,7 +63,7 @@ coro::task<> follow_lane::run() {
         bool const connected = co_await engine_.open();
         if (!connected) {
             shared_.report(shared_.follow_connected, false, engine_.error());
-            refuse_all(replication::failure::engine, engine_.error());
+            refuse_all(replicate::protocol::failure::engine, engine_.error());
             continue;
         }
         co_await follow();
@@ -117,7 +117,8 @@ coro::task<bool> follow_lane::take_steps() {
     if (!shared_.cluster) {
         nodes_time_ = base::read_mono() + nodes_interval;
         bool const reached = co_await greet();
-        if (reached && !shared_.cluster) refuse_all(replication::failure::no_cluster, complaint_);
+        if (reached && !shared_.cluster)
+            refuse_all(replicate::protocol::failure::no_cluster, complaint_);
         co_return reached;
     }
     auto const now = base::read_mono();
@@ -140,7 +141,7 @@ coro::task<bool> follow_lane::take_steps() {
 }
 
 // Questions about the cluster as it is now do not wait for an engine that is away.
-void follow_lane::refuse_all(replication::failure reason, std::string const& text) {
+void follow_lane::refuse_all(replicate::protocol::failure reason, std::string const& text) {
     for (auto const request : std::exchange(status_requests_, {}))
         shared_.out.fail(reason, text, request);
     for (auto const& each : std::exchange(departures_, {}))
@@ -151,9 +152,9 @@ void follow_lane::refuse_all(replication::failure reason, std::string const& tex
 bool follow_lane::keep(engine_error const& error) {
     if (error.broken || error.text == engine_error_) return false;
     engine_error_ = error.text;
-    shared_.out.fail(
-        error.state == "42501" ? replication::failure::not_permitted : replication::failure::engine,
-        error.text);
+    shared_.out.fail(error.state == "42501" ? replicate::protocol::failure::not_permitted
+                                            : replicate::protocol::failure::engine,
+                     error.text);
     return false;
 }
 
@@ -194,7 +195,7 @@ coro::task<bool> follow_lane::poll_rows() {
     tail_time_ = base::read_mono() + tail_interval_;
     server_position_ = rows.back().position;
     shared_.advance(rows.back().position, rows.back().nonce);
-    shared_.out.send(replication::rows{std::move(rows)});
+    shared_.out.send(replicate::protocol::rows{std::move(rows)});
     co_return true;
 }
 
@@ -209,7 +210,7 @@ coro::task<bool> follow_lane::poll_nodes() {
     auto const now = base::read_mono();
     if (now >= nodes_told_ + nodes_interval) {
         nodes_told_ = now;
-        shared_.out.send(replication::nodes{shared_.nodes.list(read_boot_clock())});
+        shared_.out.send(replicate::protocol::nodes{shared_.nodes.list(read_boot_clock())});
     }
     auto interval = nodes_interval;
     if (watched_ != 0)

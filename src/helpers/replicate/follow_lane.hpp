@@ -11,10 +11,10 @@
 #include <optional>
 #include <vector>
 
-#include "coro/task.hpp"
-#include "helpers/replicate/context.hpp"
-#include "helpers/replicate/link.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/engine_connection.hpp"
+#include "helpers/replicate/lane_context.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
+#include "runtime/coro/task.hpp"
 
 namespace latchkey::replicate {
 
@@ -23,7 +23,7 @@ class follow_lane {
     explicit follow_lane(context& shared);
 
     // tail, begin_lease, applied, watch, leave, status.
-    void take(replication::envelope request);
+    void take(replicate::protocol::envelope request);
     // This node reads the state at `position`: its line keeps the rows after it from being removed.
     void join(std::uint64_t position);
     // A cluster was made: looks at once.
@@ -57,17 +57,17 @@ class follow_lane {
     coro::task<bool> depart(departure* leaving);
     coro::task<bool> report_status(std::uint32_t request);
     void tell_confirmation();
-    void refuse_all(replication::failure reason, std::string const& text);
+    void refuse_all(replicate::protocol::failure reason, std::string const& text);
     bool keep(engine_error const& error);
 
     context& shared_;
-    link engine_;
+    engine_connection engine_;
     std::string complaint_;     // why there is no cluster, told once
     std::string engine_error_;  // what the engine answered last instead of an answer, told once
 
     base::mono_ns connection_time_ = 0;  // when it was made
     // Since when each server that was reached lacks rows that this node has applied.
-    std::optional<replication::boot_ns> doubt_time_;
+    std::optional<replicate::protocol::boot_ns> doubt_time_;
 
     bool tailing_ = false;
     std::uint64_t first_ = 0;  // the log has all rows after it
@@ -87,7 +87,7 @@ class follow_lane {
     base::mono_ns applied_time_ = 0;
 
     std::uint64_t watched_ = 0;
-    std::optional<replication::confirmed> confirmation_;
+    std::optional<replicate::protocol::confirmed> confirmation_;
     base::mono_ns watch_start_ = 0, nodes_time_ = 0, nodes_told_ = 0;
 
     std::vector<departure> departures_;

@@ -2,9 +2,9 @@
 #include <string_view>
 #include <utility>
 
-#include "base/standard_streams.hpp"
+#include "base/system/standard_streams.hpp"
 #include "helpers/kit/program.hpp"
-#include "helpers/replicate/helper.hpp"
+#include "helpers/replicate/replicate_helper.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 namespace latchkey::replicate {
 namespace {
 
-using replication::boot_ns;
+using replicate::protocol::boot_ns;
 
 constexpr boot_ns clock_margin = base::second;
 // For how long a node that joins and holds no lease counts as alive without a renewal.
@@ -49,10 +49,10 @@ bool node_table::is_alive(entry const& entry, boot_ns now) {
            (state.lease_ms == 0 && entry.listed && now - state.renewal_seen < joining_time);
 }
 
-replication::confirmed node_table::confirmation(std::uint64_t position,
-                                                replication::identity const& self,
-                                                boot_ns now) const {
-    replication::confirmed result{.position = position, .watched = position};
+replicate::protocol::confirmed node_table::confirmation(std::uint64_t position,
+                                                        replicate::protocol::identity const& self,
+                                                        boot_ns now) const {
+    replicate::protocol::confirmed result{.position = position, .watched = position};
     for (auto const& [key, entry] : entries_) {
         auto const& state = entry.state;
         if (state.instance == self || state.lease_end <= now || state.position >= position)
@@ -69,20 +69,20 @@ std::uint64_t node_table::lowest_position(std::uint64_t position, boot_ns now) c
     return position;
 }
 
-bool node_table::is_first(replication::identity const& self, boot_ns now) const {
+bool node_table::is_first(replicate::protocol::identity const& self, boot_ns now) const {
     for (auto const& [key, entry] : entries_)
         if (entry.state.lease_end > now) return entry.state.instance == self;
     return false;
 }
 
-replication::node_state const* node_table::find(std::string const& name) const {
+replicate::protocol::node_state const* node_table::find(std::string const& name) const {
     auto const place = std::ranges::find_if(
         entries_, [&](auto const& each) { return each.first.first == name && each.second.listed; });
     return place != entries_.end() ? &place->second.state : nullptr;
 }
 
-std::vector<replication::node_state> node_table::list(boot_ns now) const {
-    std::vector<replication::node_state> states;
+std::vector<replicate::protocol::node_state> node_table::list(boot_ns now) const {
+    std::vector<replicate::protocol::node_state> states;
     for (auto const& [key, entry] : entries_) {
         if (!entry.listed) continue;
         auto& state = states.emplace_back(entry.state);

@@ -13,14 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 
 namespace latchkey::replicate {
 
 // A line of latchkey_node.
 struct node_row {
     std::string name;
-    replication::identity instance{};
+    replicate::protocol::identity instance{};
     std::uint64_t position = 0;
     std::uint64_t renewal = 0;
     std::uint32_t lease_ms = 0;
@@ -32,31 +32,33 @@ struct node_row {
 class node_table {
   public:
     // Takes the lines of all nodes, in any order, as they were read from the engine after `now`.
-    void observe(std::vector<node_row> const& lines, replication::boot_ns now);
+    void observe(std::vector<node_row> const& lines, replicate::protocol::boot_ns now);
 
     // The position that all nodes but `self` have reached that may hold a lease at `now`; at most
     // `position`. And the last end of the leases of those that are not at `position`.
-    replication::confirmed confirmation(std::uint64_t position, replication::identity const& self,
-                                        replication::boot_ns now) const;
+    replicate::protocol::confirmed confirmation(std::uint64_t position,
+                                                replicate::protocol::identity const& self,
+                                                replicate::protocol::boot_ns now) const;
     // The lowest position of a node that is alive, joining ones too; at most `position`.
-    std::uint64_t lowest_position(std::uint64_t position, replication::boot_ns now) const;
+    std::uint64_t lowest_position(std::uint64_t position, replicate::protocol::boot_ns now) const;
     // Is this node the first by name of the living nodes with a lease? That one does the work which
     // one node does for all.
-    bool is_first(replication::identity const& self, replication::boot_ns now) const;
+    bool is_first(replicate::protocol::identity const& self,
+                  replicate::protocol::boot_ns now) const;
 
     // nullptr: no line has that name.
-    replication::node_state const* find(std::string const& name) const;
-    std::vector<replication::node_state> list(replication::boot_ns now) const;
+    replicate::protocol::node_state const* find(std::string const& name) const;
+    std::vector<replicate::protocol::node_state> list(replicate::protocol::boot_ns now) const;
 
   private:
-    using key = std::pair<std::string, replication::identity>;
+    using key = std::pair<std::string, replicate::protocol::identity>;
 
     struct entry {
-        replication::node_state state;
+        replicate::protocol::node_state state;
         bool listed = false;  // the engine still has its line
     };
 
-    static bool is_alive(entry const& entry, replication::boot_ns now);
+    static bool is_alive(entry const& entry, replicate::protocol::boot_ns now);
 
     std::map<key, entry> entries_;
 };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/poll_until.hpp"
+#include "base/system/poll_until.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::replicate {

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/poll_until.hpp"
+#include "base/system/poll_until.hpp"
 
 namespace latchkey::replicate {
 

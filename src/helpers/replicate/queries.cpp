@@ -16,7 +16,7 @@ constexpr char const* log_page =
     "SELECT position, nonce, schema, flags, "
     "CASE WHEN octet_length(effects) <= 262144 THEN effects END "
     "FROM latchkey_log WHERE shard = 0 AND position > $1 ORDER BY position LIMIT 64";
-static_assert(64 * 262'144 <= replication::rows_bytes_max);
+static_assert(64 * 262'144 <= replicate::protocol::rows_bytes_max);
 
 constexpr char const* tables[] = {
     "CREATE TABLE IF NOT EXISTS latchkey_cluster (id int PRIMARY KEY, cluster bytea NOT NULL, "
@@ -51,8 +51,8 @@ constexpr char const* append_after_sql =
     "SELECT 0, $2, $3, $4, $5, $6, $7 FROM gate WHERE EXISTS (SELECT 1 FROM latchkey_log "
     "WHERE shard = 0 AND position = $8 AND nonce = $9) ON CONFLICT (shard, position) DO NOTHING";
 
-replication::log_row row_without_effects(answer const& page, std::size_t line) {
-    replication::log_row row;
+replicate::protocol::log_row row_without_effects(answer const& page, std::size_t line) {
+    replicate::protocol::log_row row;
     row.position = page.number(line, 0);
     row.nonce = identity_of(page.bytes(line, 1));
     row.schema = static_cast<std::uint32_t>(page.number(line, 2));
@@ -85,7 +85,7 @@ batch make_tables() {
     return statements;
 }
 
-statement append_row(replication::log_row const& row, append_place const& place) {
+statement append_row(replicate::protocol::log_row const& row, append_place const& place) {
     statement query(place.previous ? append_after_sql : append_sql);
     query.bytes(view(place.cluster)).number(row.position).text(place.node).bytes(view(row.nonce));
     query.small(row.schema).small(row.urgent ? urgent_flag : 0).bytes(row.effects);
@@ -99,7 +99,7 @@ statement read_nonce(std::uint64_t position) {
                          .number(position));
 }
 
-bool is_other_row(answer const& nonces, replication::identity const& nonce) {
+bool is_other_row(answer const& nonces, replicate::protocol::identity const& nonce) {
     return is_known(nonce) && nonces.rows() == 1 && nonces.bytes(0, 0) != view(nonce);
 }
 
@@ -127,16 +127,16 @@ statement read_nodes() {
 
 std::vector<node_row> parse_nodes(answer const& lines) {
     std::vector<node_row> nodes;
-    auto const count = std::min(lines.rows(), replication::nodes_max);
+    auto const count = std::min(lines.rows(), replicate::protocol::nodes_max);
     for (std::size_t i = 0; i < count; ++i) {
         auto& node = nodes.emplace_back();
-        node.name = lines.bytes(i, 0).substr(0, replication::name_bytes_max);
+        node.name = lines.bytes(i, 0).substr(0, replicate::protocol::name_bytes_max);
         node.instance = identity_of(lines.bytes(i, 1));
         node.position = lines.number(i, 2);
         node.renewal = lines.number(i, 3);
         node.lease_ms = static_cast<std::uint32_t>(lines.number(i, 4));
         node.schema = static_cast<std::uint32_t>(lines.number(i, 5));
-        node.version = lines.bytes(i, 6).substr(0, replication::name_bytes_max);
+        node.version = lines.bytes(i, 6).substr(0, replicate::protocol::name_bytes_max);
         node.departed = lines.number(i, 7) != 0;
     }
     return nodes;
@@ -146,8 +146,8 @@ statement read_page(std::uint64_t position) {
     return std::move(statement(log_page).number(position));
 }
 
-std::vector<replication::log_row> parse_page(answer const& page) {
-    std::vector<replication::log_row> rows;
+std::vector<replicate::protocol::log_row> parse_page(answer const& page) {
+    std::vector<replicate::protocol::log_row> rows;
     for (std::size_t i = 0; i < page.rows() && !page.is_null(i, 4); ++i) {
         auto row = row_without_effects(page, i);
         if (!rows.empty() && row.position != rows.back().position + 1) break;
@@ -177,8 +177,8 @@ coro::task<std::optional<tail_page>> read_tail(connection* engine, std::uint64_t
     co_return tail_page{.nonces = std::move(replies.list[0]), .rows = std::move(*rows)};
 }
 
-replication::identity identity_of(std::string_view bytes) {
-    replication::identity value{};
+replicate::protocol::identity identity_of(std::string_view bytes) {
+    replicate::protocol::identity value{};
     bytes.copy(value.data(), value.size());
     return value;
 }

@@ -19,11 +19,11 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "coro/task.hpp"
-#include "helpers/replicate/connection.hpp"
 #include "helpers/replicate/node_table.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/postgres_connection.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 #include "helpers/replicate/statement.hpp"
+#include "runtime/coro/task.hpp"
 
 namespace latchkey::replicate {
 
@@ -32,16 +32,17 @@ inline constexpr std::uint32_t tables_version = 1;
 batch make_tables();
 
 struct append_place {
-    replication::identity cluster{};
+    replicate::protocol::identity cluster{};
     std::string node;
-    std::optional<replication::identity> previous;  // the nonce of the row before, if it is known
+    std::optional<replicate::protocol::identity>
+        previous;  // the nonce of the row before, if it is known
 };
 // changes() is 1 if the row was won.
-statement append_row(replication::log_row const& row, append_place const& place);
+statement append_row(replicate::protocol::log_row const& row, append_place const& place);
 // (nonce), if it is there.
 statement read_nonce(std::uint64_t position);
 // In the answer to that: is it another row than the one that is known by this nonce?
-bool is_other_row(answer const& nonces, replication::identity const& nonce);
+bool is_other_row(answer const& nonces, replicate::protocol::identity const& nonce);
 // (first position, last position), each NULL without a row.
 statement read_bounds();
 // (last position), NULL without a row: cheaper, since what was removed lies before the first one.
@@ -55,28 +56,28 @@ std::vector<node_row> parse_nodes(answer const& lines);
 // The next rows after `position` for `parse_page`.
 statement read_page(std::uint64_t position);
 // In their order without a gap, up to one that is too large for a page.
-std::vector<replication::log_row> parse_page(answer const& page);
+std::vector<replicate::protocol::log_row> parse_page(answer const& page);
 
 // The rows after `position` in their order, as many as fit one message, without a gap; none: there
 // are none. A gap after `position` itself shows in the first row.
-using rows_result = std::optional<std::vector<replication::log_row>>;
+using rows_result = std::optional<std::vector<replicate::protocol::log_row>>;
 coro::task<rows_result> read_rows(connection* engine, std::uint64_t position,
                                   base::mono_ns deadline);
 
 // The same, and the row at `position` itself, which tells another history of the log from this one.
 struct tail_page {
     answer nonces;  // as of `read_nonce`
-    std::vector<replication::log_row> rows;
+    std::vector<replicate::protocol::log_row> rows;
 };
 coro::task<std::optional<tail_page>> read_tail(connection* engine, std::uint64_t position,
                                                base::mono_ns deadline);
 
-replication::identity identity_of(std::string_view bytes);
-inline std::string_view view(replication::identity const& bytes) {
+replicate::protocol::identity identity_of(std::string_view bytes);
+inline std::string_view view(replicate::protocol::identity const& bytes) {
     return {bytes.data(), bytes.size()};
 }
-inline bool is_known(replication::identity const& nonce) {
-    return nonce != replication::identity{};
+inline bool is_known(replicate::protocol::identity const& nonce) {
+    return nonce != replicate::protocol::identity{};
 }
 
 }  // namespace latchkey::replicate

@@ -1,7 +1,7 @@
-// A transaction is two batches of a pipeline: the first locks and reads, `replication::grant`
-// computes in memory, the second writes the rows that differ and commits. Transient errors of the
-// engine repeat it, up to four times. Buckets are locked in the order of their ids, so transactions
-// do not deadlock.
+// A transaction is two batches of a pipeline: the first locks and reads,
+// `replicate::protocol::grant` computes in memory, the second writes the rows that differ and
+// commits. Transient errors of the engine repeat it, up to four times. Buckets are locked in the
+// order of their ids, so transactions do not deadlock.
 #include "helpers/replicate/quota_lane.hpp"
 
 #include <poll.h>
@@ -22,13 +22,13 @@ constexpr int quota_tries_max = 4;
 constexpr base::mono_ns sweep_interval = 60 * base::second;
 // Asks that are under way may be so much behind the latest clock.
 constexpr std::int64_t sweep_margin = 60 * base::second;
-constexpr replication::boot_ns quota_clock_margin = base::second;
+constexpr replicate::protocol::boot_ns quota_clock_margin = base::second;
 
 }  // namespace
 
 quota_lane::quota_lane(context& shared) : shared_(shared), engine_(shared, quota_statement_ms) {}
 
-void quota_lane::take(replication::envelope request) {
+void quota_lane::take(replicate::protocol::envelope request) {
     fail_all("given up");  // a node asks one thing at a time
     requests_.push_back(std::move(request));
     if (engine_.is_away() || shared_.stopped) fail_all(engine_.error());
@@ -53,10 +53,11 @@ coro::task<> quota_lane::run() {
             auto const request = std::move(requests_.front());
             requests_.pop_front();
             if (!shared_.cluster) {
-                shared_.out.fail(replication::failure::no_cluster, "", request.request);
+                shared_.out.fail(replicate::protocol::failure::no_cluster, "", request.request);
                 continue;
             }
-            co_await serve(request.request, std::get_if<replication::quota_ask>(&request.content));
+            co_await serve(request.request,
+                           std::get_if<replicate::protocol::quota_ask>(&request.content));
         }
         if (engine_.is_open()) co_await sweep();
     }
@@ -74,33 +75,33 @@ coro::task<> quota_lane::wait_for_work() {
 
 void quota_lane::fail_all(std::string const& text) {
     for (auto const& each : std::exchange(requests_, {}))
-        shared_.out.fail(replication::failure::engine, text, each.request);
+        shared_.out.fail(replicate::protocol::failure::engine, text, each.request);
 }
 
-coro::task<> quota_lane::serve(std::uint32_t request, replication::quota_ask const* ask) {
+coro::task<> quota_lane::serve(std::uint32_t request, replicate::protocol::quota_ask const* ask) {
     for (int tries = 1; tries <= quota_tries_max; ++tries) {
         bool const settled = co_await try_ask(request, ask, tries == quota_tries_max);
         if (settled) co_return;
     }
 }
 
-coro::task<bool> quota_lane::try_ask(std::uint32_t request, replication::quota_ask const* ask,
-                                     bool last) {
+coro::task<bool> quota_lane::try_ask(std::uint32_t request,
+                                     replicate::protocol::quota_ask const* ask, bool last) {
     bool const exclusive = ask->presence == 0 || ask->share > share_ || has_dead_;
     auto const deadline = base::read_mono() + quota_answer_time;
     auto const statements = reading(*ask, exclusive);
     auto const replies = co_await engine_->run(&statements, deadline);
-    auto const list = replication::buckets_of(*ask);
+    auto const list = replicate::protocol::buckets_of(*ask);
     bool const whole = !replies.error && (list.empty() || replies.list[2].rows() == list.size());
     if (!whole) {
         bool const again = !last && (!replies.error || is_transient(*replies.error));
         if (!again)
-            shared_.out.fail(replication::failure::engine,
+            shared_.out.fail(replicate::protocol::failure::engine,
                              replies.error ? replies.error->text : "buckets went away", request);
         co_await roll_back();
         co_return !again;
     }
-    replication::quota_rows rows;
+    replicate::protocol::quota_rows rows;
     if (!list.empty()) parse_buckets(replies.list[2], list, rows);
     parse_members(replies.list.back(), rows);
     auto const previous = rows;
@@ -112,7 +113,7 @@ coro::task<bool> quota_lane::try_ask(std::uint32_t request, replication::quota_a
         question.share = own == rows.members.end() ? 0 : std::min(ask->share, own->second.share);
     }
     auto const answer =
-        replication::grant(rows, question, shared_.settings.node, [&](auto const& member) {
+        replicate::protocol::grant(rows, question, shared_.settings.node, [&](auto const& member) {
             bool const alive = is_alive(member);
             has_dead_ = has_dead_ || !alive;
             return alive || !exclusive;
@@ -123,7 +124,7 @@ coro::task<bool> quota_lane::try_ask(std::uint32_t request, replication::quota_a
     if (result.error || result.warned) {
         bool const again = !last && result.error && is_transient(*result.error);
         if (!again)
-            shared_.out.fail(replication::failure::engine,
+            shared_.out.fail(replicate::protocol::failure::engine,
                              result.error ? result.error->text : "not confirmed", request);
         co_await roll_back();
         co_return !again;
@@ -142,10 +143,10 @@ coro::task<> quota_lane::roll_back() {
     if (replies.error) engine_->close();
 }
 
-batch quota_lane::reading(replication::quota_ask const& ask, bool exclusive) const {
+batch quota_lane::reading(replicate::protocol::quota_ask const& ask, bool exclusive) const {
     batch statements;
     statements.emplace_back("BEGIN");
-    auto const list = replication::buckets_of(ask);
+    auto const list = replicate::protocol::buckets_of(ask);
     if (!list.empty()) {
         statements.push_back(add_buckets(list));
         statements.push_back(lock_buckets(list));
@@ -159,10 +160,11 @@ batch quota_lane::reading(replication::quota_ask const& ask, bool exclusive) con
     return statements;
 }
 
-batch quota_lane::writing(replication::quota_rows const& rows,
-                          replication::quota_rows const& previous) const {
+batch quota_lane::writing(replicate::protocol::quota_rows const& rows,
+                          replicate::protocol::quota_rows const& previous) const {
     batch statements;
-    std::vector<std::pair<replication::quota_bucket, replication::quota_level>> changes;
+    std::vector<std::pair<replicate::protocol::quota_bucket, replicate::protocol::quota_level>>
+        changes;
     for (auto const& each : rows.buckets)
         if (previous.buckets.at(each.first) != each.second) changes.push_back(each);
     if (!changes.empty()) statements.push_back(write_buckets(changes));
@@ -178,7 +180,7 @@ batch quota_lane::writing(replication::quota_rows const& rows,
     return statements;
 }
 
-bool quota_lane::is_alive(replication::quota_member const& member) {
+bool quota_lane::is_alive(replicate::protocol::quota_member const& member) {
     auto const now = read_boot_clock();
     auto& [line, time] = sightings_[member.name];
     if (line != member || time == 0) {

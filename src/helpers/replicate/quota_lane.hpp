@@ -2,7 +2,7 @@
 // connection that nothing else uses.
 //
 //     BEGIN; the buckets that are not there yet; the buckets, locked in their order; this node's
-//     line and the other members'        (then replication::grant computes)
+//     line and the other members'        (then replicate::protocol::grant computes)
 //     the buckets and this node's line as they are now; COMMIT
 //
 // Asks for other keys are not held up. A transaction that raises this node's share, or removes a
@@ -18,11 +18,11 @@
 #include <map>
 #include <string>
 
-#include "coro/task.hpp"
-#include "helpers/replicate/context.hpp"
-#include "helpers/replicate/link.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/engine_connection.hpp"
+#include "helpers/replicate/lane_context.hpp"
 #include "helpers/replicate/protocol/quota_grant.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
+#include "runtime/coro/task.hpp"
 
 namespace latchkey::replicate {
 
@@ -31,35 +31,36 @@ class quota_lane {
     explicit quota_lane(context& shared);
 
     // quota_ask.
-    void take(replication::envelope request);
+    void take(replicate::protocol::envelope request);
     coro::task<> run();
 
   private:
     struct sighting {
-        replication::quota_member member;
-        replication::boot_ns time = 0;  // since when the line was seen to be like this
+        replicate::protocol::quota_member member;
+        replicate::protocol::boot_ns time = 0;  // since when the line was seen to be like this
     };
 
     void fail_all(std::string const& text);
     coro::task<> wait_for_work();
-    coro::task<> serve(std::uint32_t request, replication::quota_ask const* ask);
+    coro::task<> serve(std::uint32_t request, replicate::protocol::quota_ask const* ask);
     // False: somebody removed a bucket meanwhile, or the engine wants the transaction repeated.
-    coro::task<bool> try_ask(std::uint32_t request, replication::quota_ask const* ask, bool last);
-    batch reading(replication::quota_ask const& ask, bool exclusive) const;
-    batch writing(replication::quota_rows const& rows,
-                  replication::quota_rows const& previous) const;
+    coro::task<bool> try_ask(std::uint32_t request, replicate::protocol::quota_ask const* ask,
+                             bool last);
+    batch reading(replicate::protocol::quota_ask const& ask, bool exclusive) const;
+    batch writing(replicate::protocol::quota_rows const& rows,
+                  replicate::protocol::quota_rows const& previous) const;
     coro::task<> roll_back();
-    bool is_alive(replication::quota_member const& member);
+    bool is_alive(replicate::protocol::quota_member const& member);
     coro::task<> sweep();
 
     context& shared_;
-    link engine_;
-    std::deque<replication::envelope> requests_;
+    engine_connection engine_;
+    std::deque<replicate::protocol::envelope> requests_;
     signal news_;
     std::map<std::string, sighting, std::less<>> sightings_;
     std::uint32_t share_ = 0;  // of this node, when it was last seen
     bool has_dead_ = false;    // a member is to be removed
-    replication::cluster_ns clock_ = 0;
+    replicate::protocol::cluster_ns clock_ = 0;
     base::mono_ns sweep_time_ = 0;
 };
 

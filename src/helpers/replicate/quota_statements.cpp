@@ -31,7 +31,7 @@ std::uint64_t to_number(std::int64_t value) {
 
 }  // namespace
 
-std::string bucket_id(replication::quota_bucket const& bucket) {
+std::string bucket_id(replicate::protocol::quota_bucket const& bucket) {
     std::string id;
     base::append(id, bucket.key);
     base::append(id, bucket.slot);
@@ -39,7 +39,7 @@ std::string bucket_id(replication::quota_bucket const& bucket) {
     return id;
 }
 
-statement add_buckets(std::vector<replication::quota_bucket> const& list) {
+statement add_buckets(std::vector<replicate::protocol::quota_bucket> const& list) {
     std::string sql = "INSERT INTO latchkey_quota_bucket (id, arrival, clock) VALUES ";
     statement values("");
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -50,15 +50,15 @@ statement add_buckets(std::vector<replication::quota_bucket> const& list) {
     return keep(std::move(values).with_text(std::move(sql)), list.size());
 }
 
-statement lock_buckets(std::vector<replication::quota_bucket> const& list) {
+statement lock_buckets(std::vector<replicate::protocol::quota_bucket> const& list) {
     statement query("SELECT id, arrival, clock FROM latchkey_quota_bucket WHERE id IN (" +
                     parameters(list.size()) + ") ORDER BY id FOR UPDATE");
     for (auto const& each : list) query.bytes(bucket_id(each));
     return keep(std::move(query), list.size());
 }
 
-statement write_buckets(
-    std::vector<std::pair<replication::quota_bucket, replication::quota_level>> const& list) {
+statement write_buckets(std::vector<std::pair<replicate::protocol::quota_bucket,
+                                              replicate::protocol::quota_level>> const& list) {
     std::string sql = "INSERT INTO latchkey_quota_bucket (id, arrival, clock) VALUES ";
     statement values("");
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -72,7 +72,7 @@ statement write_buckets(
     return keep(std::move(values).with_text(std::move(sql)), list.size());
 }
 
-statement sweep_buckets(replication::cluster_ns clock) {
+statement sweep_buckets(replicate::protocol::cluster_ns clock) {
     statement query(
         "DELETE FROM latchkey_quota_bucket WHERE id IN (SELECT id FROM latchkey_quota_bucket "
         "WHERE arrival < $1 LIMIT 10000) AND arrival < $1");
@@ -94,7 +94,7 @@ statement lock_members() {
     return statement(std::string(member_columns) + " ORDER BY name FOR UPDATE");
 }
 
-statement write_member(replication::quota_member const& member) {
+statement write_member(replicate::protocol::quota_member const& member) {
     statement query(
         "INSERT INTO latchkey_quota_node (name, process, presence, share, clock) "
         "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (name) DO UPDATE SET process = excluded.process, "
@@ -110,18 +110,18 @@ statement remove_member(std::string_view name) {
     return query;
 }
 
-void parse_buckets(answer const& lines, std::vector<replication::quota_bucket> const& list,
-                   replication::quota_rows& rows) {
+void parse_buckets(answer const& lines, std::vector<replicate::protocol::quota_bucket> const& list,
+                   replicate::protocol::quota_rows& rows) {
     // Both are in the same order.
     for (std::size_t i = 0; i < std::min(lines.rows(), list.size()); ++i)
         rows.buckets[list[i]] = {.arrival = static_cast<std::int64_t>(lines.number(i, 1)),
                                  .clock = static_cast<std::int64_t>(lines.number(i, 2))};
 }
 
-void parse_members(answer const& lines, replication::quota_rows& rows) {
-    auto const count = std::min(lines.rows(), replication::nodes_max);
+void parse_members(answer const& lines, replicate::protocol::quota_rows& rows) {
+    auto const count = std::min(lines.rows(), replicate::protocol::nodes_max);
     for (std::size_t i = 0; i < count; ++i) {
-        std::string name(lines.bytes(i, 0).substr(0, replication::name_bytes_max));
+        std::string name(lines.bytes(i, 0).substr(0, replicate::protocol::name_bytes_max));
         rows.members[name] = {.name = name,
                               .process = lines.number(i, 1),
                               .presence = lines.number(i, 2),

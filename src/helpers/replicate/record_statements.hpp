@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "helpers/replicate/connection.hpp"
+#include "helpers/replicate/postgres_connection.hpp"
 #include "helpers/replicate/statement.hpp"
 
 namespace latchkey::replicate {

@@ -40,7 +40,7 @@ void state_lane::report_fold(bool complete) {
     }
     auto const pause = std::min(fold_pause_min << std::min(fold_failures_++, 10), fold_pause_max);
     fold_time_ = base::read_mono() + pause;
-    shared_.out.fail(replication::failure::engine,
+    shared_.out.fail(replicate::protocol::failure::engine,
                      "the cluster's log could not be folded into its state: " + error_.text);
 }
 
@@ -57,7 +57,7 @@ coro::task<state_lane::outcome> state_lane::fold_some() {
     auto const folded = replies.list[1].number(0, 0);
     auto schema = static_cast<std::uint32_t>(replies.list[1].number(0, 1));
 
-    std::vector<replication::log_row> list;
+    std::vector<replicate::protocol::log_row> list;
     std::size_t bytes = 0;
     auto position = folded;
     while (bytes < fold_bytes_max) {
@@ -90,7 +90,7 @@ coro::task<state_lane::outcome> state_lane::fold_some() {
     co_return position < shared_.head&& position != folded ? outcome::again : outcome::ended;
 }
 
-coro::task<bool> state_lane::write_rows(std::vector<replication::log_row> const* rows) {
+coro::task<bool> state_lane::write_rows(std::vector<replicate::protocol::log_row> const* rows) {
     state_changes changes;
     for (auto const& row : *rows) {
         std::string_view rest = row.effects;
@@ -124,7 +124,8 @@ coro::task<bool> state_lane::write_changes(state_changes const* changes) {
     co_return going;
 }
 
-coro::task<bool> state_lane::write_records(std::vector<replication::state_record> const* records) {
+coro::task<bool> state_lane::write_records(
+    std::vector<replicate::protocol::state_record> const* records) {
     record_statements statements;
     for (auto const& each : *records) statements.put(each.table, each.key, each.value);
     bool const going = co_await run_batch(statements.finish());
@@ -152,7 +153,8 @@ coro::task<> state_lane::remove_rows() {
     auto const bound = shared_.nodes.lowest_position(limit, read_boot_clock());
     auto const replies = co_await engine_->run_one(read_bounds(), long_deadline());
     if (replies.error) {
-        shared_.out.fail(replication::failure::engine, removal_failed + replies.error->text);
+        shared_.out.fail(replicate::protocol::failure::engine,
+                         removal_failed + replies.error->text);
         co_return;
     }
     for (auto first = replies.list[0].number(0, 0); first < bound;) {
@@ -161,7 +163,8 @@ coro::task<> state_lane::remove_rows() {
         removal.number(first);
         auto const removed = co_await engine_->run_one(std::move(removal), long_deadline());
         if (!removed.error) continue;
-        shared_.out.fail(replication::failure::engine, removal_failed + removed.error->text);
+        shared_.out.fail(replicate::protocol::failure::engine,
+                         removal_failed + removed.error->text);
         co_return;
     }
 }

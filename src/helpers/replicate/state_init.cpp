@@ -8,9 +8,10 @@
 
 namespace latchkey::replicate {
 
-using replication::failure;
+using replicate::protocol::failure;
 
-coro::task<> state_lane::begin_init(std::uint32_t request, replication::init_begin settings) {
+coro::task<> state_lane::begin_init(std::uint32_t request,
+                                    replicate::protocol::init_begin settings) {
     // Made one by one: not all engines make tables within a transaction.
     for (auto& each : make_tables()) {
         auto const creation = co_await engine_->run_one(std::move(each), long_deadline());
@@ -54,7 +55,7 @@ coro::task<> state_lane::begin_init(std::uint32_t request, replication::init_beg
         going = co_await run_batch(std::move(clearance));
     }
     if (going)
-        shared_.out.send(replication::completion{}, request);
+        shared_.out.send(replicate::protocol::completion{}, request);
     else
         fail(request);
 }
@@ -78,7 +79,8 @@ coro::task<bool> state_lane::lock_init() {
     co_return false;
 }
 
-coro::task<> state_lane::take_chunk(std::uint32_t request, replication::state_chunk const* chunk) {
+coro::task<> state_lane::take_chunk(std::uint32_t request,
+                                    replicate::protocol::state_chunk const* chunk) {
     bool going = co_await lock_init();
     if (going) {
         going = co_await write_records(&chunk->records);
@@ -89,12 +91,12 @@ coro::task<> state_lane::take_chunk(std::uint32_t request, replication::state_ch
         going = going && !commit.error;
     }
     if (going)
-        shared_.out.send(replication::completion{}, request);
+        shared_.out.send(replicate::protocol::completion{}, request);
     else
         fail(request);
 }
 
-coro::task<> state_lane::end_init(std::uint32_t request, replication::init_end settings) {
+coro::task<> state_lane::end_init(std::uint32_t request, replicate::protocol::init_end settings) {
     bool going = co_await lock_init();
     if (going) {
         // The row before the first one: every append looks for the row before its own.
@@ -104,7 +106,7 @@ coro::task<> state_lane::end_init(std::uint32_t request, replication::init_end s
                       "effects) VALUES (0, $1, $2, $3, $4, 0, '')")
                 .number(settings.position)
                 .text(shared_.settings.node)
-                .bytes(view(replication::identity{}))
+                .bytes(view(replicate::protocol::identity{}))
                 .small(settings.schema)));
         statements.push_back(
             std::move(statement("INSERT INTO latchkey_fold (id, folded, schema) VALUES (1, $1, $2)")
@@ -123,7 +125,7 @@ coro::task<> state_lane::end_init(std::uint32_t request, replication::init_end s
         co_return;
     }
     new_cluster_.reset();
-    shared_.out.send(replication::completion{}, request);
+    shared_.out.send(replicate::protocol::completion{}, request);
     on_init_();
 }
 

@@ -12,7 +12,7 @@
 
 namespace latchkey::replicate {
 
-using replication::failure;
+using replicate::protocol::failure;
 
 state_lane::state_lane(context& shared, std::function<void(std::uint64_t)> on_join,
                        std::function<void()> on_init)
@@ -21,8 +21,8 @@ state_lane::state_lane(context& shared, std::function<void(std::uint64_t)> on_jo
       on_join_(std::move(on_join)),
       on_init_(std::move(on_init)) {}
 
-void state_lane::take(replication::envelope request) {
-    if (requests_.size() > replication::chunks_unanswered_max) {
+void state_lane::take(replicate::protocol::envelope request) {
+    if (requests_.size() > replicate::protocol::chunks_unanswered_max) {
         shared_.out.fail(failure::protocol, "more requests than may wait", request.request);
         return;
     }
@@ -68,14 +68,14 @@ coro::task<> state_lane::run() {
     refuse_all(shared_.stop_reason.reason, shared_.stop_reason.text);
 }
 
-coro::task<> state_lane::serve(replication::envelope request) {
-    if (auto const* reading = std::get_if<replication::read_state>(&request.content))
+coro::task<> state_lane::serve(replicate::protocol::envelope request) {
+    if (auto const* reading = std::get_if<replicate::protocol::read_state>(&request.content))
         co_await read_state(request.request, reading->fold);
-    else if (auto const* begin = std::get_if<replication::init_begin>(&request.content))
+    else if (auto const* begin = std::get_if<replicate::protocol::init_begin>(&request.content))
         co_await begin_init(request.request, *begin);
-    else if (auto const* chunk = std::get_if<replication::state_chunk>(&request.content))
+    else if (auto const* chunk = std::get_if<replicate::protocol::state_chunk>(&request.content))
         co_await take_chunk(request.request, chunk);
-    else if (auto const* end = std::get_if<replication::init_end>(&request.content))
+    else if (auto const* end = std::get_if<replicate::protocol::init_end>(&request.content))
         co_await end_init(request.request, *end);
 }
 
@@ -135,7 +135,7 @@ coro::task<> state_lane::read_state(std::uint32_t request, bool fold) {
         fail(request);
         co_return;
     }
-    replication::state_begin begin;
+    replicate::protocol::state_begin begin;
     std::uint64_t count = 0;
     bool going = co_await begin_reading(&begin);
     if (going) {
@@ -146,14 +146,14 @@ coro::task<> state_lane::read_state(std::uint32_t request, bool fold) {
         going = co_await send_table(request, table, &count);
     if (going) {
         auto const commit = co_await engine_->run_one(statement("COMMIT"), long_deadline());
-        shared_.out.send(replication::state_end{.records = count}, request);
+        shared_.out.send(replicate::protocol::state_end{.records = count}, request);
     } else {
         engine_->close();
         fail(request);
     }
 }
 
-coro::task<bool> state_lane::begin_reading(replication::state_begin* begin) {
+coro::task<bool> state_lane::begin_reading(replicate::protocol::state_begin* begin) {
     batch statements;
     statements.emplace_back("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     statements.push_back(read_fold());
@@ -184,7 +184,7 @@ coro::task<bool> state_lane::send_table(std::uint32_t request, std::uint8_t tabl
         page.small(table).bytes(last).once();
         engine_->begin_stream(page);
         more = false;
-        replication::state_chunk chunk;
+        replicate::protocol::state_chunk chunk;
         std::size_t bytes = 0;
         for (;;) {
             auto const row = co_await engine_->next_row(long_deadline());
@@ -197,7 +197,7 @@ coro::task<bool> state_lane::send_table(std::uint32_t request, std::uint8_t tabl
                 ++*count;
                 more = true;
             }
-            if (bytes >= replication::chunk_bytes_max || (!row && bytes != 0)) {
+            if (bytes >= replicate::protocol::chunk_bytes_max || (!row && bytes != 0)) {
                 shared_.out.send(std::exchange(chunk, {}), request);
                 bytes = 0;
             }

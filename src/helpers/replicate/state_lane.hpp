@@ -12,11 +12,11 @@
 #include <optional>
 #include <vector>
 
-#include "coro/task.hpp"
-#include "helpers/replicate/context.hpp"
-#include "helpers/replicate/effects.hpp"
-#include "helpers/replicate/link.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/engine_connection.hpp"
+#include "helpers/replicate/lane_context.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
+#include "helpers/replicate/state_changes.hpp"
+#include "runtime/coro/task.hpp"
 
 namespace latchkey::replicate {
 
@@ -28,42 +28,42 @@ class state_lane {
                std::function<void()> on_init);
 
     // read_state, init_begin, state_chunk, init_end.
-    void take(replication::envelope request);
+    void take(replicate::protocol::envelope request);
     coro::task<> run();
 
   private:
     enum class outcome : std::uint8_t { ended, again, lost };
 
-    coro::task<> serve(replication::envelope request);
+    coro::task<> serve(replicate::protocol::envelope request);
     bool is_fold_due();
-    void refuse_all(replication::failure reason, std::string const& text);
+    void refuse_all(replicate::protocol::failure reason, std::string const& text);
 
     coro::task<bool> fold_all();
     coro::task<outcome> fold_some();
-    coro::task<bool> write_rows(std::vector<replication::log_row> const* rows);
+    coro::task<bool> write_rows(std::vector<replicate::protocol::log_row> const* rows);
     coro::task<bool> write_changes(state_changes const* changes);
-    coro::task<bool> write_records(std::vector<replication::state_record> const* records);
+    coro::task<bool> write_records(std::vector<replicate::protocol::state_record> const* records);
     coro::task<bool> erase(range_erasure const* range);
     coro::task<bool> run_batch(batch statements);
     coro::task<> remove_rows();
     void report_fold(bool complete);
 
     coro::task<> read_state(std::uint32_t request, bool fold);
-    coro::task<bool> begin_reading(replication::state_begin* begin);
+    coro::task<bool> begin_reading(replicate::protocol::state_begin* begin);
     coro::task<bool> send_table(std::uint32_t request, std::uint8_t table, std::uint64_t* count);
 
-    coro::task<> begin_init(std::uint32_t request, replication::init_begin settings);
-    coro::task<> take_chunk(std::uint32_t request, replication::state_chunk const* chunk);
-    coro::task<> end_init(std::uint32_t request, replication::init_end settings);
+    coro::task<> begin_init(std::uint32_t request, replicate::protocol::init_begin settings);
+    coro::task<> take_chunk(std::uint32_t request, replicate::protocol::state_chunk const* chunk);
+    coro::task<> end_init(std::uint32_t request, replicate::protocol::init_end settings);
     coro::task<bool> lock_init();
 
     void fail(std::uint32_t request);
 
     context& shared_;
-    link engine_;
+    engine_connection engine_;
     std::function<void(std::uint64_t)> on_join_;
     std::function<void()> on_init_;
-    std::deque<replication::envelope> requests_;
+    std::deque<replicate::protocol::envelope> requests_;
     signal news_;
     engine_error error_;  // of the last step that failed
 
@@ -72,7 +72,7 @@ class state_lane {
     int fold_failures_ = 0;          // in a row
     base::mono_ns fold_time_ = 0;    // not before
     base::mono_ns idle_time_ = 0;    // when the connection was used last
-    std::optional<replication::identity> new_cluster_;
+    std::optional<replicate::protocol::identity> new_cluster_;
 };
 
 }  // namespace latchkey::replicate

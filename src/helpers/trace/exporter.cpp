@@ -52,7 +52,7 @@ exporter::~exporter() {
     ::curl_multi_cleanup(multi_);
 }
 
-void exporter::use(tracing::settings settings) {
+void exporter::use(trace::protocol::settings settings) {
     settings_ = std::move(settings);
     has_settings_ = true;
     // libcurl uses the fields until its request ends: the batch is sent once more, by the new ones.
@@ -77,7 +77,7 @@ void exporter::set_options() {
     set(easy, CURLOPT_HTTPHEADER, fields_.get());
 }
 
-void exporter::add(std::span<tracing::span const> spans) {
+void exporter::add(std::span<trace::protocol::span const> spans) {
     if (queue_.empty()) oldest_ = base::read_mono();
     for (auto const& each : spans) {
         if (queue_.size() >= queue_max || !has_settings_)

@@ -21,7 +21,7 @@
 
 #include "base/clock.hpp"
 #include "helpers/kit/curl_options.hpp"
-#include "helpers/trace/protocol/messages.hpp"
+#include "helpers/trace/protocol/trace_messages.hpp"
 
 namespace latchkey::trace {
 
@@ -35,14 +35,14 @@ class exporter {
     exporter(exporter const&) = delete;
     exporter& operator=(exporter const&) = delete;
 
-    void use(tracing::settings settings);
-    void add(std::span<tracing::span const> spans);
+    void use(trace::protocol::settings settings);
+    void add(std::span<trace::protocol::span const> spans);
     // Sends the spans that wait, without waiting for more of them.
     void flush() { is_hurried_ = true; }
 
     // Begins and ends requests. True: `report` has something new.
     bool turn();
-    tracing::report const& report() const { return report_; }
+    trace::protocol::report const& report() const { return report_; }
     // Until something happens to the request, the time for the next one has come, or the descriptor
     // is readable.
     void wait(int descriptor);
@@ -60,7 +60,7 @@ class exporter {
     CURLM* multi_;
     kit::easy_handle easy_;
     kit::field_list fields_;
-    tracing::settings settings_;
+    trace::protocol::settings settings_;
     bool has_settings_ = false;
 
     std::deque<boost::json::object> queue_;
@@ -72,7 +72,7 @@ class exporter {
     bool is_sending_ = false;
     unsigned attempts_ = 0;
     base::mono_ns next_attempt_ = 0;
-    tracing::report report_;
+    trace::protocol::report report_;
 };
 
 }  // namespace latchkey::trace

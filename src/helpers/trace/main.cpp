@@ -5,11 +5,11 @@
 #include <string_view>
 #include <utility>
 
-#include "base/standard_streams.hpp"
+#include "base/system/standard_streams.hpp"
 #include "helpers/kit/authorities.hpp"
 #include "helpers/kit/confine_sender.hpp"
 #include "helpers/kit/program.hpp"
-#include "helpers/trace/helper.hpp"
+#include "helpers/trace/trace_helper.hpp"
 
 namespace {
 

@@ -39,12 +39,13 @@ class attributes {
 };
 
 // A low-cardinality name, as the conventions demand: "GET /api/v1/users/{id}", or the method alone.
-std::string name_of(tracing::span const& span) {
+std::string name_of(trace::protocol::span const& span) {
     std::string name(span.method == "_OTHER" ? "HTTP" : span.method);
     return span.route.empty() ? name : name + " " + std::string(span.route);
 }
 
-json::array attributes_of(tracing::span const& span, tracing::settings const& settings) {
+json::array attributes_of(trace::protocol::span const& span,
+                          trace::protocol::settings const& settings) {
     attributes all;
     all.add("http.request.method", span.method);
     all.add("http.route", span.route);
@@ -64,7 +65,8 @@ json::array attributes_of(tracing::span const& span, tracing::settings const& se
 
 }  // namespace
 
-json::object make_span(tracing::span const& span, tracing::settings const& settings) {
+json::object make_span(trace::protocol::span const& span,
+                       trace::protocol::settings const& settings) {
     json::object object;
     object["traceId"] = hex(span.trace_id);
     object["spanId"] = hex(span.span_id);
@@ -79,7 +81,7 @@ json::object make_span(tracing::span const& span, tracing::settings const& setti
     return object;
 }
 
-std::string make_request(json::array const& spans, tracing::settings const& settings) {
+std::string make_request(json::array const& spans, trace::protocol::settings const& settings) {
     attributes resource;
     resource.add("service.name", settings.service_name);
     resource.add("service.version", settings.service_version);

@@ -6,15 +6,17 @@
 #include <boost/json/fwd.hpp>
 #include <string>
 
-#include "helpers/trace/protocol/messages.hpp"
+#include "helpers/trace/protocol/trace_messages.hpp"
 
 namespace latchkey::trace {
 
 // Keeps no view of the span.
-boost::json::object make_span(tracing::span const& span, tracing::settings const& settings);
+boost::json::object make_span(trace::protocol::span const& span,
+                              trace::protocol::settings const& settings);
 
 // The body of one request (ExportTraceServiceRequest) with these spans.
-std::string make_request(boost::json::array const& spans, tracing::settings const& settings);
+std::string make_request(boost::json::array const& spans,
+                         trace::protocol::settings const& settings);
 
 // How many spans the endpoint refused although it answered 200 (ExportTracePartialSuccess); 0: none
 // or no such answer.

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 
 #include "base/time_units.hpp"
-#include "uring/socket.hpp"
+#include "runtime/uring/socket.hpp"
 
 namespace latchkey::server {
 namespace {

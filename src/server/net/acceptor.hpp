@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
+#include "runtime/uring/pending_operation.hpp"
+#include "runtime/uring/timers.hpp"
 #include "server/net/connection_balancer.hpp"
 #include "server/process/listener.hpp"
-#include "uring/operation.hpp"
-#include "uring/timers.hpp"
 
 namespace latchkey::server {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "runtime/uring/socket.hpp"
 #include "server/net/connection.hpp"
-#include "uring/socket.hpp"
 
 namespace latchkey::server {
 namespace {

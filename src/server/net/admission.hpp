@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "coro/scope.hpp"
+#include "runtime/coro/task_scope.hpp"
 #include "server/net/memory_holders.hpp"
 #include "server/net/transport.hpp"
 #include "server/worker_context.hpp"

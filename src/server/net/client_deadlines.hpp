@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "base/time_units.hpp"
+#include "runtime/uring/timers.hpp"
 #include "server/worker_context.hpp"
-#include "uring/timers.hpp"
 
 namespace latchkey::server {
 

@@ -4,7 +4,7 @@
 
 #include "base/bytes.hpp"
 #include "base/heap_bytes.hpp"
-#include "server/process/address.hpp"
+#include "server/process/listen_address.hpp"
 
 namespace latchkey::server {
 

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/limits.hpp"
-#include "uring/socket.hpp"
+#include "runtime/uring/socket.hpp"
 
 namespace latchkey::server {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/uring/pending_operation.hpp"
 #include "server/worker_context.hpp"
-#include "uring/operation.hpp"
 
 namespace latchkey::server {
 

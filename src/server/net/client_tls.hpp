@@ -16,9 +16,9 @@
 #include <string_view>
 
 #include "base/heap_bytes.hpp"
-#include "coro/executor.hpp"
+#include "runtime/coro/executor.hpp"
 #include "server/worker_context.hpp"
-#include "tls/session.hpp"
+#include "wire/tls/session.hpp"
 
 namespace latchkey::server {
 

@@ -10,11 +10,11 @@
 
 #include "base/limits.hpp"
 #include "base/time_units.hpp"
-#include "coro/scope.hpp"
-#include "http2/frame.hpp"
+#include "domain/writer.hpp"
+#include "runtime/coro/task_scope.hpp"
 #include "session/http1.hpp"
 #include "session/http2.hpp"
-#include "store/writer.hpp"
+#include "wire/http2/frame.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -73,8 +73,8 @@ class connection {
     bool ends_idle(step const& next) const;
     read_wait begin_read(step const& next);
     void end_read(wake_reason woken, step const& next);
-    store::command take_command();
-    static coro::task<> commit(connection* self, stream_id stream, store::command command);
+    domain::command take_command();
+    static coro::task<> commit(connection* self, stream_id stream, domain::command command);
     static coro::task<> await_tokens(connection* self, stream_id stream);
 
     bool admits_body();
@@ -135,9 +135,9 @@ coro::task<> connection<Session>::run() {
                     waits_.spawn(commit, this, session_.current(), take_command());
                     if (context_.budget.is_spent()) co_await transport_.until(wait::turn);
                 } else {
-                    store::commit commit(context_.shared.writer, context_.mailbox(),
-                                         take_command());
-                    store::outcome const& outcome = co_await commit;
+                    domain::commit commit(context_.shared.writer, context_.mailbox(),
+                                          take_command());
+                    domain::outcome const& outcome = co_await commit;
                     session_.complete(session_.current(), outcome);
                 }
                 break;
@@ -290,7 +290,7 @@ void connection<Session>::end_read(wake_reason woken, step const& next) {
 
 // Until its outcome a command is held beside the request.
 template <session::protocol_session Session>
-store::command connection<Session>::take_command() {
+domain::command connection<Session>::take_command() {
     auto command = session_.take_command();
     account_held();
     return command;
@@ -298,10 +298,10 @@ store::command connection<Session>::take_command() {
 
 template <session::protocol_session Session>
 coro::task<> connection<Session>::commit(connection* self, stream_id stream,
-                                         store::command command) {
+                                         domain::command command) {
     auto& context = self->context_;
-    store::commit commit(context.shared.writer, context.mailbox(), std::move(command));
-    store::outcome const& outcome = co_await commit;
+    domain::commit commit(context.shared.writer, context.mailbox(), std::move(command));
+    domain::outcome const& outcome = co_await commit;
     if (!self->session_.complete(stream, outcome)) {
         self->transport_.interrupt_wait();
         co_return;

@@ -4,7 +4,7 @@
 // business (session/step.hpp).
 #pragma once
 
-#include "coro/task.hpp"
+#include "runtime/coro/task.hpp"
 #include "server/net/transport.hpp"
 
 namespace latchkey::server {

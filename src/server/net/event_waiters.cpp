@@ -19,7 +19,7 @@ void event_waiters::leave(entry& waiter) {
     --count_;
 }
 
-void event_waiters::turn(store::snapshot const& snapshot, bool ends, base::mono_ns now) {
+void event_waiters::turn(domain::snapshot const& snapshot, bool ends, base::mono_ns now) {
     if (first_ == nullptr) return;
     if (now >= next_look_) next_look_ = now + interval;
     if (ends != known_ends_) {

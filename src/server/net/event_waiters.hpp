@@ -21,7 +21,7 @@
 #include <cstdint>
 
 #include "base/time_units.hpp"
-#include "store/snapshot.hpp"
+#include "domain/snapshot.hpp"
 
 namespace latchkey::server {
 
@@ -49,7 +49,7 @@ class event_waiters {
     void leave(entry& waiter);
 
     // `ends`: the worker drains, or has lost its lease.
-    void turn(store::snapshot const& snapshot, bool ends, base::mono_ns now);
+    void turn(domain::snapshot const& snapshot, bool ends, base::mono_ns now);
     // When there has to be a turn; 0: no need.
     base::mono_ns due() const { return first_ != nullptr ? next_look_ : 0; }
 

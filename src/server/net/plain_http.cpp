@@ -1,6 +1,6 @@
 #include "server/net/plain_http.hpp"
 
-#include "http2/frame.hpp"
+#include "wire/http2/frame.hpp"
 
 namespace latchkey::server {
 namespace {

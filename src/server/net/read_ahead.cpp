@@ -16,7 +16,7 @@ void read_ahead::prefetch(std::span<uring::completion const> batch) {
     if (!worthwhile_) return;
     for (auto const& next : batch)
         if (next.op->prefetch_hint != nullptr) next.op->prefetch_hint(*next.op, next);
-    for (auto const resource : {store::resource::user, store::resource::post}) {
+    for (auto const resource : {domain::resource::user, domain::resource::post}) {
         auto& ids = ids_[static_cast<std::size_t>(resource)];
         snapshot_->prefetch(resource, ids);
         hints_.add(ids.size());

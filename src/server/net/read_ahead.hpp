@@ -8,7 +8,7 @@
 // strangers have no page read, and to times in which records must be searched for: a record that
 // many requests read is in the cache of positions. The whole of it is this unit, a transport's
 // `prefetch_hint`, which decides for which connections, `api::read_prefetch_hint`, which reads a
-// target, and `store::snapshot`, which prefetches. Belongs to the worker's thread.
+// target, and `domain::snapshot`, which prefetches. Belongs to the worker's thread.
 #pragma once
 
 #include <array>
@@ -18,9 +18,9 @@
 #include <string_view>
 #include <vector>
 
+#include "domain/snapshot.hpp"
+#include "runtime/uring/pending_operation.hpp"
 #include "server/observe/metrics.hpp"
-#include "store/snapshot.hpp"
-#include "uring/operation.hpp"
 
 namespace latchkey::server {
 
@@ -35,7 +35,7 @@ class read_ahead {
     read_ahead& operator=(read_ahead const&) = delete;
 
     // The snapshot outlives all use.
-    void use(store::snapshot const& snapshot) { snapshot_ = &snapshot; }
+    void use(domain::snapshot const& snapshot) { snapshot_ = &snapshot; }
     // Before completions are run; they then prefetch through `hint`.
     void begin_run();
     void prefetch(std::span<uring::completion const> batch);
@@ -48,9 +48,9 @@ class read_ahead {
     bool const enabled_;
     bool worthwhile_ = false;  // the last requests had to search for a record
     counter& hints_;
-    store::snapshot const* snapshot_ = nullptr;
+    domain::snapshot const* snapshot_ = nullptr;
     std::uint64_t searches_ = 0;
-    std::array<std::vector<model::id>, 2> ids_;  // by store::resource
+    std::array<std::vector<model::id>, 2> ids_;  // by domain::resource
 };
 
 }  // namespace latchkey::server

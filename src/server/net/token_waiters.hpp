@@ -14,8 +14,8 @@
 #include <cstdint>
 
 #include "base/time_units.hpp"
-#include "coro/executor.hpp"
-#include "uring/timers.hpp"
+#include "runtime/coro/executor.hpp"
+#include "runtime/uring/timers.hpp"
 
 namespace latchkey::server {
 

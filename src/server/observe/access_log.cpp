@@ -13,10 +13,10 @@
 #include <algorithm>
 
 #include "api/frame/json/json_writer.hpp"
-#include "base/descriptor.hpp"
-#include "base/log.hpp"
-#include "base/standard_streams.hpp"
-#include "base/write_now.hpp"
+#include "base/system/descriptor.hpp"
+#include "base/system/log.hpp"
+#include "base/system/standard_streams.hpp"
+#include "base/system/write_now.hpp"
 
 namespace latchkey::server {
 namespace {

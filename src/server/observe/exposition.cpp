@@ -10,7 +10,7 @@
 #include "api/frame/route.hpp"
 #include "base/time_units.hpp"
 #include "server/observe/exposition_page.hpp"
-#include "store/engine/space.hpp"
+#include "store/files/space.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -285,7 +285,7 @@ void append_tokens(process_totals const& totals, page& output) {
     append_histogram(*waits, {}, output);
 }
 
-void append_deliveries(delivery_metrics const& deliveries, page& output) {
+void append_deliveries(delivery::delivery_metrics const& deliveries, page& output) {
     auto const read = [](auto const& value) { return value.load(std::memory_order_relaxed); };
     output
         .family("latchkey_webhook_deliveries_total", "counter",

@@ -11,14 +11,14 @@
 #include "api/frame/route.hpp"
 #include "base/clock.hpp"
 #include "cluster/node.hpp"
-#include "server/deliver/delivery_metrics.hpp"
+#include "delivery/delivery_metrics.hpp"
+#include "domain/writer.hpp"
 #include "server/observe/access_log.hpp"
 #include "server/observe/metrics.hpp"
 #include "server/observe/operation_times.hpp"
 #include "server/observe/process_stats.hpp"
 #include "server/observe/span_exporter.hpp"
 #include "store/environment.hpp"
-#include "store/writer.hpp"
 
 namespace latchkey::server {
 
@@ -26,13 +26,13 @@ namespace latchkey::server {
 struct process_totals {
     std::vector<worker_metrics const*> workers;
     std::size_t connections = 0;  // open now
-    store::writer::counters commits;
+    domain::writer::counters commits;
     store::environment& store;
     std::uint64_t log_lines_dropped = 0;
     base::instant started, now;
-    std::optional<cluster::node_report> node;      // nullopt: no node of a cluster
-    delivery_metrics const* deliveries = nullptr;  // null: webhooks are not delivered
-    base::wall_ms certificate_expires = 0;         // 0: there is none
+    std::optional<cluster::node_report> node;                // nullopt: no node of a cluster
+    delivery::delivery_metrics const* deliveries = nullptr;  // null: webhooks are not delivered
+    base::wall_ms certificate_expires = 0;                   // 0: there is none
     operation_time reload;
     std::optional<operation_time> backup;             // nullopt: none was made
     std::optional<process_stats::reading> process{};  // nullopt: the system does not say

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "base/log.hpp"
+#include "base/system/log.hpp"
 
 namespace latchkey::server {
 
@@ -26,13 +26,13 @@ void key_use_reporter::report() {
 coro::task<> key_use_reporter::submit(key_use_reporter* self) {
     auto& uses = self->uses_;
     auto& context = self->context_;
-    std::vector<store::note_key_uses> batches;
-    while (!uses.empty()) batches.push_back({uses.take(store::key_uses_max), uses.take_exposed()});
+    std::vector<domain::note_key_uses> batches;
+    while (!uses.empty()) batches.push_back({uses.take(domain::key_uses_max), uses.take_exposed()});
     for (auto batch = batches.begin(); batch != batches.end(); ++batch) {
-        store::command command;
+        domain::command command;
         command.action = *batch;
-        store::commit done(context.shared.writer, context.mailbox(), std::move(command));
-        store::outcome const& outcome = co_await done;
+        domain::commit done(context.shared.writer, context.mailbox(), std::move(command));
+        domain::outcome const& outcome = co_await done;
         if (outcome.problem == base::problem::none) continue;
         std::uint64_t loss = 0;
         for (; batch != batches.end(); ++batch) {

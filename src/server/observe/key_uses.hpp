@@ -8,9 +8,9 @@
 #include "auth/usage_counter.hpp"
 #include "base/clock.hpp"
 #include "base/time_units.hpp"
-#include "coro/scope.hpp"
+#include "runtime/coro/task_scope.hpp"
+#include "runtime/uring/timers.hpp"
 #include "server/worker_context.hpp"
-#include "uring/timers.hpp"
 
 namespace latchkey::server {
 

@@ -10,9 +10,9 @@
 #include <algorithm>
 
 #include "base/time_units.hpp"
-#include "http/parser.hpp"
-#include "http/size_limits.hpp"
-#include "http/write.hpp"
+#include "wire/http/parser.hpp"
+#include "wire/http/size_limits.hpp"
+#include "wire/http/write.hpp"
 
 namespace latchkey::server {
 namespace {

@@ -16,11 +16,11 @@
 #include <memory>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
 #include "base/result.hpp"
-#include "http/request.hpp"
-#include "http/response.hpp"
+#include "base/system/descriptor.hpp"
 #include "server/process/listener.hpp"
+#include "wire/http/request.hpp"
+#include "wire/http/response.hpp"
 
 namespace latchkey::server {
 

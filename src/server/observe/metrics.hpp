@@ -19,9 +19,9 @@
 #include "api/exchange/exchange.hpp"
 #include "base/clock.hpp"
 #include "base/problem.hpp"
-#include "http/request.hpp"
 #include "server/observe/status_codes.hpp"
 #include "session/log_entry.hpp"
+#include "wire/http/request.hpp"
 
 namespace latchkey::server {
 

@@ -10,7 +10,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "base/descriptor.hpp"
+#include "base/system/descriptor.hpp"
 
 namespace latchkey::server {
 namespace {

@@ -1,6 +1,6 @@
 // What the system says of this process, for the metrics `process_*` (the names that Prometheus'
 // client libraries use). The files of /proc are opened once, before the service confines itself:
-// afterwards it could not open them (server/process/confine.hpp). One thread.
+// afterwards it could not open them (server/process/confine_service.hpp). One thread.
 #pragma once
 
 #include <dirent.h>
@@ -10,7 +10,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/descriptor.hpp"
+#include "base/system/descriptor.hpp"
 
 namespace latchkey::server {
 

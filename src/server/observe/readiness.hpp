@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "http/response.hpp"
+#include "wire/http/response.hpp"
 
 namespace latchkey::server {
 

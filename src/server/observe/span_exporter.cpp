@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.hpp"
-#include "base/poll_until.hpp"
+#include "base/system/log.hpp"
+#include "base/system/poll_until.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::server {
@@ -18,13 +18,13 @@ constexpr std::size_t unsent_bytes_max = std::size_t{1} << 20;
 }  // namespace
 
 span_exporter::span_exporter(base::descriptor socket) : channel_(std::move(socket)) {
-    batch_.spans.reserve(tracing::spans_per_batch_max);
+    batch_.spans.reserve(trace::protocol::spans_per_batch_max);
 }
 
-void span_exporter::use(tracing::settings settings) {
+void span_exporter::use(trace::protocol::settings settings) {
     if (settings == settings_) return;
     settings_ = std::move(settings);
-    if (is_ready_) channel_.queue(tracing::encode(settings_));
+    if (is_ready_) channel_.queue(trace::protocol::encode(settings_));
 }
 
 void span_exporter::turn(base::mono_ns now) {
@@ -37,22 +37,22 @@ void span_exporter::turn(base::mono_ns now) {
 }
 
 void span_exporter::receive() {
-    auto const intake =
-        kit::receive_each(channel_, tracing::decode,
-                          [this](tracing::message const& content) { return take(content); });
+    auto const intake = kit::receive_each(
+        channel_, trace::protocol::decode,
+        [this](trace::protocol::message const& content) { return take(content); });
     if (!intake) fail(intake.error().message);
 }
 
-bool span_exporter::take(tracing::message const& content) {
-    if (auto const* const hello = std::get_if<tracing::hello>(&content)) {
-        if (hello->version != tracing::protocol_version) {
+bool span_exporter::take(trace::protocol::message const& content) {
+    if (auto const* const hello = std::get_if<trace::protocol::hello>(&content)) {
+        if (hello->version != trace::protocol::protocol_version) {
             fail("it is of another version than latchkey: install both from one package");
             return false;
         }
         begin_session(hello->session);
         return true;
     }
-    auto const* const report = std::get_if<tracing::report>(&content);
+    auto const* const report = std::get_if<trace::protocol::report>(&content);
     if (report == nullptr) {
         fail("a message that a helper does not send");
         return false;
@@ -76,8 +76,8 @@ void span_exporter::begin_session(std::uint64_t session) {
     sent_spans_ = 0;
     report_ = {};
     channel_.drop_unsent();
-    channel_.queue(tracing::encode(tracing::begin{session}));
-    channel_.queue(tracing::encode(settings_));
+    channel_.queue(trace::protocol::encode(trace::protocol::begin{session}));
+    channel_.queue(trace::protocol::encode(settings_));
     is_ready_ = true;
 }
 
@@ -86,11 +86,11 @@ void span_exporter::collect() {
         for (;;) {
             if (channel_.unsent_bytes() > unsent_bytes_max) return;
             batch_.spans.clear();
-            auto const count =
-                ring->take(tracing::spans_per_batch_max,
-                           [this](tracing::span const& each) { batch_.spans.push_back(each); });
+            auto const count = ring->take(
+                trace::protocol::spans_per_batch_max,
+                [this](trace::protocol::span const& each) { batch_.spans.push_back(each); });
             if (count == 0) break;
-            channel_.queue(tracing::encode(batch_));
+            channel_.queue(trace::protocol::encode(batch_));
             sent_spans_ += count;
         }
     }
@@ -105,7 +105,7 @@ void span_exporter::fail(std::string const& reason) {
 void span_exporter::finish(base::mono_ns deadline) {
     if (!is_ready_ || has_failed_) return;
     collect();
-    channel_.queue(tracing::encode(tracing::flush{}));
+    channel_.queue(trace::protocol::encode(trace::protocol::flush{}));
     while (!has_failed_ && unreported() != 0 && report_.failure.empty()) {
         if (auto const flushed = channel_.flush(); !flushed) return;
         pollfd event{.fd = channel_.descriptor(), .events = channel_.events(), .revents = 0};

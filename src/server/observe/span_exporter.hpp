@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
+#include "base/system/descriptor.hpp"
 #include "helpers/kit/channel.hpp"
-#include "helpers/trace/protocol/messages.hpp"
 #include "helpers/trace/protocol/span_ring.hpp"
+#include "helpers/trace/protocol/trace_messages.hpp"
 
 namespace latchkey::server {
 
@@ -26,8 +26,8 @@ class span_exporter {
     explicit span_exporter(base::descriptor socket);
 
     // For this helper and for those that take its place; before the first `turn`, and at a reload.
-    void use(tracing::settings settings);
-    void add(tracing::span_ring& ring) { rings_.push_back(&ring); }
+    void use(trace::protocol::settings settings);
+    void add(trace::protocol::span_ring& ring) { rings_.push_back(&ring); }
     void turn(base::mono_ns now);
     base::mono_ns next() const { return next_; }
     // Sends what is there, and waits until the helper has dealt with it, an endpoint fails or the
@@ -43,21 +43,21 @@ class span_exporter {
 
   private:
     void receive();
-    bool take(tracing::message const& content);
+    bool take(trace::protocol::message const& content);
     void begin_session(std::uint64_t session);
     void collect();
     void fail(std::string const& reason);
     std::uint64_t unreported() const { return sent_spans_ - report_.exported - report_.dropped; }
 
     kit::channel channel_;
-    tracing::settings settings_;  // what `hello` is answered with
-    std::vector<tracing::span_ring*> rings_;
-    tracing::batch batch_;  // its capacity is kept
+    trace::protocol::settings settings_;  // what `hello` is answered with
+    std::vector<trace::protocol::span_ring*> rings_;
+    trace::protocol::batch batch_;  // its capacity is kept
     bool is_ready_ = false, has_failed_ = false;
     base::mono_ns next_ = 0;
     // Spans that were sent to this helper; those of earlier helpers are in `total_`.
     std::uint64_t sent_spans_ = 0;
-    tracing::report report_;
+    trace::protocol::report report_;
     counts total_;
     std::string last_failure_;
 };

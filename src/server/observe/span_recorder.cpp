@@ -42,7 +42,7 @@ void read_id(std::string_view hex, std::array<std::uint8_t, size>& output) {
 
 span_recorder span_recorder::on() {
     span_recorder recorder;
-    recorder.ring_ = std::make_unique<tracing::span_ring>();
+    recorder.ring_ = std::make_unique<trace::protocol::span_ring>();
     auth::random_bytes(&recorder.random_, sizeof recorder.random_);
     return recorder;
 }
@@ -65,7 +65,7 @@ void span_recorder::record(session::log_entry const& entry, api::exchange const&
     bool const is_sampled =
         trace_id.empty() ? (next_random() >> 1) < sampled_below_ : exchange.is_trace_sampled();
     if (!is_sampled) return;
-    tracing::span span;
+    trace::protocol::span span;
     if (trace_id.empty()) {
         // Not zero, which stands for none.
         put_id(span.trace_id, next_random() | 1);

@@ -25,13 +25,13 @@ class span_recorder {
     void record(session::log_entry const& entry, api::exchange const& exchange,
                 api::peer const& client, base::mono_ns duration);
     // For the exporter; null: off.
-    tracing::span_ring* ring() const { return ring_.get(); }
+    trace::protocol::span_ring* ring() const { return ring_.get(); }
 
   private:
     span_recorder() = default;
     std::uint64_t next_random();
 
-    std::unique_ptr<tracing::span_ring> ring_;
+    std::unique_ptr<trace::protocol::span_ring> ring_;
     std::uint64_t sampled_below_ = 0;  // of 2^63
     std::uint64_t random_ = 0;         // state of a generator: ids must differ, not be secret
 };

@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <optional>
 
-#include "base/descriptor.hpp"
-#include "base/log.hpp"
+#include "base/system/descriptor.hpp"
+#include "base/system/log.hpp"
 #include "limit/bucket_snapshot.hpp"
-#include "store/engine/master_key.hpp"
+#include "store/files/master_key.hpp"
 
 namespace latchkey::server {
 namespace {

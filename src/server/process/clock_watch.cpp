@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/limits.hpp"
-#include "base/log.hpp"
+#include "base/system/log.hpp"
 
 namespace latchkey::server {
 

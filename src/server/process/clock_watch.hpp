@@ -1,4 +1,4 @@
-// Logs, once each, when the machine's clock and store time (store/engine/time.hpp) diverge by more
+// Logs, once each, when the machine's clock and store time (store/time.hpp) diverge by more
 // than the allowed step, and when they agree again. Called every minute on the main thread. It only
 // reports; the store decides which time counts.
 #pragma once

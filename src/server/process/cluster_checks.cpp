@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/visible.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -33,9 +33,9 @@ bool has_password_keyword(std::string_view text) {
 
 // Flags are visible to all users, and `config show` prints settings.
 base::result<void> validate_postgres(std::string const& text) {
-    if (text.size() > replication::conninfo_bytes_max)
+    if (text.size() > replicate::protocol::conninfo_bytes_max)
         return base::error{"cluster.postgres must be at most " +
-                           std::to_string(replication::conninfo_bytes_max) + " bytes"};
+                           std::to_string(replicate::protocol::conninfo_bytes_max) + " bytes"};
     if (!has_password_in_authority(text) && !has_password_keyword(text)) return {};
     return base::error{
         "cluster.postgres must not contain a password: name a file with cluster.password_file or "
@@ -43,13 +43,14 @@ base::result<void> validate_postgres(std::string const& text) {
 }
 
 bool is_node_name(std::string_view name) {
-    return !name.empty() && name.size() <= replication::name_bytes_max && base::is_visible(name);
+    return !name.empty() && name.size() <= replicate::protocol::name_bytes_max &&
+           base::is_visible(name);
 }
 
 base::result<void> validate_node_name(std::string const& name) {
     if (name.empty() || is_node_name(name)) return {};
     return base::error{"cluster.name must be at most " +
-                       std::to_string(replication::name_bytes_max) +
+                       std::to_string(replicate::protocol::name_bytes_max) +
                        " bytes of visible text (UTF-8)"};
 }
 

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "base/log.hpp"
-#include "base/read_within.hpp"
+#include "base/system/log.hpp"
+#include "base/system/read_within.hpp"
 #include "base/time_units.hpp"
+#include "domain/admin/state_load.hpp"
 #include "helpers/kit/start.hpp"
 #include "server/process/node_instance.hpp"
-#include "store/admin/state_load.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -61,8 +61,9 @@ base::result<base::descriptor> start_engine_helper(config const& configuration) 
     return socket;
 }
 
-std::vector<store::state_record> views_of(std::vector<replication::state_record> const& records) {
-    std::vector<store::state_record> views;
+std::vector<domain::state_record> views_of(
+    std::vector<replicate::protocol::state_record> const& records) {
+    std::vector<domain::state_record> views;
     views.reserve(records.size());
     for (auto const& each : records) views.push_back({each.table, each.key, each.value});
     return views;
@@ -100,10 +101,10 @@ base::result<std::unique_ptr<cluster::node>> connect_command(config const& confi
     auto socket = start_engine_helper(configuration);
     if (!socket) return socket.error();
     auto node = std::make_unique<cluster::node>(std::move(*socket), std::move(*options));
-    auto failure = replication::failure::count_;
+    auto failure = replicate::protocol::failure::count_;
     auto const joined = node->join(join_patience, &failure);
     bool const may_begin =
-        expected == engine_state::no_cluster && failure == replication::failure::no_cluster;
+        expected == engine_state::no_cluster && failure == replicate::protocol::failure::no_cluster;
     if (!joined && !may_begin) return joined.error();
     return node;
 }
@@ -131,9 +132,9 @@ base::result<void> cluster_member::join(store::environment& store) {
     node_ = std::make_unique<cluster::node>(std::move(socket_), std::move(*options));
     auto const started_at = static_cast<std::uint64_t>(store.time());
     if (auto const shared = node_->share_limits(started_at); !shared) return shared.error();
-    auto failure = replication::failure::count_;
+    auto failure = replicate::protocol::failure::count_;
     auto const joined = node_->join(join_patience, &failure);
-    if (!joined && failure != replication::failure::count_) return joined.error();
+    if (!joined && failure != replicate::protocol::failure::count_) return joined.error();
     if (!store.node()) {
         if (!joined) return joined.error();
         if (auto const result = take_state_over(store); !result) return result.error();
@@ -158,7 +159,7 @@ base::result<void> cluster_member::take_state_over(store::environment& store) {
     if (!options) return options.error();
     auto const cluster = node_->join(join_patience);
     if (!cluster) return cluster.error();
-    auto load = store::state_load::begin(store, cluster->cluster);
+    auto load = domain::state_load::begin(store, cluster->cluster);
     if (!load) return load.error();
     base::log("joining the cluster: its state is copied");
     std::uint64_t count = 0;

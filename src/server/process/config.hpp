@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "api/frame/settings.hpp"
-#include "base/log.hpp"
 #include "base/result.hpp"
-#include "http/parser.hpp"
-#include "server/process/address.hpp"
+#include "base/system/log.hpp"
 #include "server/process/jwt_settings.hpp"
-#include "session/context.hpp"
+#include "server/process/listen_address.hpp"
+#include "session/session_context.hpp"
 #include "store/environment_options.hpp"
+#include "wire/http/parser.hpp"
 
 namespace latchkey::server {
 

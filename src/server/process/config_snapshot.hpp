@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "server/process/config.hpp"
-#include "session/context.hpp"
-#include "tls/context.hpp"
+#include "session/session_context.hpp"
+#include "wire/tls/tls_context.hpp"
 
 namespace latchkey::server {
 

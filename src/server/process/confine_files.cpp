@@ -3,7 +3,7 @@
 
 #include <climits>
 
-#include "server/process/confine.hpp"
+#include "server/process/confine_service.hpp"
 
 namespace latchkey::server {
 namespace {

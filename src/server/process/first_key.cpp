@@ -9,10 +9,10 @@
 #include "api/keys/key_json.hpp"
 #include "auth/key_form.hpp"
 #include "base/bytes.hpp"
-#include "base/log.hpp"
-#include "base/read_within.hpp"
-#include "store/snapshot.hpp"
-#include "store/writer.hpp"
+#include "base/system/log.hpp"
+#include "base/system/read_within.hpp"
+#include "domain/snapshot.hpp"
+#include "domain/writer.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -49,7 +49,7 @@ class key_file {
 };
 
 bool has_keys(store::environment& store) {
-    store::snapshot snapshot(store);
+    domain::snapshot snapshot(store);
     snapshot.renew();
     return snapshot.keys({}, {.limit = 1}, [](model::key const&, base::wall_ms) {}).total != 0;
 }
@@ -72,9 +72,9 @@ base::result<void> create(store::environment& store, std::string_view text) {
         record.start = text.substr(0, api::key_start_bytes);
         record.last4 = text.substr(text.size() - 4);
     }
-    std::vector<store::command> commands(1);
-    commands[0].action = store::create_key{std::move(record)};
-    auto const outcomes = store::apply(store, std::move(commands));
+    std::vector<domain::command> commands(1);
+    commands[0].action = domain::create_key{std::move(record)};
+    auto const outcomes = domain::apply(store, std::move(commands));
     if (!outcomes) return outcomes.error();
     if (outcomes->front().problem == base::problem::none) return {};
     return base::error{"the first key was not created: " +

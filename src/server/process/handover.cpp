@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/poll_until.hpp"
+#include "base/system/poll_until.hpp"
 
 namespace latchkey::server::handover {
 namespace {

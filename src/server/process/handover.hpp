@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
 #include "base/result.hpp"
+#include "base/system/descriptor.hpp"
 
 namespace latchkey::server::handover {
 

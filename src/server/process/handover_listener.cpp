@@ -12,7 +12,7 @@
 #include <charconv>
 #include <span>
 
-#include "base/log.hpp"
+#include "base/system/log.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::server {

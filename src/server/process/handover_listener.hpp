@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
+#include "base/system/descriptor.hpp"
 #include "server/process/handover.hpp"
 
 namespace latchkey::server {

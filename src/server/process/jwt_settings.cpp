@@ -11,11 +11,11 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/log.hpp"
-#include "base/read_within.hpp"
-#include "jwt/algorithm.hpp"
-#include "jwt/key_set.hpp"
+#include "base/system/log.hpp"
+#include "base/system/read_within.hpp"
 #include "model/key.hpp"
+#include "wire/jwt/algorithm.hpp"
+#include "wire/jwt/key_set.hpp"
 
 namespace latchkey::server {
 namespace {

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "auth/key_form.hpp"
-#include "base/log.hpp"
+#include "base/system/log.hpp"
 
 namespace latchkey::server {
 namespace {
 
-constexpr std::size_t keys_per_turn = store::key_times_max;
+constexpr std::size_t keys_per_turn = domain::key_times_max;
 constexpr base::mono_ns retry_interval = 10 * base::second;
 // Reading many keys takes so small a part of the time, but no key waits longer than that.
 constexpr base::mono_ns share_of_time = 20;
@@ -79,8 +79,8 @@ void key_watch::read_part() {
     is_passing_ = part.last != 0;
     next_due_ = std::min(next_due_, part.next);
     if (part.keys.empty() && part.has_begun) return;
-    store::command command;
-    command.action = store::note_key_times{std::move(part.keys)};
+    domain::command command;
+    command.action = domain::note_key_times{std::move(part.keys)};
     command.required_scope = std::nullopt;
     port_.submit(std::move(command));
 }

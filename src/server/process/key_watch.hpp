@@ -8,8 +8,8 @@
 
 #include "base/clock.hpp"
 #include "base/time_units.hpp"
-#include "server/deliver/command_port.hpp"
-#include "store/snapshot.hpp"
+#include "delivery/command_port.hpp"
+#include "domain/snapshot.hpp"
 
 namespace latchkey::server {
 
@@ -20,7 +20,7 @@ class key_watch {
 
     // `event`: an eventfd, which outlives it. `stagger`: at most so much longer between two looks,
     // by chance, so that nodes of a cluster do not submit the same.
-    key_watch(store::environment& store, store::writer& writer, int event,
+    key_watch(store::environment& store, domain::writer& writer, int event,
               base::mono_ns stagger = 0)
         : snapshot_(store), port_(writer, event), stagger_(stagger) {}
 
@@ -33,8 +33,8 @@ class key_watch {
     void end_pass(base::mono_ns now);
     void put_off(base::mono_ns now, base::mono_ns length);
 
-    store::snapshot snapshot_;
-    command_port port_;
+    domain::snapshot snapshot_;
+    delivery::command_port port_;
     base::mono_ns stagger_;
     base::mono_ns next_turn_ = 0;
     bool is_passing_ = false;

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor.hpp"
 #include "base/result.hpp"
-#include "server/process/address.hpp"
+#include "base/system/descriptor.hpp"
 #include "server/process/handover.hpp"
+#include "server/process/listen_address.hpp"
 #include "server/process/systemd_notifier.hpp"
 
 namespace latchkey::server {

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/descriptor.hpp"
+#include "base/system/descriptor.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -40,10 +40,10 @@ std::string place_of(std::string const& directory) {
     return boot_id + ' ' + std::to_string(folder.st_dev) + ' ' + std::to_string(folder.st_ino);
 }
 
-base::result<replication::identity> node_instance(std::string const& directory,
-                                                  std::string_view place) {
+base::result<replicate::protocol::identity> node_instance(std::string const& directory,
+                                                          std::string_view place) {
     auto const path = directory + "/node.instance";
-    replication::identity instance{};
+    replicate::protocol::identity instance{};
     std::string_view known_place;
     std::ostringstream text;
     if (std::ifstream file(path, std::ios::binary); file) text << file.rdbuf();

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 
 namespace latchkey::server {
 
@@ -20,7 +20,7 @@ namespace latchkey::server {
 // other place.
 std::string place_of(std::string const& directory);
 
-base::result<replication::identity> node_instance(std::string const& directory,
-                                                  std::string_view place);
+base::result<replicate::protocol::identity> node_instance(std::string const& directory,
+                                                          std::string_view place);
 
 }  // namespace latchkey::server

@@ -12,8 +12,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/log.hpp"
-#include "base/poll_until.hpp"
+#include "base/system/log.hpp"
+#include "base/system/poll_until.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::server {

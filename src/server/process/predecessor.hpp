@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
 #include "base/result.hpp"
-#include "server/process/address.hpp"
+#include "base/system/descriptor.hpp"
 #include "server/process/handover.hpp"
+#include "server/process/listen_address.hpp"
 
 namespace latchkey::server {
 

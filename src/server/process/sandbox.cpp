@@ -3,9 +3,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/file_access.hpp"
-#include "base/log.hpp"
-#include "server/process/confine.hpp"
+#include "base/system/file_access.hpp"
+#include "base/system/log.hpp"
+#include "server/process/confine_service.hpp"
 
 namespace latchkey::server {
 

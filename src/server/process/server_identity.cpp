@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "base/log.hpp"
+#include "base/system/log.hpp"
 #include "server/process/trace_settings.hpp"
-#include "tls/self_signed.hpp"
+#include "wire/tls/self_signed.hpp"
 
 namespace latchkey::server {
 

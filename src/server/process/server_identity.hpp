@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 #include "server/process/config_snapshot.hpp"
-#include "tls/context.hpp"
+#include "wire/tls/tls_context.hpp"
 
 namespace latchkey::server {
 

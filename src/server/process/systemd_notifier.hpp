@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
+#include "base/system/descriptor.hpp"
 
 namespace latchkey::server {
 

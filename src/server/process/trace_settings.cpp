@@ -8,7 +8,7 @@
 #include <charconv>
 
 #include "base/ascii.hpp"
-#include "base/read_within.hpp"
+#include "base/system/read_within.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -23,8 +23,8 @@ std::string_view trim(std::string_view text) {
     return text.substr(first, text.find_last_not_of(space) - first + 1);
 }
 
-base::result<std::vector<tracing::field>> read_header_fields(std::string const& path) {
-    if (path.empty()) return std::vector<tracing::field>();
+base::result<std::vector<trace::protocol::field>> read_header_fields(std::string const& path) {
+    if (path.empty()) return std::vector<trace::protocol::field>();
     auto const failure = "tracing.headers_file: cannot read " + path;
     auto const file = base::open_to_read(path);
     if (!file.is_open()) return base::errno_error(failure, errno);
@@ -44,7 +44,7 @@ std::string host_name() {
     return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-tracing::server_address address_of(listen_address const& address) {
+trace::protocol::server_address address_of(listen_address const& address) {
     if (address.scheme == listen_address::kind::unix_socket ||
         address.scheme == listen_address::kind::passed_in)
         return {address.path, 0};
@@ -52,12 +52,12 @@ tracing::server_address address_of(listen_address const& address) {
 }
 
 // "https://api.example.com:8443"
-tracing::server_address address_of(std::string_view origin) {
+trace::protocol::server_address address_of(std::string_view origin) {
     bool const tls = base::begins_ignoring_case(origin, "https://");
     origin.remove_prefix(origin.find("//") + 2);
     origin = origin.substr(0, std::min(origin.find('/'), host_bytes_max));
-    tracing::server_address address{std::string(origin),
-                                    tls ? std::uint16_t{443} : std::uint16_t{80}};
+    trace::protocol::server_address address{std::string(origin),
+                                            tls ? std::uint16_t{443} : std::uint16_t{80}};
     auto const colon = origin.rfind(':');
     if (colon == origin.npos || origin.ends_with(']')) return address;
     address.host = origin.substr(0, colon);
@@ -67,8 +67,8 @@ tracing::server_address address_of(std::string_view origin) {
 
 }  // namespace
 
-base::result<std::vector<tracing::field>> parse_header_fields(std::string_view text) {
-    std::vector<tracing::field> fields;
+base::result<std::vector<trace::protocol::field>> parse_header_fields(std::string_view text) {
+    std::vector<trace::protocol::field> fields;
     for (std::size_t number = 1; !text.empty(); ++number) {
         auto const end = std::min(text.find('\n'), text.size());
         auto const line = trim(text.substr(0, end));
@@ -80,20 +80,20 @@ base::result<std::vector<tracing::field>> parse_header_fields(std::string_view t
         bool const is_visible =
             std::ranges::all_of(value, [](char byte) { return byte >= ' ' && byte < 0x7f; });
         if (!base::is_token(name) || value.empty() || !is_visible ||
-            line.size() > tracing::text_bytes_max)
+            line.size() > trace::protocol::text_bytes_max)
             return base::error{"line " + std::to_string(number) +
                                " is no header field such as Authorization: Bearer abc"};
-        if (fields.size() == tracing::fields_max)
+        if (fields.size() == trace::protocol::fields_max)
             return base::error{"line " + std::to_string(number) + " is one field too many: " +
-                               std::to_string(tracing::fields_max) + " are taken"};
+                               std::to_string(trace::protocol::fields_max) + " are taken"};
         fields.push_back({std::string(name), std::string(value)});
     }
     return fields;
 }
 
-base::result<tracing::settings> read_trace_settings(config const& configuration,
-                                                    std::span<listen_sockets const> sockets) {
-    tracing::settings settings;
+base::result<trace::protocol::settings> read_trace_settings(
+    config const& configuration, std::span<listen_sockets const> sockets) {
+    trace::protocol::settings settings;
     settings.endpoint = configuration.tracing_endpoint;
     settings.service_name = configuration.tracing_service_name;
     settings.service_version = LATCHKEY_VERSION;

@@ -2,9 +2,9 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "../dear_requests.hpp"
 #include "api/frame/request_context.hpp"
 #include "base/limits.hpp"
-#include "dear_requests.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -151,9 +151,9 @@ TEST_F(changes, end_a_page_where_it_gets_long) {
 TEST_F(changes, end_a_page_where_much_was_read_in_vain) {
     auto const user = service.add_user();
     bound_ = last();
-    std::vector<store::command> commands;
+    std::vector<domain::command> commands;
     for (int i = 0; i < 150; ++i) {
-        commands.push_back({.action = store::create_post{user, "T", std::string(65'000, 'x')}});
+        commands.push_back({.action = domain::create_post{user, "T", std::string(65'000, 'x')}});
         if (commands.size() == 25) service.commit_all(std::exchange(commands, {}));
     }
     auto const end = last();
@@ -172,9 +172,10 @@ TEST_F(changes, end_a_page_where_much_was_read_in_vain) {
 
 TEST_F(changes, of_which_a_stream_shows_none_are_passed_over_in_steps) {
     bound_ = last();
-    std::vector<store::command> commands;
+    std::vector<domain::command> commands;
     for (int i = 0; i < 450; ++i) {
-        commands.push_back({.action = store::create_user{"A", std::to_string(i) + "@example.org"}});
+        commands.push_back(
+            {.action = domain::create_user{"A", std::to_string(i) + "@example.org"}});
         if (commands.size() == 50) service.commit_all(std::exchange(commands, {}));
     }
     auto const dearest = follow_changes(service, "?type=post.deleted&" + beyond());

@@ -1,4 +1,4 @@
-// The pages for people. How browsers show them is tested end to end (tests/e2e/docs.test.mjs).
+// The pages for people. How browsers show them is tested end to end (tests/e2e/docs/docs.test.mjs).
 #include "api/docs/documents.hpp"
 
 #include <zlib.h>
@@ -6,12 +6,12 @@
 #include <regex>
 #include <set>
 
-#include "api/docs/frame.hpp"
+#include "../harness.hpp"
+#include "api/docs/page_frame.hpp"
 #include "api/docs/problem_pages.hpp"
 #include "api/exchange/openapi.hpp"
 #include "api/frame/route.hpp"
-#include "harness.hpp"
-#include "pages/guides.hpp"
+#include "web/guides.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -48,7 +48,7 @@ TEST(documents, have_a_page_for_each_guide_group_and_problem) {
     auto const& pages = all_documents();
     for (auto const* const path : {"/docs", "/docs/schemas", "/docs/search.json", "/problems"})
         EXPECT_NE(pages.find(path), nullptr) << path;
-    for (auto const& guide : pages::guides()) {
+    for (auto const& guide : web::guides()) {
         EXPECT_NE(pages.find("/docs/" + std::string(guide.name)), nullptr) << guide.name;
         EXPECT_FALSE(guide.headings.empty()) << guide.name;
     }

@@ -1,4 +1,4 @@
-// Requests as programs. That they run is tested end to end (tests/e2e/docs_samples.test.mjs).
+// Requests as programs. That they run is tested end to end (tests/e2e/docs/docs_samples.test.mjs).
 #include "api/docs/samples.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // External events (api.md §12): who may send them, what is kept, signatures.
-#include "harness.hpp"
-#include "nasty_bodies.hpp"
+#include "../harness.hpp"
+#include "../nasty_bodies.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -1,5 +1,5 @@
 // The limit on failed authentications, over HTTP (api.md §2).
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {

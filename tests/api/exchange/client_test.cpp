@@ -1,7 +1,7 @@
 // The origin of a request (api.md §2): HTTPS only, trusted proxies, and the address that is
 // compared with a key's allowlist.
+#include "../harness.hpp"
 #include "api/frame/checks/forwarded.hpp"
-#include "harness.hpp"
 
 namespace latchkey::api {
 namespace {

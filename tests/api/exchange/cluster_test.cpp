@@ -1,5 +1,5 @@
 // A node of a cluster as its clients see it (api.md §15).
-#include "store/command.hpp"
+#include "domain/command.hpp"
 #include "tests/api/harness.hpp"
 
 namespace latchkey::api {
@@ -14,11 +14,11 @@ class cluster_node : public api_test {
         return service.request("GET /api/v1/users", {}, {"Consistency-Token: " + token});
     }
     // The outcome of a write to key 1 in another place of the log.
-    store::outcome outcome_at(std::uint64_t position, base::wall_ms effective_by = 0) {
+    domain::outcome outcome_at(std::uint64_t position, base::wall_ms effective_by = 0) {
         model::key record;
         record.id = 1;
         record.rate_limits = {};
-        store::outcome result;
+        domain::outcome result;
         result.record = std::move(record);
         result.time = service.now.wall;
         result.position = position;
@@ -95,20 +95,20 @@ TEST_F(cluster_node, refuses_a_token_that_no_response_had) {
 
 TEST_F(cluster_node, waits_for_a_position_and_goes_on) {
     auto const id = service.add_user("Ada");
-    service.next_outcome = store::outcome{};
+    service.next_outcome = domain::outcome{};
     auto const answer =
         service.request("GET /api/v1/users/" + std::to_string(id), {}, {"Consistency-Token: 9"});
     EXPECT_TRUE(service.committed);
     EXPECT_EQ(answer.status, 200);
     EXPECT_EQ(answer.at("/name"), "\"Ada\"");
-    service.next_outcome = store::outcome{};
+    service.next_outcome = domain::outcome{};
     auto const write = service.request("POST /api/v1/users", R"({"name":"B","email":"b@c.d"})",
                                        {"Consistency-Token: 9"});
     EXPECT_EQ(write.status, 201) << "first the wait, then its own commit";
 }
 
 TEST_F(cluster_node, refuses_what_has_waited_in_vain) {
-    service.next_outcome = store::outcome{.problem = problem::behind};
+    service.next_outcome = domain::outcome{.problem = problem::behind};
     auto const answer = service.request("POST /api/v1/users", R"({"name":"B","email":"b@c.d"})",
                                         {"Consistency-Token: 9", "Idempotency-Key: one"});
     EXPECT_EQ(answer.status, 503);

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
+#include "../harness.hpp"
 #include "api/exchange/openapi.hpp"
 #include "api/frame/route.hpp"
-#include "harness.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -134,7 +134,7 @@ std::vector<contract_entry> const contract{
 
 // Statuses of another layer, and the tests that cover them.
 std::map<int, std::string_view> const elsewhere{
-    {408, "tests/e2e/http.test.mjs: the connection's clock"},
+    {408, "tests/e2e/http/http.test.mjs: the connection's clock"},
 };
 
 std::string lower(std::string_view text) {
@@ -229,7 +229,7 @@ reply failing(scenario& test, base::problem problem) {
         test.service.exchange.refuse_and_close(problem, answer);
         return {answer.status, "\r\n" + std::string(answer.field_lines()), answer.body};
     }
-    test.service.next_outcome = store::outcome{.problem = problem};
+    test.service.next_outcome = domain::outcome{.problem = problem};
     return test.request(test.entry.body);
 }
 

@@ -1,6 +1,6 @@
 // Keys that come by a way on which others may have read them are noted (api.md §16): by query, by
 // body, without TLS over a network.
-#include "harness.hpp"
+#include "../harness.hpp"
 #include "tests/auth/temp_store.hpp"
 
 namespace latchkey::api {

@@ -1,8 +1,8 @@
 // Header fields of every response (api.md §1): ids, caching, transport.
 #include <set>
 
+#include "../harness.hpp"
 #include "base/base62.hpp"
-#include "harness.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -1,5 +1,5 @@
 // Rate limits over HTTP (api.md §10): header fields, refusals, charges.
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {

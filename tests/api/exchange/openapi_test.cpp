@@ -1,5 +1,5 @@
 // The OpenAPI document compared with the interface. How tools read it is tested end to end
-// (tests/e2e/openapi.test.mjs).
+// (tests/e2e/docs/openapi.test.mjs).
 #include "api/exchange/openapi.hpp"
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 #include <map>
 #include <set>
 
+#include "../harness.hpp"
 #include "api/docs/documents.hpp"
 #include "api/exchange/deprecation.hpp"
 #include "api/frame/route.hpp"
-#include "harness.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -1,6 +1,6 @@
 // The order of checks of api.md §3: a request that fails two adjacent checks gets the answer of the
 // earlier one. Most requests here fail all later checks too.
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {

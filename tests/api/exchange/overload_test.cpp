@@ -1,7 +1,7 @@
 // Load shedding (api.md §10): an overloaded worker refuses before it reads the key, except for
 // health checks.
+#include "../harness.hpp"
 #include "api/frame/route.hpp"
-#include "harness.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -5,9 +5,9 @@
 #include <functional>
 #include <memory>
 
+#include "../harness.hpp"
 #include "api/frame/route.hpp"
 #include "base/time_units.hpp"
-#include "harness.hpp"
 #include "tests/auth/token_signer.hpp"
 
 namespace latchkey::api {

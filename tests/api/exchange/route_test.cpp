@@ -1,7 +1,7 @@
 // Paths and methods (api.md §1): the route table, ids in paths, Allow, paths without the prefix.
 #include "api/frame/route.hpp"
 
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -36,7 +36,7 @@ TEST(routes, the_path_of_a_request_gives_a_prefetch_hint) {
     auto const sees = [](std::string_view request) -> std::string {
         auto const hint = read_prefetch_hint(request);
         if (!hint) return "nothing";
-        return (hint->resource == store::resource::user ? "user " : "post ") +
+        return (hint->resource == domain::resource::user ? "user " : "post ") +
                std::to_string(hint->id);
     };
     EXPECT_EQ(sees("GET /api/v1/users/42 HTTP/1.1\r\nHost: a\r\n\r\n"), "user 42");

@@ -1,6 +1,6 @@
 // The fate of a received key (api.md §2, §4): no handler sees it, and its bytes are overwritten
 // after they are hashed. The fixture checks that no reply shows one.
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {

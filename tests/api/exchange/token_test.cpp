@@ -1,6 +1,6 @@
 // JWTs as credentials of whole requests (api.md §19).
+#include "../harness.hpp"
 #include "api/exchange/protected_resource.hpp"
-#include "harness.hpp"
 #include "tests/auth/token_signer.hpp"
 
 namespace latchkey::api {

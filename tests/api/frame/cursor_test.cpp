@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {

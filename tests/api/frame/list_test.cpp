@@ -1,5 +1,5 @@
 // Lists by page (api.md §7): elements, totals, links and the limit of pages.
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {

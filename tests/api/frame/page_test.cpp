@@ -1,6 +1,6 @@
 // Pages that end before their limit (api.md §7): by bytes, and by what was read in vain.
+#include "../harness.hpp"
 #include "base/limits.hpp"
-#include "harness.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -22,7 +22,7 @@ class pages : public api_test {
     void add_posts(int count, std::string const& text) {
         auto const user = service.add_user();
         for (int i = 0; i < count; ++i)
-            ASSERT_EQ(service.commit({.action = store::create_post{user, "T", text}}).problem,
+            ASSERT_EQ(service.commit({.action = domain::create_post{user, "T", text}}).problem,
                       problem::none);
     }
     // All ids of a list, by cursor; each page is bounded, and there is none without an element.
@@ -106,7 +106,7 @@ class many_keys : public pages {
             record.digest = auth::digest_of(std::to_string(i));
             record.start = "lkey_" + std::to_string(100 + i % 10);
             record.project = i % 2 == 0 ? "even" : "odd";
-            ASSERT_EQ(service.commit({.action = store::create_key{std::move(record)}}).problem,
+            ASSERT_EQ(service.commit({.action = domain::create_key{std::move(record)}}).problem,
                       problem::none);
         }
     }

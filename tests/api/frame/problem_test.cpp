@@ -1,11 +1,10 @@
 // Every code of the contract (api.md §11): a request that produces it, and its document.
-#include "api/frame/problem.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <set>
 
-#include "harness.hpp"
+#include "../harness.hpp"
+#include "api/frame/problem_document.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -27,7 +26,7 @@ reply with_key_of(api_fixture& service, model::key record) {
 }
 
 reply with_outcome(api_fixture& service, problem code) {
-    service.next_outcome = store::outcome{.problem = code};
+    service.next_outcome = domain::outcome{.problem = code};
     return service.request("POST /api/v1/users", ada_text);
 }
 

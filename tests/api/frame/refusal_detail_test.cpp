@@ -1,7 +1,7 @@
 // The details of refusals: what was seen and what is accepted (api.md §11).
 #include "api/frame/refusal_detail.hpp"
 
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -1,5 +1,5 @@
 // /auth for gateways (api.md §4), and GET /audit (§13).
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -1,5 +1,5 @@
 // POST /introspect (RFC 7662, api.md §19).
-#include "harness.hpp"
+#include "../harness.hpp"
 #include "tests/auth/token_signer.hpp"
 
 namespace latchkey::api {

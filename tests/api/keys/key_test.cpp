@@ -1,6 +1,6 @@
 // A key's record as JSON (api.md §4), and changes of keys, which the next request sees.
+#include "../harness.hpp"
 #include "api/keys/key_json.hpp"
-#include "harness.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -1,8 +1,8 @@
 // Keys over HTTP (api.md §4): bodies and their faults, each route, visibility. The rules of grants
-// are tested one by one in tests/store/write/key_life_test.cpp.
+// are tested one by one in tests/domain/keys/key_life_test.cpp.
 #include <algorithm>
 
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -1,5 +1,5 @@
 // POST /keys/verify (api.md §4): every code, in the order of api.md §3.
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {

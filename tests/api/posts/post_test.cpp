@@ -1,5 +1,5 @@
 // Posts (api.md §6): members and their faults, transitions, the semantics of each method.
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -1,6 +1,6 @@
 // Sessions of browsers (api.md §18): how one begins, what it may do, and when it ends.
+#include "../harness.hpp"
 #include "auth/browser_session.hpp"
-#include "harness.hpp"
 
 namespace latchkey::api {
 namespace {

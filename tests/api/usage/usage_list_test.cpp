@@ -3,7 +3,7 @@
 #include <boost/json/object.hpp>
 #include <deque>
 
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -46,13 +46,13 @@ class usage_list : public api_test {
     // A key that is used in each minute of which the use is kept.
     void use_always() {
         auto const key = use("a", 0);
-        store::note_key_uses batch;
+        domain::note_key_uses batch;
         for (std::int64_t i = 0; i < minutes_max; ++i) {
             auto const minute = service.now.wall / minute_ms - i;
-            store::key_use each{.key = key, .minute = minute * minute_ms, .counted = {}};
+            domain::key_use each{.key = key, .minute = minute * minute_ms, .counted = {}};
             each.counted.count(200, false);
             batch.uses.push_back(each);
-            if (batch.uses.size() < store::key_uses_max && i + 1 < minutes_max) continue;
+            if (batch.uses.size() < domain::key_uses_max && i + 1 < minutes_max) continue;
             service.commit({.action = std::exchange(batch, {}), .required_scope = std::nullopt});
         }
     }

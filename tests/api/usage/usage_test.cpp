@@ -2,7 +2,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -71,7 +71,7 @@ TEST_F(usage, counts_every_response_to_a_known_key) {
     EXPECT_EQ(as(key, "POST /api/v1/users", R"({"name":"A","email":"a@b.c"})").status, 409);
     EXPECT_EQ(as(key, "GET /auth").status, 200);
     EXPECT_EQ(sum(id), "12:5,0,7,0:0");
-    service.next_outcome = store::outcome{.problem = base::problem::overloaded};
+    service.next_outcome = domain::outcome{.problem = base::problem::overloaded};
     EXPECT_EQ(as(key, "POST /api/v1/users", R"({"name":"A","email":"b@b.c"})").status, 503);
     // In whichever way the key was sent.
     EXPECT_EQ(service.request_anonymous("GET /api/v1/users?api_key=" + key).status, 200);

@@ -1,5 +1,5 @@
 // Users (api.md §5): members and their faults, the semantics of each method.
-#include "harness.hpp"
+#include "../harness.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -304,11 +304,11 @@ TEST_F(users, include_their_posts) {
 
 // A refusal of the store is rendered like any other.
 TEST_F(users, a_key_that_loses_its_scope_meanwhile_is_refused) {
-    service.next_outcome = store::outcome{.problem = base::problem::insufficient_scope};
+    service.next_outcome = domain::outcome{.problem = base::problem::insufficient_scope};
     auto const response = service.request("POST /api/v1/users", user_text("A", "a@b.c"));
     EXPECT_EQ(response.code(), "insufficient_scope");
     EXPECT_NE(response.field("WWW-Authenticate").find(R"(scope="users:write")"), std::string::npos);
-    service.next_outcome = store::outcome{.problem = base::problem::key_deactivated};
+    service.next_outcome = domain::outcome{.problem = base::problem::key_deactivated};
     EXPECT_EQ(service.request("POST /api/v1/users", user_text("A", "a@b.c")).code(),
               "key_deactivated");
 }

@@ -231,7 +231,7 @@ TEST_F(webhook_access, of_a_compromised_key_are_named_again) {
 
 // Two parties: a key gets another one while more are left than it has.
 TEST_F(webhook_access, of_one_key_leave_room_to_others) {
-    auto const half = store::webhooks_max / 2;
+    auto const half = domain::webhooks_max / 2;
     for (std::size_t i = 0; i < half; ++i) ASSERT_EQ(make().status, 201);
     auto const refusal = make();
     EXPECT_EQ(refusal.code(), "storage_full");

@@ -1,5 +1,5 @@
 // What else a client may ask of a webhook (api.md §17): enable, test, deliveries, replay.
-#include "webhook/message_id.hpp"
+#include "model/message_id.hpp"
 #include "webhook_fixture.hpp"
 
 namespace latchkey::api {
@@ -98,7 +98,7 @@ TEST_F(webhook_actions, list_their_deliveries) {
         "GET /api/v1/changes?after=" + std::to_string(sequences[3] - 1) + "&limit=1");
     auto const time =
         *base::parse_timestamp(change.json().at_pointer("/data/0/occurred_at").as_string());
-    EXPECT_EQ(whole.at("/data/0/message_id"), '"' + webhook::message_id(sequences[3], time) + '"');
+    EXPECT_EQ(whole.at("/data/0/message_id"), '"' + model::message_id(sequences[3], time) + '"');
 
     auto const page = service.request("GET " + path(id, "/deliveries?limit=3"));
     EXPECT_EQ(page.at("/pagination"),
@@ -182,7 +182,7 @@ TEST_F(webhook_actions, replay_changes) {
 TEST_F(webhook_actions, say_what_is_kept_where_changes_have_expired) {
     last_change();
     auto const id = make().id();
-    service.next_outcome = store::outcome{.problem = base::problem::changes_expired};
+    service.next_outcome = domain::outcome{.problem = base::problem::changes_expired};
     auto const refusal = post(id, "/replay", R"({"from_sequence":1})");
     EXPECT_EQ(refusal.status, 410);
     EXPECT_EQ(refusal.at("/oldest"), "1");

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "../harness.hpp"
 #include "api/exchange/openapi.hpp"
-#include "harness.hpp"
 
 namespace latchkey::api {
 
@@ -34,20 +34,20 @@ class webhooks_test : public api_test {
         return service.request_anonymous(line, body, {bearer(key)});
     }
     void disable(model::id id) { EXPECT_EQ(patch(id, R"({"enabled":false})").status, 200); }
-    store::signing_webhook signing(model::id id) {
+    domain::signing_webhook signing(model::id id) {
         service.services().snapshot.renew();  // sees what the last request wrote
         return service.services().snapshot.signing_webhook(id, service.now.wall).value();
     }
     // What the deliverer commits of one change.
     void deliver(model::id webhook, model::id sequence, model::delivery_state state,
                  std::vector<model::delivery_attempt> attempts, base::wall_ms next = 0) {
-        store::webhook_result result{.webhook = webhook, .progress = {}, .replays = {}};
+        domain::webhook_result result{.webhook = webhook, .progress = {}, .replays = {}};
         result.deliveries = {{.sequence = sequence,
                               .type = model::change_type::user_created,
                               .state = state,
                               .next_attempt_at = next,
                               .attempts = std::move(attempts)}};
-        EXPECT_EQ(service.commit({.action = store::note_deliveries{{std::move(result)}}}).problem,
+        EXPECT_EQ(service.commit({.action = domain::note_deliveries{{std::move(result)}}}).problem,
                   base::problem::none);
     }
     model::id last_change() {

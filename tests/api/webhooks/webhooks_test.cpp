@@ -1,5 +1,5 @@
 // Webhooks over HTTP (api.md §17): their bodies and faults, PATCH, secrets. What the commands write
-// is tested in tests/store/write/webhook_test.cpp.
+// is tested in tests/domain/webhooks/webhook_test.cpp.
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <thread>

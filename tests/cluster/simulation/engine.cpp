@@ -32,7 +32,7 @@ std::optional<identity> engine::nonce_at(std::uint64_t position) const {
     return rows_[position - 1].nonce;
 }
 
-bool engine::append(replication::append const& content) {
+bool engine::append(replicate::protocol::append const& content) {
     if (content.row.position != rows_.size() + 1) return false;
     bool const follows = content.row.previous == identity{} ||
                          nonce_at(content.row.position - 1) == content.row.previous;
@@ -40,8 +40,8 @@ bool engine::append(replication::append const& content) {
     return follows;
 }
 
-std::vector<replication::log_row> engine::rows_after(std::uint64_t position) const {
-    std::vector<replication::log_row> rows;
+std::vector<replicate::protocol::log_row> engine::rows_after(std::uint64_t position) const {
+    std::vector<replicate::protocol::log_row> rows;
     for (auto i = position; i < rows_.size() && rows.size() < rows_per_message; ++i)
         rows.push_back(rows_[i]);
     return rows;

@@ -11,13 +11,13 @@
 
 #include "dice.hpp"
 #include "helpers/replicate/node_table.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
 #include "helpers/replicate/protocol/quota_grant.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 #include "machine.hpp"
 
 namespace latchkey::simulation {
 
-using replication::identity;
+using replicate::protocol::identity;
 
 class engine {
   public:
@@ -27,12 +27,12 @@ class engine {
     bool is_away() const { return is_away_; }
     // Connections of an earlier term are broken.
     std::uint64_t term() const { return term_; }
-    bool append(replication::append const& content);
+    bool append(replicate::protocol::append const& content);
     // On its way to the server, after its client has given the connection up.
-    void append_later(replication::append const& content) { late_.push_back(content); }
+    void append_later(replicate::protocol::append const& content) { late_.push_back(content); }
     std::uint64_t head() const { return rows_.size(); }
     std::optional<identity> nonce_at(std::uint64_t position) const;
-    std::vector<replication::log_row> rows_after(std::uint64_t position) const;
+    std::vector<replicate::protocol::log_row> rows_after(std::uint64_t position) const;
     // For a second nobody else can append.
     bool reserve(void const* client);
     void release(void const* client);
@@ -44,7 +44,7 @@ class engine {
     std::vector<replicate::node_row> lines() const;
 
     // Tokens of limits. No failover takes them back: what is promised of limits assumes that.
-    replication::quota_rows tokens;
+    replicate::protocol::quota_rows tokens;
 
     // ---- what happens to it
     void step();
@@ -58,7 +58,7 @@ class engine {
 
   private:
     struct write {  // of a row, else of a line
-        std::optional<replication::log_row> row;
+        std::optional<replicate::protocol::log_row> row;
         replicate::node_row line;
     };
     void commit(write content);
@@ -67,9 +67,9 @@ class engine {
     real_ns const* now_;
     dice* dice_;
     std::vector<write> history_;
-    std::vector<replication::log_row> rows_;
+    std::vector<replicate::protocol::log_row> rows_;
     std::map<std::string, replicate::node_row> lines_;
-    std::vector<replication::append> late_;
+    std::vector<replicate::protocol::append> late_;
     std::uint64_t term_ = 1;
     bool is_away_ = false;
     std::set<identity> losses_;  // nonces of rows

@@ -11,7 +11,7 @@ namespace {
 
 using base::millisecond;
 using base::second;
-using replication::append_result;
+using replicate::protocol::append_result;
 
 constexpr int renewals_per_lease = 6;
 
@@ -20,7 +20,7 @@ constexpr int renewals_per_lease = 6;
 helper::helper(engine& engine, dice& dice, machine const& machine, kit::channel& channel,
                std::uint64_t session)
     : engine_(engine), dice_(dice), machine_(machine), channel_(channel), session_(session) {
-    send(replication::hello{replication::protocol_version, session});
+    send(replicate::protocol::hello{replicate::protocol::protocol_version, session});
 }
 
 void helper::turn() {
@@ -39,19 +39,19 @@ void helper::receive() {
     for (;;) {
         auto bytes = channel_.receive();
         if (!bytes || !*bytes) return;
-        auto parcel = replication::decode(**bytes);
+        auto parcel = replicate::protocol::decode(**bytes);
         ASSERT_TRUE(parcel.has_value());
         take(std::move(*parcel));
     }
 }
 
 // Messages keep their order.
-void helper::send(replication::message content, std::uint32_t request) {
+void helper::send(replicate::protocol::message content, std::uint32_t request) {
     auto time = machine_.boot();
     if (dice_.fails(300)) time += static_cast<std::int64_t>(dice_.below(50)) * millisecond;
     if (dice_.fails(20)) time += static_cast<std::int64_t>(dice_.below(3000)) * millisecond;
     if (!outbox_.empty()) time = std::max(time, outbox_.back().first);
-    outbox_.emplace_back(time, replication::encode({request, std::move(content)}));
+    outbox_.emplace_back(time, replicate::protocol::encode({request, std::move(content)}));
 }
 
 void helper::deliver() {
@@ -60,41 +60,41 @@ void helper::deliver() {
     (void)channel_.flush();
 }
 
-void helper::take(replication::envelope parcel) {
+void helper::take(replicate::protocol::envelope parcel) {
     auto const& content = parcel.content;
-    if (auto const* settings = std::get_if<replication::configure>(&content)) {
+    if (auto const* settings = std::get_if<replicate::protocol::configure>(&content)) {
         is_configured_ = settings->session == session_;
         settings_ = *settings;
     } else if (!is_configured_) {
         return;  // meant for the helper before
-    } else if (std::holds_alternative<replication::append>(content) ||
-               std::holds_alternative<replication::resolve>(content) ||
-               std::holds_alternative<replication::reserve>(content) ||
-               std::holds_alternative<replication::release>(content)) {
+    } else if (std::holds_alternative<replicate::protocol::append>(content) ||
+               std::holds_alternative<replicate::protocol::resolve>(content) ||
+               std::holds_alternative<replicate::protocol::reserve>(content) ||
+               std::holds_alternative<replicate::protocol::release>(content)) {
         requests_.push_back(std::move(parcel));
-    } else if (auto const* ask = std::get_if<replication::quota_ask>(&content)) {
+    } else if (auto const* ask = std::get_if<replicate::protocol::quota_ask>(&content)) {
         answer_ask(parcel.request, *ask);
     } else {
         take_follow(parcel);
     }
 }
 
-void helper::take_follow(replication::envelope const& parcel) {
+void helper::take_follow(replicate::protocol::envelope const& parcel) {
     auto const& content = parcel.content;
-    if (auto const* tail = std::get_if<replication::tail>(&content)) {
+    if (auto const* tail = std::get_if<replicate::protocol::tail>(&content)) {
         tails_ = is_unchecked_ = true;
         position_ = tail->position;
         nonce_ = tail->nonce;
-    } else if (auto const* applied = std::get_if<replication::applied>(&content)) {
+    } else if (auto const* applied = std::get_if<replicate::protocol::applied>(&content)) {
         applied_ = std::max(applied_, applied->position);
         is_urgent_ |= applied->urgent;
-    } else if (auto const* watch = std::get_if<replication::watch>(&content)) {
+    } else if (auto const* watch = std::get_if<replicate::protocol::watch>(&content)) {
         watched_ = std::max(watched_, watch->position);
         nodes_time_ = 0;
-    } else if (std::holds_alternative<replication::begin_lease>(content)) {
+    } else if (std::holds_alternative<replicate::protocol::begin_lease>(content)) {
         lease_ = lease_state::holding;
         lease_time_ = 0;
-    } else if (std::holds_alternative<replication::leave>(content)) {
+    } else if (std::holds_alternative<replicate::protocol::leave>(content)) {
         departure_ = parcel.request;
     } else {
         ADD_FAILURE() << "a message that no node of a simulation sends";
@@ -103,7 +103,8 @@ void helper::take_follow(replication::envelope const& parcel) {
 
 void helper::stop_for_lost_rows() {
     if (std::exchange(is_stopped_, true)) return;
-    send(replication::failed{replication::failure::rows_lost, true, replication::rows_lost_text});
+    send(replicate::protocol::failed{replicate::protocol::failure::rows_lost, true,
+                                     replicate::protocol::rows_lost_text});
 }
 
 // Two connections, each of which comes and goes for itself.
@@ -124,17 +125,19 @@ void helper::report_connection() {
     bool const is_connected = append_term_ != 0 && follow_term_ != 0;
     if (told_connected_ == is_connected || is_stopped_) return;
     told_connected_ = is_connected;
-    send(replication::engine{is_connected, is_connected ? "reached" : "away"});
+    send(replicate::protocol::engine{is_connected, is_connected ? "reached" : "away"});
 }
 
 void helper::refuse_all() {
     for (auto const& [request, content] : std::exchange(requests_, {})) {
-        if (auto const* append = std::get_if<replication::append>(&content))
-            send(replication::appended{append_result::unavailable, append->row.position}, request);
-        else if (auto const* question = std::get_if<replication::resolve>(&content))
-            send(replication::appended{append_result::unknown, question->position}, request);
-        else if (std::holds_alternative<replication::reserve>(content))
-            send(replication::reserved{}, request);
+        if (auto const* append = std::get_if<replicate::protocol::append>(&content))
+            send(replicate::protocol::appended{append_result::unavailable, append->row.position},
+                 request);
+        else if (auto const* question = std::get_if<replicate::protocol::resolve>(&content))
+            send(replicate::protocol::appended{append_result::unknown, question->position},
+                 request);
+        else if (std::holds_alternative<replicate::protocol::reserve>(content))
+            send(replicate::protocol::reserved{}, request);
     }
 }
 
@@ -149,23 +152,23 @@ void helper::serve_appends() {
     }
 }
 
-void helper::serve(replication::envelope const& parcel) {
+void helper::serve(replicate::protocol::envelope const& parcel) {
     auto const& content = parcel.content;
     auto const answer = [&](append_result result, std::uint64_t position, identity const& nonce) {
         if (result == append_result::won) advance(position, nonce);
-        send(replication::appended{result, position}, parcel.request);
+        send(replicate::protocol::appended{result, position}, parcel.request);
     };
-    if (auto const* append = std::get_if<replication::append>(&content))
+    if (auto const* append = std::get_if<replicate::protocol::append>(&content))
         answer(try_append(*append), append->row.position, append->row.nonce);
-    else if (auto const* question = std::get_if<replication::resolve>(&content))
+    else if (auto const* question = std::get_if<replicate::protocol::resolve>(&content))
         answer(find_fate(*question), question->position, question->nonce);
-    else if (auto const* place = std::get_if<replication::reserve>(&content))
+    else if (auto const* place = std::get_if<replicate::protocol::reserve>(&content))
         send(take_reservation(*place, parcel.request), parcel.request);
     else
         engine_.release(this);
 }
 
-append_result helper::try_append(replication::append const& content) {
+append_result helper::try_append(replicate::protocol::append const& content) {
     bool const is_sent = !dice_.fails(60);
     if (!is_sent && dice_.below(2) == 0) engine_.append_later(content);
     bool const won = is_sent && engine_.append(content);
@@ -176,10 +179,10 @@ append_result helper::try_append(replication::append const& content) {
     return append_result::unknown;
 }
 
-append_result helper::find_fate(replication::resolve const& question) {
+append_result helper::find_fate(replicate::protocol::resolve const& question) {
     engine_.release(this);
     if (dice_.fails(200)) return append_result::unknown;
-    replication::append empty{
+    replicate::protocol::append empty{
         {.position = question.position, .schema = question.schema, .previous = question.previous}};
     std::ranges::transform(question.nonce, empty.row.nonce.begin(), std::bit_not{});
     engine_.append(empty);
@@ -188,8 +191,8 @@ append_result helper::find_fate(replication::resolve const& question) {
     return *nonce == question.nonce ? append_result::won : append_result::lost;
 }
 
-replication::reserved helper::take_reservation(replication::reserve const& place,
-                                               std::uint32_t request) {
+replicate::protocol::reserved helper::take_reservation(replicate::protocol::reserve const& place,
+                                                       std::uint32_t request) {
     auto const head = engine_.head();
     auto const nonce = engine_.nonce_at(place.position);
     bool const is_other = nonce && place.nonce != identity{} && *nonce != place.nonce;
@@ -199,7 +202,7 @@ replication::reserved helper::take_reservation(replication::reserve const& place
         auto rows = engine_.rows_after(position);
         position = rows.back().position;
         if (position_ < position) advance(position, rows.back().nonce);
-        send(replication::rows{std::move(rows)}, request);
+        send(replicate::protocol::rows{std::move(rows)}, request);
     }
     return {.granted = true, .head = head};
 }
@@ -213,19 +216,21 @@ void helper::advance(std::uint64_t position, identity const& nonce) {
 
 // ---- tokens, on a connection of their own
 
-void helper::answer_ask(std::uint32_t request, replication::quota_ask const& ask) {
+void helper::answer_ask(std::uint32_t request, replicate::protocol::quota_ask const& ask) {
     bool const is_reached = !engine_.is_away() && !is_cut_ && !is_stopped_;
     auto const refuse = [&] {
-        send(replication::failed{replication::failure::engine, false, "away"}, request);
+        send(replicate::protocol::failed{replicate::protocol::failure::engine, false, "away"},
+             request);
     };
     if (!is_reached || dice_.fails(40)) return refuse();
-    auto const answer = replication::grant(engine_.tokens, ask, settings_.node,
-                                           [this](auto const& member) { return is_alive(member); });
+    auto const answer =
+        replicate::protocol::grant(engine_.tokens, ask, settings_.node,
+                                   [this](auto const& member) { return is_alive(member); });
     if (dice_.fails(40)) return refuse();  // the connection broke before the answer
     send(answer, request);
 }
 
-bool helper::is_alive(replication::quota_member const& member) {
+bool helper::is_alive(replicate::protocol::quota_member const& member) {
     auto const now = machine_.boot();
     auto const [place, is_new] = sightings_.try_emplace(member.name);
     auto& [line, time] = place->second;
@@ -261,7 +266,7 @@ bool helper::check_position() {
 void helper::greet() {
     follow_term_ = engine_.term();
     if (!check_position()) return;
-    send(replication::ready{.cluster = settings_.cluster, .head = head_});
+    send(replicate::protocol::ready{.cluster = settings_.cluster, .head = head_});
     nodes_time_ = lease_time_ = 0;
 }
 
@@ -281,7 +286,7 @@ void helper::follow() {
     if (departure_ != 0) {
         lease_ = lease_state::ended;
         engine_.write_departure(settings_.node);
-        send(replication::completion{}, std::exchange(departure_, 0));
+        send(replicate::protocol::completion{}, std::exchange(departure_, 0));
     }
     if (now < nodes_time_) return;
     lines_ = engine_.lines();
@@ -299,7 +304,7 @@ bool helper::finish_stage() {
         head_ = std::max(head_, engine_.head());
         told_ = renewal_.position;
         if (lease_ == lease_state::holding)
-            send(replication::lease{.start = renewal_start_, .head = engine_.head()});
+            send(replicate::protocol::lease{.start = renewal_start_, .head = engine_.head()});
         stage_ = stage::none;
     }
     if (stage_ == stage::lines_read && dice_.proceeds(500)) observe_lines();
@@ -327,7 +332,7 @@ void helper::poll_rows() {
     auto rows = engine_.rows_after(position_);
     if (rows.empty() || !dice_.proceeds(600)) return;
     advance(rows.back().position, rows.back().nonce);
-    send(replication::rows{std::move(rows)});
+    send(replicate::protocol::rows{std::move(rows)});
 }
 
 void helper::observe_lines() {

@@ -32,22 +32,22 @@ class helper {
 
     void receive();
     void deliver();
-    void take(replication::envelope parcel);
-    void take_follow(replication::envelope const& parcel);
-    void send(replication::message content, std::uint32_t request = 0);
+    void take(replicate::protocol::envelope parcel);
+    void take_follow(replicate::protocol::envelope const& parcel);
+    void send(replicate::protocol::message content, std::uint32_t request = 0);
     void stop_for_lost_rows();
     void connect();
     void report_connection();
     void refuse_all();
     void serve_appends();
-    void serve(replication::envelope const& parcel);
-    replication::append_result try_append(replication::append const& content);
-    replication::append_result find_fate(replication::resolve const& question);
-    replication::reserved take_reservation(replication::reserve const& place,
-                                           std::uint32_t request);
+    void serve(replicate::protocol::envelope const& parcel);
+    replicate::protocol::append_result try_append(replicate::protocol::append const& content);
+    replicate::protocol::append_result find_fate(replicate::protocol::resolve const& question);
+    replicate::protocol::reserved take_reservation(replicate::protocol::reserve const& place,
+                                                   std::uint32_t request);
     void advance(std::uint64_t position, identity const& nonce);
-    void answer_ask(std::uint32_t request, replication::quota_ask const& ask);
-    bool is_alive(replication::quota_member const& member);
+    void answer_ask(std::uint32_t request, replicate::protocol::quota_ask const& ask);
+    bool is_alive(replicate::protocol::quota_member const& member);
     bool check_position();
     void greet();
     void follow();
@@ -63,11 +63,11 @@ class helper {
     kit::channel& channel_;
     std::uint64_t session_;
     std::deque<std::pair<cluster::boot_ns, std::string>> outbox_;  // by the time of arrival
-    replication::configure settings_;
+    replicate::protocol::configure settings_;
     bool is_configured_ = false, is_stopped_ = false, is_cut_ = false;
     std::uint64_t append_term_ = 0, follow_term_ = 0;  // of the connections; 0: none
     std::optional<bool> told_connected_;
-    std::deque<replication::envelope> requests_;
+    std::deque<replicate::protocol::envelope> requests_;
 
     bool tails_ = false, is_unchecked_ = false;
     std::uint64_t position_ = 0, head_ = 0;
@@ -86,7 +86,7 @@ class helper {
     std::uint32_t departure_ = 0;
 
     struct sighting {
-        replication::quota_member line;
+        replicate::protocol::quota_member line;
         cluster::boot_ns time = 0;  // since when it is unchanged
     };
     std::map<std::string, sighting> sightings_;

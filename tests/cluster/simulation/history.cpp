@@ -18,11 +18,11 @@ void history::note_answer(request const& answered, node const& teller) {
     if (outcome.replayed) ++events_.replayed;
     source const source{answered.row, teller.number, answered.answer_time};
     auto const& command = answered.command;
-    if (auto const* action = std::get_if<store::create_user>(&command.action)) {
+    if (auto const* action = std::get_if<domain::create_user>(&command.action)) {
         creations_.push_back({source, action->name, std::get<model::user>(outcome.record).id});
-    } else if (std::holds_alternative<store::change_user>(command.action)) {
+    } else if (std::holds_alternative<domain::change_user>(command.action)) {
         changes_.push_back({source, command.conditions.match->tags[0]});
-    } else if (auto const* target = std::get_if<store::deactivate_key>(&command.action)) {
+    } else if (auto const* target = std::get_if<domain::deactivate_key>(&command.action)) {
         ++(outcome.effective_by == 0 ? events_.confirmed : events_.unconfirmed);
         deactivations_.push_back({source, target->id, answered.effective_time});
     }
@@ -44,7 +44,7 @@ void history::check(store::environment& store) const {
 void history::check_users(store::environment& store) const {
     std::map<std::string, model::id> users;
     std::set<std::string> addresses;
-    store::snapshot shown(store);
+    domain::snapshot shown(store);
     shown.renew();
     shown.users({.limit = 1000}, [&](model::user_view const& user) {
         EXPECT_TRUE(users.emplace(user.name, user.id).second) << user.name;

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <span>
 
-#include "store/engine/environment_state.hpp"
-#include "store/write/group.hpp"
-#include "store/write/replication.hpp"
+#include "domain/writer/group.hpp"
+#include "domain/writer/replication.hpp"
+#include "store/environment_state.hpp"
 
 namespace latchkey::simulation {
 namespace {
@@ -70,9 +70,9 @@ void node::start(std::uint64_t session) {
     start_helper(session);
     ASSERT_TRUE(store_->attach(*node_, cluster_of_run));
     node_->follow(place.position, place.nonce);
-    queue_ = std::make_unique<store::ticket_queue>();
-    replica_ = std::make_unique<store::replica>(store_->native(), *queue_);
-    snapshot_ = std::make_unique<store::snapshot>(*store_);
+    queue_ = std::make_unique<domain::ticket_queue>();
+    replica_ = std::make_unique<domain::replica>(store_->native(), *queue_);
+    snapshot_ = std::make_unique<domain::snapshot>(*store_);
     ASSERT_TRUE(node_->share_limits(session));
     node_->begin_lease();
 }
@@ -118,7 +118,7 @@ void node::helper_turn() {
     helper_->turn();
 }
 
-// ---- the writer, as store/writer.cpp does it
+// ---- the writer, as domain/writer.cpp does it
 
 void node::writer_turn() {
     on_machine const here(machine);
@@ -129,7 +129,7 @@ void node::writer_turn() {
     if (!waiting_.empty() && dice_.proceeds(800))
         commit_group();
     else
-        store::apply_arrived_rows(store_->native());
+        domain::apply_arrived_rows(store_->native());
     replica_->answer(false);
 }
 
@@ -138,21 +138,21 @@ bool node::settle() {
     auto const own = unapplied ? unapplied->row.nonce : identity{};
     auto const group = replica_->settle(false);
     if (group.result == store::append_result::unknown) return false;
-    std::vector<store::ticket*> tickets;
+    std::vector<domain::ticket*> tickets;
     for (auto* each = group.tickets.oldest; each != nullptr; each = each->next)
         tickets.push_back(each);
     waiting_.insert(waiting_.begin(), tickets.begin(), tickets.end());
-    if (group.result == store::append_result::won) store::apply_arrived_rows(store_->native());
+    if (group.result == store::append_result::won) domain::apply_arrived_rows(store_->native());
     if (group.result != store::append_result::lost) complete(group.count, own);
     return true;
 }
 
 void node::commit_group() {
-    std::vector<store::job> jobs;
+    std::vector<domain::job> jobs;
     for (auto* each : waiting_) jobs.push_back({&each->command, &each->outcome});
-    auto const result = store::apply_group(store_->native(), jobs, purge_max);
+    auto const result = domain::apply_group(store_->native(), jobs, purge_max);
     if (!result.unresolved) return complete(result.job_count, position().nonce);
-    store::ticket_queue::batch group;
+    domain::ticket_queue::batch group;
     for (std::size_t i = 0; i < result.job_count; ++i) {
         auto* const each = waiting_.front();
         waiting_.pop_front();
@@ -203,7 +203,7 @@ std::vector<node::decision> node::worker_turn() {
 }
 
 node::verdict node::decide(arrival& request, bool lease_over) {
-    auto const key = snapshot_->key_with_digest(store::key_number(request.key).digest);
+    auto const key = snapshot_->key_with_digest(domain::key_number(request.key).digest);
     bool const is_active = key && key->state_at(snapshot_->time()) == model::key_state::active;
     if (!is_active || lease_over) return verdict::refused;
     if (request.key != limited_key) return verdict::accepted;

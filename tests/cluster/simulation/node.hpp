@@ -9,12 +9,12 @@
 #include <memory>
 
 #include "cluster/node.hpp"
+#include "domain/snapshot.hpp"
+#include "domain/writer/replica.hpp"
 #include "helper.hpp"
 #include "request.hpp"
 #include "store/environment.hpp"
-#include "store/snapshot.hpp"
-#include "store/write/replica.hpp"
-#include "tests/store/support.hpp"
+#include "tests/domain/support.hpp"
 
 namespace latchkey::simulation {
 
@@ -93,10 +93,10 @@ class node final : coro::executor {
     std::unique_ptr<helper> helper_;
     std::unique_ptr<cluster::node> node_;
     std::unique_ptr<store::environment> store_;
-    std::unique_ptr<store::snapshot> snapshot_;
-    std::unique_ptr<store::ticket_queue> queue_;
-    std::unique_ptr<store::replica> replica_;
-    std::deque<store::ticket*> waiting_;
+    std::unique_ptr<domain::snapshot> snapshot_;
+    std::unique_ptr<domain::ticket_queue> queue_;
+    std::unique_ptr<domain::replica> replica_;
+    std::deque<domain::ticket*> waiting_;
     std::vector<std::unique_ptr<request>> requests_;
     std::vector<request*> answered_;
     std::vector<arrival> arrivals_;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cluster/quota.hpp"
+#include "domain/writer/ticket.hpp"
 #include "engine.hpp"
-#include "store/write/ticket.hpp"
 
 namespace latchkey::simulation {
 
@@ -12,7 +12,7 @@ inline constexpr unsigned limited_key = 13;
 inline model::rate_limit const limit_of_run{"run", 100, 20, 100};
 
 // A write, again and again until it is answered, of whichever node.
-struct request : store::ticket {
+struct request : domain::ticket {
     int number = 0;
     identity row{};  // nonce of the row that holds its outcome
     real_ns answer_time = 0;

@@ -52,7 +52,7 @@ class silence {
 };
 
 TEST(cluster_simulation, keeps_what_was_promised) {
-    store::temporary_directory place;
+    domain::temporary_directory place;
     auto const directory = place.path() + "/store";
     make_template(directory);
     event_counts events;

@@ -6,10 +6,10 @@
 #include <cstdio>
 
 #include "base/hash.hpp"
-#include "store/admin/check_consistency.hpp"
-#include "store/admin/state_load.hpp"
-#include "store/admin/state_reader.hpp"
-#include "store/admin/verify_audit.hpp"
+#include "domain/admin/check_consistency.hpp"
+#include "domain/admin/state_load.hpp"
+#include "domain/admin/state_reader.hpp"
+#include "domain/audit/verify_audit.hpp"
 
 namespace latchkey::simulation {
 namespace {
@@ -21,28 +21,28 @@ constexpr int steps = 500;
 constexpr unsigned node_count = 3;
 constexpr unsigned lost_lease_margin_ms = 2000;
 
-std::string describe(store::command const& command) {
+std::string describe(domain::command const& command) {
     auto const& action = command.action;
     std::string const suffix = command.idempotency ? ", once" : "";
-    if (auto const* user = std::get_if<store::create_user>(&action))
+    if (auto const* user = std::get_if<domain::create_user>(&action))
         return "create " + user->name + suffix;
-    if (std::holds_alternative<store::change_user>(action)) return "change user 1" + suffix;
-    if (auto const* user = std::get_if<store::delete_user>(&action))
+    if (std::holds_alternative<domain::change_user>(action)) return "change user 1" + suffix;
+    if (auto const* user = std::get_if<domain::delete_user>(&action))
         return "delete user " + std::to_string(user->id) + suffix;
-    return "deactivate key " + std::to_string(std::get<store::deactivate_key>(action).id) + suffix;
+    return "deactivate key " + std::to_string(std::get<domain::deactivate_key>(action).id) + suffix;
 }
 
 }  // namespace
 
 void make_template(std::string const& directory) {
-    auto const store = store::open_store(directory, 1u << 26);
+    auto const store = domain::open_store(directory, 1u << 26);
     for (unsigned i = 1; i <= key_count; ++i)
-        store::one(*store, store::new_key(store::key_number(i)));
-    auto limited = store::key_number(limited_key);
+        domain::one(*store, domain::new_key(domain::key_number(i)));
+    auto limited = domain::key_number(limited_key);
     limited.rate_limits = {limit_of_run};
-    store::one(*store, store::new_key(limited));
-    store::one(*store, store::new_user("first", "first@example.org"));
-    ASSERT_TRUE(store::join_cluster(*store, cluster_of_run));
+    domain::one(*store, domain::new_key(limited));
+    domain::one(*store, domain::new_user("first", "first@example.org"));
+    ASSERT_TRUE(domain::join_cluster(*store, cluster_of_run));
 }
 
 world::world(std::uint64_t seed, std::string const& directory, event_counts& events, bool is_traced)
@@ -143,8 +143,9 @@ void world::end(node& next) {
     next.stop();
     next.start_time = now_ + static_cast<real_ns>(dice_.below(2000)) * millisecond;
     for (auto& each : next.take_requests()) {
-        bool const may_repeat = each->command.idempotency ||
-                                std::holds_alternative<store::deactivate_key>(each->command.action);
+        bool const may_repeat =
+            each->command.idempotency ||
+            std::holds_alternative<domain::deactivate_key>(each->command.action);
         if (!may_repeat) continue;
         if (dice_.below(2) == 0)
             route(std::move(each));
@@ -182,7 +183,7 @@ void world::compare(node& next) {
     auto const nonce = next.position().nonce;
     if (std::exchange(compared_[next.number], nonce) == nonce) return;
     std::uint64_t hash = 0;
-    store::state_reader reader(next.store());
+    domain::state_reader reader(next.store());
     while (auto const record = reader.next())
         hash = base::hash(record->content, base::hash(record->key, hash + record->table));
     ASSERT_FALSE(reader.failure());
@@ -212,32 +213,32 @@ void world::ask() {
     next.submit(std::move(question));
 }
 
-store::command world::next_command(int number, node& first) {
-    store::command command;
+domain::command world::next_command(int number, node& first) {
+    domain::command command;
     auto const name = "user" + std::to_string(number);
     auto const choice = dice_.below(20);
     if (choice < 6) {
         // The client has read the user at this node, which may be behind.
-        store::snapshot shown(first.store());
+        domain::snapshot shown(first.store());
         shown.renew();
-        command.action = store::change_user{.id = 1, .name = name};
+        command.action = domain::change_user{.id = 1, .name = name};
         if (auto const user = shown.user(1))
-            command.conditions.match = store::tag_list{.tags = {model::tag_of(*user)}};
+            command.conditions.match = domain::tag_list{.tags = {model::tag_of(*user)}};
     } else if (choice < 8) {
         // Often once more, by a client that was not answered.
         if (deactivated_ == 0 || dice_.below(2) == 0)
             deactivated_ = 2 + static_cast<model::id>(dice_.below(key_count - 1));
-        command.action = store::deactivate_key{deactivated_};
+        command.action = domain::deactivate_key{deactivated_};
     } else if (choice < 10) {
         model::id const user = 2 + static_cast<model::id>(dice_.below(20));
         history_.note_deletion(user);
-        command.action = store::delete_user{user};
+        command.action = domain::delete_user{user};
     } else {
         command.action =
-            store::create_user{name, "mail" + std::to_string(dice_.below(40)) + "@example.org"};
+            domain::create_user{name, "mail" + std::to_string(dice_.below(40)) + "@example.org"};
     }
     if (dice_.below(2) == 0) {
-        auto const digest = store::key_number(static_cast<unsigned>(number)).digest;
+        auto const digest = domain::key_number(static_cast<unsigned>(number)).digest;
         command.idempotency = {1, digest, digest};
     }
     return command;
@@ -359,10 +360,10 @@ void world::check_losers() {
         bool const has_lost = engine_.nonce_at(place.position) != place.nonce;
         auto const failure = each->failure();
         if (has_lost)
-            EXPECT_EQ(failure, replication::rows_lost_text)
+            EXPECT_EQ(failure, replicate::protocol::rows_lost_text)
                 << "node " << each->number << " at position " << place.position;
         if (failure.empty()) continue;
-        EXPECT_EQ(failure, replication::rows_lost_text);
+        EXPECT_EQ(failure, replicate::protocol::rows_lost_text);
         EXPECT_FALSE(each->holds_lease());
         trace(each.get(), has_lost ? "has applied lost rows" : "has heard of lost rows");
         ++events_.lost_rows;
@@ -381,9 +382,9 @@ void world::check() {
         EXPECT_EQ(place.position, engine_.head());
         EXPECT_EQ(place.nonce, engine_.nonce_at(place.position));
         compare(*each);
-        for (auto const& sentence : store::check_consistency(each->store()))
+        for (auto const& sentence : domain::check_consistency(each->store()))
             ADD_FAILURE() << sentence;
-        for (auto const& sentence : store::verify_audit(each->store()).wrong)
+        for (auto const& sentence : domain::verify_audit(each->store()).wrong)
             ADD_FAILURE() << sentence;
     }
     on_machine const here(nodes_[0]->machine);

@@ -34,7 +34,7 @@ class world {
     void compare(node& next);
 
     void ask();
-    store::command next_command(int number, node& first);
+    domain::command next_command(int number, node& first);
     void fail();
     void fail_process(node& next);
     void fail_engine();

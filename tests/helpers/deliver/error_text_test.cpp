@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <gtest/gtest.h>
 
-#include "helpers/deliver/protocol/messages.hpp"
+#include "helpers/deliver/protocol/deliver_messages.hpp"
 
 namespace latchkey::deliver {
 namespace {
@@ -34,8 +34,9 @@ TEST(error_texts, are_visible_and_short) {
     auto const text = error_text(
         {.code = CURLE_SSL_CONNECT_ERROR, .detail = "a\r\nb\xff" + std::string(1000, 'x')});
     EXPECT_EQ(text.substr(0, 10), "TLS: a??b?");
-    EXPECT_EQ(text.size(), delivery::error_bytes_max);
-    EXPECT_TRUE(delivery::decode(delivery::encode(delivery::result{.error = text})));
+    EXPECT_EQ(text.size(), deliver::protocol::error_bytes_max);
+    EXPECT_TRUE(deliver::protocol::decode(
+        deliver::protocol::encode(deliver::protocol::result{.error = text})));
     for (int code = 1; code < CURL_LAST; ++code)
         EXPECT_NE(error_text({.code = static_cast<CURLcode>(code)}), "") << code;
 }

@@ -76,7 +76,7 @@ bool fake_service::turn(base::mono_ns deadline) {
     return true;
 }
 
-std::uint64_t fake_service::begin(delivery::attempt attempt) {
+std::uint64_t fake_service::begin(deliver::protocol::attempt attempt) {
     auto const deadline = base::read_mono() + patience;
     attempt.number = ++number_;
     while (link_.capacity() == 0)
@@ -91,17 +91,17 @@ void fake_service::flush() {
         if (!turn(deadline)) break;
 }
 
-std::vector<delivery::result> fake_service::wait_for(std::size_t count) {
+std::vector<deliver::protocol::result> fake_service::wait_for(std::size_t count) {
     auto const deadline = base::read_mono() + patience;
     while (results_.size() < count)
         if (!turn(deadline)) results_.resize(count);
-    std::vector<delivery::result> const results(results_.begin(),
-                                                results_.begin() + static_cast<long>(count));
+    std::vector<deliver::protocol::result> const results(
+        results_.begin(), results_.begin() + static_cast<long>(count));
     results_.erase(results_.begin(), results_.begin() + static_cast<long>(count));
     return results;
 }
 
-delivery::result fake_service::deliver(delivery::attempt attempt) {
+deliver::protocol::result fake_service::deliver(deliver::protocol::attempt attempt) {
     auto const number = begin(std::move(attempt));
     auto const result = wait_for(1)[0];
     EXPECT_EQ(result.number, number);
@@ -131,7 +131,7 @@ void fake_service::continue_helper() {
 int fake_service::close() {
     is_closed_ = true;
     helper_end_ = {};
-    link_ = delivery::helper_link(base::descriptor());
+    link_ = deliver::protocol::helper_link(base::descriptor());
     int status = 0;
     ::waitpid(process_, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

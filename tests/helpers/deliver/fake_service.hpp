@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor.hpp"
+#include "base/system/descriptor.hpp"
 #include "helpers/deliver/protocol/helper_link.hpp"
 
 namespace latchkey::deliver {
@@ -27,12 +27,12 @@ class fake_service {
     fake_service& operator=(fake_service const&) = delete;
 
     // Begins an attempt; its number is set.
-    std::uint64_t begin(delivery::attempt attempt);
+    std::uint64_t begin(deliver::protocol::attempt attempt);
     // Until the helper has got what was begun.
     void flush();
     // Of the next `count` attempts that end, in that order.
-    std::vector<delivery::result> wait_for(std::size_t count);
-    delivery::result deliver(delivery::attempt attempt);
+    std::vector<deliver::protocol::result> wait_for(std::size_t count);
+    deliver::protocol::result deliver(deliver::protocol::attempt attempt);
     // What was in flight when the helper was killed.
     std::vector<std::uint64_t> wait_for_lost();
     std::size_t in_flight() const { return link_.in_flight(); }
@@ -51,10 +51,10 @@ class fake_service {
 
     std::string authorities_file_;
     base::descriptor helper_end_;
-    delivery::helper_link link_;
+    deliver::protocol::helper_link link_;
     pid_t process_ = -1;
     std::uint64_t number_ = 0;
-    std::vector<delivery::result> results_;
+    std::vector<deliver::protocol::result> results_;
     std::vector<std::uint64_t> lost_ids_;
     bool is_closed_ = false;
 };

@@ -10,12 +10,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "../../tls/certificates.hpp"
+#include "../../wire/tls/certificates.hpp"
 #include "base/check.hpp"
 #include "base/time_units.hpp"
 #include "fake_service.hpp"
 #include "receiver.hpp"
-#include "tls/self_signed.hpp"
+#include "wire/tls/self_signed.hpp"
 
 namespace latchkey::deliver {
 namespace {
@@ -45,7 +45,8 @@ class certificate {
 
 class deliveries : public ::testing::Test {
   protected:
-    delivery::attempt post(std::string const& path, std::uint32_t timeout_ms = 20'000) const {
+    deliver::protocol::attempt post(std::string const& path,
+                                    std::uint32_t timeout_ms = 20'000) const {
         return {.url = peer.url(path),
                 .fields = {{"content-type", "application/json"}, {"user-agent", "latchkey"}},
                 .body = "{}",
@@ -150,13 +151,13 @@ TEST_F(deliveries, tell_when_to_come_again) {
 TEST_F(deliveries, keep_the_first_kib_of_an_answer) {
     auto const result = service.deliver(post("/big/40000"));
     EXPECT_EQ(result.status, 200);
-    EXPECT_EQ(result.response, std::string(delivery::response_bytes_max, 'x'));
+    EXPECT_EQ(result.response, std::string(deliver::protocol::response_bytes_max, 'x'));
     EXPECT_EQ(peer.connections(), 1);
     // Beyond 64 KiB the connection ends, and the status stands.
     auto const more = service.deliver(post("/big/20000000"));
     EXPECT_EQ(more.status, 200);
     EXPECT_EQ(more.error, "");
-    EXPECT_EQ(more.response.size(), delivery::response_bytes_max);
+    EXPECT_EQ(more.response.size(), deliver::protocol::response_bytes_max);
     EXPECT_EQ(service.deliver(post("/ok")).status, 200);
     EXPECT_EQ(peer.connections(), 2);
 }
@@ -282,7 +283,7 @@ TEST_F(deliveries, to_one_that_hangs_hold_up_no_other) {
 }
 
 TEST_F(deliveries, wait_for_a_service_that_does_not_read) {
-    constexpr std::size_t count = delivery::attempts_max;
+    constexpr std::size_t count = deliver::protocol::attempts_max;
     for (std::size_t i = 0; i < count; ++i) service.begin(post("/big/1024"));
     service.flush();
     // Nobody reads the results, which are more than the sockets hold.

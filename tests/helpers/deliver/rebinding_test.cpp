@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/descriptor.hpp"
+#include "base/system/descriptor.hpp"
 #include "helpers/deliver/sender.hpp"
 
 namespace {
@@ -147,7 +147,7 @@ class rebinding : public testing::Test {
         std::scoped_lock const lock(names_mutex);
         addresses = std::move(list);
     }
-    delivery::result deliver(sender& sender) {
+    deliver::protocol::result deliver(sender& sender) {
         sender.begin({.number = ++number,
                       .url = peer.url(),
                       .allow = {*model::cidr::parse("127.0.0.1/32")}});

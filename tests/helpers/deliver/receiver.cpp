@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "base/check.hpp"
-#include "tls/session.hpp"
+#include "wire/tls/session.hpp"
 
 namespace latchkey::deliver {
 namespace {

@@ -20,9 +20,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/descriptor.hpp"
-#include "tls/identity.hpp"
-#include "tls/ticket_keys.hpp"
+#include "base/system/descriptor.hpp"
+#include "wire/tls/certificate_chain.hpp"
+#include "wire/tls/ticket_keys.hpp"
 
 namespace latchkey::deliver {
 

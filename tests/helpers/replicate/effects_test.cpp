@@ -1,10 +1,9 @@
-#include "helpers/replicate/effects.hpp"
-
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "effect_bytes.hpp"
+#include "helpers/replicate/state_changes.hpp"
 
 namespace latchkey::replicate {
 namespace {

@@ -7,7 +7,7 @@
 namespace latchkey::replicate {
 namespace {
 
-using replication::append_result;
+using replicate::protocol::append_result;
 
 class engine_failure_test : public engine_test {
   protected:
@@ -18,11 +18,11 @@ class engine_failure_test : public engine_test {
         through_proxy_ = postgres::shared().over_tcp(conninfo_, proxy_->port());
     }
     static void await_engine(fake_node& node, bool connected) {
-        node.wait_for<replication::engine>(
+        node.wait_for<replicate::protocol::engine>(
             [&](auto const& news) { return news.connected == connected; });
     }
     // Of a row of unknown outcome, asked until the engine can tell.
-    static append_result settle(fake_node& node, replication::log_row const& row) {
+    static append_result settle(fake_node& node, replicate::protocol::log_row const& row) {
         for (int tries = 0; tries < 100; ++tries) {
             auto const result = node.resolve(row).result;
             if (result != append_result::unknown) return result;
@@ -31,7 +31,8 @@ class engine_failure_test : public engine_test {
         return append_result::unknown;
     }
     // What the node is told of a row, at once or in the end, is what the engine has.
-    void expect_truth(fake_node& node, replication::log_row const& row, append_result result) {
+    void expect_truth(fake_node& node, replicate::protocol::log_row const& row,
+                      append_result result) {
         if (result != append_result::won) result = settle(node, row);
         ASSERT_NE(result, append_result::unknown);
         bool const there = nonces_of(row.position).starts_with("\\x6f6e65");  // "one"
@@ -51,10 +52,11 @@ TEST_F(engine_failure_test, an_append_whose_answer_is_lost_was_done) {
     node.init();
     proxy_->drop_answers();
     auto const row = node.make_row(1, "effects");
-    auto const request = node.send(replication::append{row});
+    auto const request = node.send(replicate::protocol::append{row});
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     proxy_->cut();
-    EXPECT_EQ(node.wait_for<replication::appended>({}, request).result, append_result::unknown);
+    EXPECT_EQ(node.wait_for<replicate::protocol::appended>({}, request).result,
+              append_result::unknown);
     EXPECT_EQ(settle(node, row), append_result::won);
     EXPECT_EQ(node.append(2).result, append_result::won);
 }
@@ -64,10 +66,11 @@ TEST_F(engine_failure_test, an_append_that_did_not_arrive_is_lost_for_good) {
     node.init();
     proxy_->hold();
     auto const row = node.make_row(1, "effects");
-    auto const request = node.send(replication::append{row});
+    auto const request = node.send(replicate::protocol::append{row});
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     proxy_->cut();
-    EXPECT_EQ(node.wait_for<replication::appended>({}, request).result, append_result::unknown);
+    EXPECT_EQ(node.wait_for<replicate::protocol::appended>({}, request).result,
+              append_result::unknown);
     EXPECT_EQ(settle(node, row), append_result::lost);
     EXPECT_EQ(node.append(1).result, append_result::lost);
     EXPECT_EQ(node.append(2).result, append_result::won);
@@ -80,12 +83,13 @@ TEST_F(engine_failure_test, an_append_that_waits_while_its_backend_ends_is_unkno
     holder.run("BEGIN");
     holder.run("SELECT id FROM latchkey_cluster WHERE id = 1 FOR UPDATE");
     auto const row = node.make_row(1, "effects");
-    auto const request = node.send(replication::append{row});
+    auto const request = node.send(replicate::protocol::append{row});
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     other.run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = "
         "'Lock' AND datname = current_database()");
-    EXPECT_EQ(node.wait_for<replication::appended>({}, request).result, append_result::unknown);
+    EXPECT_EQ(node.wait_for<replicate::protocol::appended>({}, request).result,
+              append_result::unknown);
     holder.run("COMMIT");
     EXPECT_EQ(settle(node, row), append_result::lost);
 }
@@ -136,9 +140,10 @@ TEST_F(engine_failure_test, the_engine_away_is_told_and_noticed_when_it_is_back)
     EXPECT_EQ(node.append(1).result, append_result::unavailable);
     EXPECT_EQ(node.resolve(node.make_row(1)).result, append_result::unknown);
     EXPECT_FALSE(
-        node.wait_for<replication::reserved>({}, node.send(replication::reserve{0})).granted);
+        node.wait_for<replicate::protocol::reserved>({}, node.send(replicate::protocol::reserve{0}))
+            .granted);
     proxy_->admit();
-    node.wait_for<replication::ready>();
+    node.wait_for<replicate::protocol::ready>();
     EXPECT_EQ(node.append(1).result, append_result::won);
 }
 
@@ -169,7 +174,7 @@ TEST_F(engine_failure_test, a_server_that_only_reads_is_not_taken) {
     sql_session(conninfo_).run("ALTER DATABASE " + conninfo_.substr(conninfo_.find("dbname=") + 7) +
                                " SET default_transaction_read_only = on");
     fake_node node(conninfo_);
-    auto const news = node.wait_for<replication::engine>();
+    auto const news = node.wait_for<replicate::protocol::engine>();
     EXPECT_FALSE(news.connected);
     EXPECT_NE(news.text.find("read-only"), std::string::npos) << news.text;
 }
@@ -188,11 +193,11 @@ TEST_F(engine_failure_test, a_crash_of_the_server_loses_and_doubles_nothing) {
         }
         postgres::shared().freeze();
         auto const row = node.make_row(++position);
-        auto const request = node.send(replication::append{row});
+        auto const request = node.send(replicate::protocol::append{row});
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         postgres::shared().stop_at_once();
         postgres::shared().start();
-        expect_truth(node, row, node.wait_for<replication::appended>({}, request).result);
+        expect_truth(node, row, node.wait_for<replicate::protocol::appended>({}, request).result);
     }
     EXPECT_EQ(sql_session(conninfo_).value("SELECT count(*) FROM latchkey_log"),
               std::to_string(position + 1));

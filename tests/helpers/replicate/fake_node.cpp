@@ -24,8 +24,8 @@ std::string program() {
 
 }  // namespace
 
-replication::identity identity_from(std::string_view text) {
-    replication::identity value{};
+replicate::protocol::identity identity_from(std::string_view text) {
+    replicate::protocol::identity value{};
     text.substr(0, value.size()).copy(value.data(), value.size());
     return value;
 }
@@ -35,7 +35,7 @@ fake_node::fake_node(std::string conninfo, node_options options)
     auto ends = kit::make_socket_pair();
     channel_.emplace(std::move(ends->first));
     helper_end_ = std::move(ends->second);
-    if (options_.instance == replication::identity{})
+    if (options_.instance == replicate::protocol::identity{})
         options_.instance = identity_from("instance " + options_.name);
     start_helper();
 }
@@ -54,16 +54,16 @@ void fake_node::start_helper() {
         ::execl(path.c_str(), path.c_str(), "--descriptor", number.c_str(), nullptr);
         ::_exit(127);
     }
-    auto const greeting = wait_for<replication::hello>();
-    EXPECT_EQ(greeting.version, replication::protocol_version);
-    replication::configure settings{.session = greeting.session,
-                                    .conninfo = conninfo_,
-                                    .node = options_.name,
-                                    .instance = options_.instance,
-                                    .cluster = options_.cluster,
-                                    .version = "0.1.0",
-                                    .schema = test_schema,
-                                    .lease_ms = options_.lease_ms};
+    auto const greeting = wait_for<replicate::protocol::hello>();
+    EXPECT_EQ(greeting.version, replicate::protocol::protocol_version);
+    replicate::protocol::configure settings{.session = greeting.session,
+                                            .conninfo = conninfo_,
+                                            .node = options_.name,
+                                            .instance = options_.instance,
+                                            .cluster = options_.cluster,
+                                            .version = "0.1.0",
+                                            .schema = test_schema,
+                                            .lease_ms = options_.lease_ms};
     std::ranges::fill(settings.key_check, options_.key_byte);
     send(settings);
 }
@@ -92,8 +92,9 @@ int fake_node::close() {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-std::uint32_t fake_node::send(replication::message content) {
-    auto const bytes = replication::encode({.request = ++requests_, .content = std::move(content)});
+std::uint32_t fake_node::send(replicate::protocol::message content) {
+    auto const bytes =
+        replicate::protocol::encode({.request = ++requests_, .content = std::move(content)});
     EXPECT_TRUE(channel_->send(bytes, base::read_mono() + 20 * base::second));
     return requests_;
 }
@@ -101,13 +102,13 @@ std::uint32_t fake_node::send(replication::message content) {
 bool fake_node::receive(base::mono_ns deadline) {
     auto bytes = channel_->receive_until(deadline);
     if (!bytes || !*bytes) return false;
-    auto parcel = replication::decode(**bytes);
+    auto parcel = replicate::protocol::decode(**bytes);
     EXPECT_TRUE(parcel) << parcel.error().message;
     if (parcel) arrivals_.push_back(std::move(*parcel));
     return parcel.has_value();
 }
 
-replication::message fake_node::next(std::uint32_t request) {
+replicate::protocol::message fake_node::next(std::uint32_t request) {
     for (auto const deadline = base::read_mono() + 20 * base::second;;) {
         for (auto each = arrivals_.begin(); each != arrivals_.end(); ++each) {
             if (each->request != request) continue;
@@ -125,46 +126,52 @@ std::string fake_node::describe() const {
     std::string text;
     for (auto const& each : arrivals_) {
         text += "\n  type " + std::to_string(each.content.index());
-        if (auto const* failure = std::get_if<replication::failed>(&each.content))
+        if (auto const* failure = std::get_if<replicate::protocol::failed>(&each.content))
             text += ": " + failure->text;
-        if (auto const* state = std::get_if<replication::engine>(&each.content))
+        if (auto const* state = std::get_if<replicate::protocol::engine>(&each.content))
             text += ": " + state->text;
     }
     return text;
 }
 
-void fake_node::init(std::uint64_t position, std::vector<replication::state_record> records) {
-    wait_for<replication::completion>({}, send(replication::init_begin{test_cluster}));
+void fake_node::init(std::uint64_t position,
+                     std::vector<replicate::protocol::state_record> records) {
+    wait_for<replicate::protocol::completion>({},
+                                              send(replicate::protocol::init_begin{test_cluster}));
     if (!records.empty())
-        wait_for<replication::completion>({}, send(replication::state_chunk{std::move(records)}));
-    wait_for<replication::completion>({}, send(replication::init_end{position, test_schema}));
-    wait_for<replication::ready>();
+        wait_for<replicate::protocol::completion>(
+            {}, send(replicate::protocol::state_chunk{std::move(records)}));
+    wait_for<replicate::protocol::completion>(
+        {}, send(replicate::protocol::init_end{position, test_schema}));
+    wait_for<replicate::protocol::ready>();
 }
 
-replication::log_row fake_node::make_row(std::uint64_t position, std::string effects) const {
+replicate::protocol::log_row fake_node::make_row(std::uint64_t position,
+                                                 std::string effects) const {
     return {.position = position,
             .nonce = identity_from(options_.name + " " + std::to_string(position)),
             .schema = test_schema,
             .effects = std::move(effects)};
 }
 
-replication::appended fake_node::append(replication::log_row const& row) {
-    return wait_for<replication::appended>({}, send(replication::append{row}));
+replicate::protocol::appended fake_node::append(replicate::protocol::log_row const& row) {
+    return wait_for<replicate::protocol::appended>({}, send(replicate::protocol::append{row}));
 }
 
-replication::appended fake_node::append(std::uint64_t position, std::string effects) {
+replicate::protocol::appended fake_node::append(std::uint64_t position, std::string effects) {
     return append(make_row(position, std::move(effects)));
 }
 
-replication::appended fake_node::resolve(replication::log_row const& row) {
-    return wait_for<replication::appended>(
-        {}, send(replication::resolve{row.position, row.nonce, row.schema}));
+replicate::protocol::appended fake_node::resolve(replicate::protocol::log_row const& row) {
+    return wait_for<replicate::protocol::appended>(
+        {}, send(replicate::protocol::resolve{row.position, row.nonce, row.schema}));
 }
 
-std::vector<replication::log_row> fake_node::rows_until(std::uint64_t position) {
-    std::vector<replication::log_row> all;
+std::vector<replicate::protocol::log_row> fake_node::rows_until(std::uint64_t position) {
+    std::vector<replicate::protocol::log_row> all;
     while (!testing::Test::HasFailure() && (all.empty() || all.back().position < position))
-        for (auto& each : wait_for<replication::rows>().list) all.push_back(std::move(each));
+        for (auto& each : wait_for<replicate::protocol::rows>().list)
+            all.push_back(std::move(each));
     return all;
 }
 

@@ -1,7 +1,7 @@
 // The node's side of a test: starts the program under test and speaks to it as latchkey does.
 //
 //     fake_node node(conninfo, {.name = "one"});
-//     node.wait_for<replication::ready>();
+//     node.wait_for<replicate::protocol::ready>();
 //     EXPECT_EQ(node.append(1, "effects").result, append_result::won);
 //
 // `wait_for` forgets what came before the awaited message. What does not come within 20 s fails
@@ -18,17 +18,17 @@
 
 #include "base/time_units.hpp"
 #include "helpers/kit/channel.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 
 namespace latchkey::replicate {
 
-replication::identity identity_from(std::string_view text);
-replication::identity const test_cluster = identity_from("the test cluster");
+replicate::protocol::identity identity_from(std::string_view text);
+replicate::protocol::identity const test_cluster = identity_from("the test cluster");
 
 struct node_options {
     std::string name = "one";
-    replication::identity instance{};  // none: made of the name
-    replication::identity cluster{};
+    replicate::protocol::identity instance{};  // none: made of the name
+    replicate::protocol::identity cluster{};
     char key_byte = 'k';
     std::uint32_t lease_ms = 0;
 };
@@ -40,7 +40,7 @@ class fake_node {
     fake_node(fake_node const&) = delete;
     fake_node& operator=(fake_node const&) = delete;
 
-    std::uint32_t send(replication::message content);
+    std::uint32_t send(replicate::protocol::message content);
     // The helper is killed, and a new one is started on the same socket.
     void restart_helper();
     void stop_helper();
@@ -78,15 +78,16 @@ class fake_node {
     }
 
     // The next message with that request id.
-    replication::message next(std::uint32_t request);
+    replicate::protocol::message next(std::uint32_t request);
 
-    void init(std::uint64_t position = 0, std::vector<replication::state_record> records = {});
-    replication::log_row make_row(std::uint64_t position, std::string effects = "") const;
-    replication::appended append(replication::log_row const& row);
-    replication::appended append(std::uint64_t position, std::string effects = "");
-    replication::appended resolve(replication::log_row const& row);
+    void init(std::uint64_t position = 0,
+              std::vector<replicate::protocol::state_record> records = {});
+    replicate::protocol::log_row make_row(std::uint64_t position, std::string effects = "") const;
+    replicate::protocol::appended append(replicate::protocol::log_row const& row);
+    replicate::protocol::appended append(std::uint64_t position, std::string effects = "");
+    replicate::protocol::appended resolve(replicate::protocol::log_row const& row);
     // All rows up to `position`, as they come.
-    std::vector<replication::log_row> rows_until(std::uint64_t position);
+    std::vector<replicate::protocol::log_row> rows_until(std::uint64_t position);
 
   private:
     void start_helper();
@@ -99,7 +100,7 @@ class fake_node {
     std::optional<kit::channel> channel_;
     pid_t process_ = -1;
     std::uint32_t requests_ = 0;
-    std::deque<replication::envelope> arrivals_;
+    std::deque<replicate::protocol::envelope> arrivals_;
 };
 
 // Every test gets a database of its own; skipped where PostgreSQL is not installed.

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/descriptor.hpp"
+#include "base/system/descriptor.hpp"
 
 namespace latchkey::replicate {
 

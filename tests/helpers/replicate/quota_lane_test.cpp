@@ -11,7 +11,7 @@
 namespace latchkey::replicate {
 namespace {
 
-using namespace replication;
+using namespace protocol;
 
 constexpr std::int64_t start = 1000 * base::second;
 constexpr quota_rule minute{.interval_ns = base::second / 10, .burst = 600};

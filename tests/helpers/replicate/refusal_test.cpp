@@ -8,45 +8,50 @@
 namespace latchkey::replicate {
 namespace {
 
-using replication::append_result;
-using replication::failure;
+using replicate::protocol::append_result;
+using replicate::protocol::failure;
 
 class refusal_test : public engine_test {
   protected:
     // What a helper says that is of no use any more, and that it refuses everything afterwards.
-    replication::failed refusal(node_options options) {
+    replicate::protocol::failed refusal(node_options options) {
         fake_node node(conninfo_, std::move(options));
-        auto const answer = node.wait_for<replication::failed>();
+        auto const answer = node.wait_for<replicate::protocol::failed>();
         EXPECT_EQ(node.append(1).result, append_result::unavailable);
         EXPECT_EQ(node.resolve(node.make_row(1)).result, append_result::unknown);
-        for (auto const request :
-             {node.send(replication::status{}), node.send(replication::read_state{}),
-              node.send(replication::leave{"one"})})
-            EXPECT_EQ(node.wait_for<replication::failed>({}, request).reason, answer.reason);
+        for (auto const request : {node.send(replicate::protocol::status{}),
+                                   node.send(replicate::protocol::read_state{}),
+                                   node.send(replicate::protocol::leave{"one"})})
+            EXPECT_EQ(node.wait_for<replicate::protocol::failed>({}, request).reason,
+                      answer.reason);
         return answer;
     }
 };
 
 TEST_F(refusal_test, without_a_cluster_nothing_is_appended) {
     fake_node node(conninfo_);
-    auto const answer = node.wait_for<replication::failed>();
+    auto const answer = node.wait_for<replicate::protocol::failed>();
     EXPECT_EQ(answer.reason, failure::no_cluster);
     EXPECT_FALSE(answer.fatal);
     EXPECT_EQ(node.append(1).result, append_result::unavailable);
     EXPECT_EQ(node.resolve(node.make_row(1)).result, append_result::unknown);
-    auto const status = node.wait_for<replication::failed>({}, node.send(replication::status{}));
+    auto const status =
+        node.wait_for<replicate::protocol::failed>({}, node.send(replicate::protocol::status{}));
     EXPECT_EQ(status.reason, failure::no_cluster);
-    auto const state = node.wait_for<replication::failed>({}, node.send(replication::read_state{}));
+    auto const state = node.wait_for<replicate::protocol::failed>(
+        {}, node.send(replicate::protocol::read_state{}));
     EXPECT_EQ(state.reason, failure::no_cluster);
 }
 
 TEST_F(refusal_test, an_init_that_has_not_ended_is_no_cluster) {
     fake_node maker(conninfo_);
-    maker.wait_for<replication::completion>({}, maker.send(replication::init_begin{test_cluster}));
+    maker.wait_for<replicate::protocol::completion>(
+        {}, maker.send(replicate::protocol::init_begin{test_cluster}));
     fake_node node(conninfo_, {.name = "two"});
-    EXPECT_EQ(node.wait_for<replication::failed>().reason, failure::no_cluster);
-    maker.wait_for<replication::completion>({}, maker.send(replication::init_end{0, 1}));
-    node.wait_for<replication::ready>();
+    EXPECT_EQ(node.wait_for<replicate::protocol::failed>().reason, failure::no_cluster);
+    maker.wait_for<replicate::protocol::completion>(
+        {}, maker.send(replicate::protocol::init_end{0, 1}));
+    node.wait_for<replicate::protocol::ready>();
 }
 
 TEST_F(refusal_test, another_cluster_is_refused) {
@@ -56,7 +61,7 @@ TEST_F(refusal_test, another_cluster_is_refused) {
     EXPECT_EQ(answer.reason, failure::other_cluster);
     EXPECT_TRUE(answer.fatal);
     fake_node node(conninfo_, {.name = "three", .cluster = test_cluster});
-    EXPECT_EQ(node.wait_for<replication::ready>().cluster, test_cluster);
+    EXPECT_EQ(node.wait_for<replicate::protocol::ready>().cluster, test_cluster);
 }
 
 TEST_F(refusal_test, another_master_key_is_refused) {
@@ -79,8 +84,8 @@ TEST_F(refusal_test, tables_of_a_newer_version_are_refused) {
 TEST_F(refusal_test, a_second_cluster_is_not_made) {
     fake_node maker(conninfo_);
     maker.init();
-    auto const answer = maker.wait_for<replication::failed>(
-        {}, maker.send(replication::init_begin{identity_from("another")}));
+    auto const answer = maker.wait_for<replicate::protocol::failed>(
+        {}, maker.send(replicate::protocol::init_begin{identity_from("another")}));
     EXPECT_EQ(answer.reason, failure::exists);
     EXPECT_EQ(maker.append(1).result, append_result::won);
 }
@@ -102,27 +107,28 @@ TEST_F(refusal_test, a_role_without_rights_is_told) {
     auto weak = conninfo_;
     weak.replace(weak.find("user=latchkey"), 13, "user=" + role);
     fake_node node(weak, {.name = "two"});
-    auto const answer = node.wait_for<replication::failed>();
+    auto const answer = node.wait_for<replicate::protocol::failed>();
     EXPECT_EQ(answer.reason, failure::not_permitted);
     EXPECT_NE(answer.text.find("latchkey_cluster"), std::string::npos);
 }
 
 TEST_F(refusal_test, a_string_that_cannot_be_read_ends_the_matter) {
     fake_node node("geheim");
-    auto const answer = node.wait_for<replication::failed>();
+    auto const answer = node.wait_for<replicate::protocol::failed>();
     EXPECT_TRUE(answer.fatal);
     EXPECT_EQ(answer.text.find("geheim"), std::string::npos);
 }
 
 TEST_F(refusal_test, the_program_ends_with_its_node) {
     fake_node node(conninfo_);
-    node.wait_for<replication::failed>();
+    node.wait_for<replicate::protocol::failed>();
     EXPECT_EQ(node.close(), 0);
 }
 
 TEST_F(refusal_test, a_message_that_a_node_does_not_send_is_refused) {
     fake_node node(conninfo_);
-    auto const answer = node.wait_for<replication::failed>({}, node.send(replication::ready{}));
+    auto const answer =
+        node.wait_for<replicate::protocol::failed>({}, node.send(replicate::protocol::ready{}));
     EXPECT_EQ(answer.reason, failure::protocol);
 }
 

@@ -8,28 +8,28 @@
 namespace latchkey::replicate {
 namespace {
 
-using replication::append_result;
+using replicate::protocol::append_result;
 using state_map = std::map<std::pair<int, std::string>, std::string>;
 
 class state_test : public engine_test {
   protected:
     struct reading {
-        replication::state_begin begin;
+        replicate::protocol::state_begin begin;
         state_map records;
     };
 
     static reading read(fake_node& node, bool fold) {
         reading result;
-        auto const request = node.send(replication::read_state{fold});
-        result.begin = node.wait_for<replication::state_begin>({}, request);
-        std::vector<replication::state_record> records;
+        auto const request = node.send(replicate::protocol::read_state{fold});
+        result.begin = node.wait_for<replicate::protocol::state_begin>({}, request);
+        std::vector<replicate::protocol::state_record> records;
         bool complete = false;
         while (!complete && !HasFailure()) {
             auto const parcel = node.next(request);
-            if (auto const* end = std::get_if<replication::state_end>(&parcel)) {
+            if (auto const* end = std::get_if<replicate::protocol::state_end>(&parcel)) {
                 complete = true;
                 EXPECT_EQ(end->records, records.size());
-            } else if (auto const* chunk = std::get_if<replication::state_chunk>(&parcel)) {
+            } else if (auto const* chunk = std::get_if<replicate::protocol::state_chunk>(&parcel)) {
                 records.insert(records.end(), chunk->records.begin(), chunk->records.end());
             }
         }
@@ -52,7 +52,7 @@ TEST_F(state_test, an_empty_cluster_has_an_empty_state) {
 
 TEST_F(state_test, a_state_that_was_taken_over_is_given_back) {
     fake_node node(conninfo_);
-    std::vector<replication::state_record> records;
+    std::vector<replicate::protocol::state_record> records;
     for (int i = 0; i < 3000; ++i) {
         std::string key;
         base::append(key, i);
@@ -71,10 +71,10 @@ TEST_F(state_test, a_state_that_was_taken_over_is_given_back) {
 TEST_F(state_test, an_interrupted_init_begins_again) {
     {
         fake_node first(conninfo_);
-        first.wait_for<replication::completion>(
-            {}, first.send(replication::init_begin{identity_from("first")}));
-        first.wait_for<replication::completion>(
-            {}, first.send(replication::state_chunk{{{1, "old", "value"}}}));
+        first.wait_for<replicate::protocol::completion>(
+            {}, first.send(replicate::protocol::init_begin{identity_from("first")}));
+        first.wait_for<replicate::protocol::completion>(
+            {}, first.send(replicate::protocol::state_chunk{{{1, "old", "value"}}}));
     }
     fake_node second(conninfo_);
     second.init(0, {{1, "new", "value"}});
@@ -84,15 +84,16 @@ TEST_F(state_test, an_interrupted_init_begins_again) {
 
 TEST_F(state_test, an_init_that_was_begun_again_elsewhere_takes_nothing_more) {
     fake_node first(conninfo_), second(conninfo_);
-    first.wait_for<replication::completion>(
-        {}, first.send(replication::init_begin{identity_from("first")}));
-    second.wait_for<replication::completion>({},
-                                             second.send(replication::init_begin{test_cluster}));
-    auto const refusal = first.wait_for<replication::failed>(
-        {}, first.send(replication::state_chunk{{{1, "old", "value"}}}));
-    EXPECT_EQ(refusal.reason, replication::failure::engine);
-    second.wait_for<replication::completion>({}, second.send(replication::init_end{0, 1}));
-    second.wait_for<replication::ready>();
+    first.wait_for<replicate::protocol::completion>(
+        {}, first.send(replicate::protocol::init_begin{identity_from("first")}));
+    second.wait_for<replicate::protocol::completion>(
+        {}, second.send(replicate::protocol::init_begin{test_cluster}));
+    auto const refusal = first.wait_for<replicate::protocol::failed>(
+        {}, first.send(replicate::protocol::state_chunk{{{1, "old", "value"}}}));
+    EXPECT_EQ(refusal.reason, replicate::protocol::failure::engine);
+    second.wait_for<replicate::protocol::completion>(
+        {}, second.send(replicate::protocol::init_end{0, 1}));
+    second.wait_for<replicate::protocol::ready>();
     EXPECT_TRUE(read(second, false).records.empty());
 }
 
@@ -153,7 +154,7 @@ TEST_F(state_test, a_fold_reads_no_more_records_than_it_erases) {
     };
     // One that starts now: it folds up to the head that it knows.
     fake_node node(conninfo_, {.name = "two"});
-    node.wait_for<replication::ready>();
+    node.wait_for<replicate::protocol::ready>();
     auto const start = reads();
     auto const state = read(node, true);
     EXPECT_EQ(state.begin.position, erased + 1);
@@ -189,7 +190,7 @@ TEST_F(state_test, a_slow_statement_of_a_large_fold_is_waited_for) {
     auto& server = postgres::shared();
     fake_node node(server.over_tcp(conninfo_, server.port()) + " tcp_user_timeout=700",
                    {.name = "two"});
-    node.wait_for<replication::ready>();
+    node.wait_for<replicate::protocol::ready>();
     auto const state = read(node, true);
     EXPECT_EQ(state.begin.position, 2500u);
     EXPECT_EQ(state.records.size(), 2500u);
@@ -208,26 +209,26 @@ TEST_F(state_test, the_first_error_of_a_fold_is_told) {
     sql.run(
         "CREATE TRIGGER refuse BEFORE INSERT ON latchkey_record FOR EACH ROW EXECUTE FUNCTION "
         "refuse()");
-    auto const request = node.send(replication::read_state{true});
-    auto const complaint = node.wait_for<replication::failed>();
+    auto const request = node.send(replicate::protocol::read_state{true});
+    auto const complaint = node.wait_for<replicate::protocol::failed>();
     EXPECT_NE(complaint.text.find("could not be folded"), std::string::npos) << complaint.text;
     EXPECT_NE(complaint.text.find("terminating connection"), std::string::npos) << complaint.text;
-    auto const refusal = node.wait_for<replication::failed>({}, request);
+    auto const refusal = node.wait_for<replicate::protocol::failed>({}, request);
     EXPECT_NE(refusal.text.find("terminating connection"), std::string::npos) << refusal.text;
 }
 
 TEST_F(state_test, two_that_fold_at_once_do_it_once) {
     fake_node one(conninfo_), two(conninfo_, {.name = "two"});
     one.init();
-    two.wait_for<replication::ready>();
+    two.wait_for<replicate::protocol::ready>();
     state_map expected;
     for (std::uint64_t position = 1; position <= 300; ++position) {
         auto const key = std::to_string(position % 37);
         one.append(position, put_effect(1, key, std::to_string(position)));
         expected[{1, key}] = std::to_string(position);
     }
-    two.send(replication::tail{300});
-    one.send(replication::read_state{true});
+    two.send(replicate::protocol::tail{300});
+    one.send(replicate::protocol::read_state{true});
     auto const state = read(two, true);
     EXPECT_EQ(state.records, expected);
     EXPECT_EQ(state.begin.position, 300u);
@@ -238,9 +239,9 @@ TEST_F(state_test, effects_that_make_no_sense_stop_the_fold_and_are_told) {
     node.init();
     node.append(1, put_effect(1, "a", "1"));
     node.append(2, "?");
-    auto const request = node.send(replication::read_state{true});
-    EXPECT_NE(node.wait_for<replication::failed>().text.find("row 2"), std::string::npos);
-    EXPECT_EQ(node.wait_for<replication::state_begin>({}, request).position, 0u);
+    auto const request = node.send(replicate::protocol::read_state{true});
+    EXPECT_NE(node.wait_for<replicate::protocol::failed>().text.find("row 2"), std::string::npos);
+    EXPECT_EQ(node.wait_for<replicate::protocol::state_begin>({}, request).position, 0u);
 }
 
 TEST_F(state_test, a_living_node_folds_and_removes_what_no_node_needs) {
@@ -250,11 +251,11 @@ TEST_F(state_test, a_living_node_folds_and_removes_what_no_node_needs) {
     sql.run(
         "INSERT INTO latchkey_log SELECT 0, i, 'x', decode(repeat('00', 16), 'hex'), 1, 0, "
         "'\\x0101000161000000016b'::bytea FROM generate_series(1, 15000) AS i");
-    node.wait_for<replication::ready>();
-    node.send(replication::tail{14'000});
+    node.wait_for<replicate::protocol::ready>();
+    node.send(replicate::protocol::tail{14'000});
     node.rows_until(15'000);
-    node.send(replication::applied{15'000, false});
-    node.send(replication::begin_lease{});
+    node.send(replicate::protocol::applied{15'000, false});
+    node.send(replicate::protocol::begin_lease{});
     auto const deadline = base::read_mono() + 20 * base::second;
     while (sql.value("SELECT min(position) FROM latchkey_log") != "5000" &&
            base::read_mono() < deadline)
@@ -268,23 +269,23 @@ TEST_F(state_test, a_living_node_folds_and_removes_what_no_node_needs) {
 TEST_F(state_test, a_joining_node_keeps_the_rows_that_it_will_need) {
     fake_node maker(conninfo_), joining(conninfo_, {.name = "joining", .lease_ms = 1500});
     maker.init(0, {{1, "a", "0"}});
-    joining.wait_for<replication::ready>();
+    joining.wait_for<replicate::protocol::ready>();
     EXPECT_EQ(read(joining, false).begin.position, 0u);
     sql_session sql(conninfo_);
     sql.run(
         "INSERT INTO latchkey_log SELECT 0, i, 'x', decode(repeat('00', 16), 'hex'), 1, 0, "
         "'\\x0101000161000000016b'::bytea FROM generate_series(1, 15000) AS i");
     fake_node node(conninfo_, {.name = "two", .lease_ms = 1500});
-    node.wait_for<replication::ready>();
-    node.send(replication::tail{15'000});
-    node.send(replication::begin_lease{});
+    node.wait_for<replicate::protocol::ready>();
+    node.send(replicate::protocol::tail{15'000});
+    node.send(replicate::protocol::begin_lease{});
     auto const deadline = base::read_mono() + 20 * base::second;
     while (sql.value("SELECT folded FROM latchkey_fold") != "15000" && base::read_mono() < deadline)
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     EXPECT_EQ(sql.value("SELECT min(position) FROM latchkey_log"), "0");
     EXPECT_EQ(sql.value("SELECT lease_ms FROM latchkey_node WHERE name = 'joining'"), "0");
-    joining.send(replication::tail{0});
+    joining.send(replicate::protocol::tail{0});
     EXPECT_EQ(joining.rows_until(15'000).size(), 15'000u);
 }
 
@@ -294,10 +295,10 @@ TEST_F(state_test, a_large_state_comes_in_chunks_and_does_not_hold_up_appends) {
     sql_session(conninfo_).run(
         "INSERT INTO latchkey_record SELECT 1 + i % 2, decode(lpad(to_hex(i), 8, '0'), "
         "'hex'), convert_to(repeat('x', 400), 'UTF8') FROM generate_series(1, 100000) AS i");
-    auto const request = node.send(replication::read_state{});
-    auto const append = node.send(replication::append{node.make_row(1)});
-    node.wait_for<replication::appended>({}, append);
-    auto const end = node.wait_for<replication::state_end>({}, request);
+    auto const request = node.send(replicate::protocol::read_state{});
+    auto const append = node.send(replicate::protocol::append{node.make_row(1)});
+    node.wait_for<replicate::protocol::appended>({}, append);
+    auto const end = node.wait_for<replicate::protocol::state_end>({}, request);
     EXPECT_EQ(end.records, 100'000u);
 }
 

@@ -22,9 +22,9 @@ class tls_test : public engine_test {
     // Why a node that connects so reaches no engine.
     static std::string complaint(std::string const& conninfo) {
         fake_node node(conninfo);
-        auto const news = node.wait_for<replication::engine>(
+        auto const news = node.wait_for<replicate::protocol::engine>(
             [](auto const& each) { return !each.connected && !each.text.empty(); });
-        EXPECT_FALSE(node.hears<replication::ready>(base::second / 5));
+        EXPECT_FALSE(node.hears<replicate::protocol::ready>(base::second / 5));
         return news.text;
     }
 
@@ -35,7 +35,7 @@ TEST_F(tls_test, the_server_is_known_by_its_certificate) {
     auto const conninfo = over_tls("db.test", "sslmode=verify-full sslrootcert=" + certificate_);
     fake_node node(conninfo);
     node.init();
-    EXPECT_EQ(node.append(1).result, replication::append_result::won);
+    EXPECT_EQ(node.append(1).result, replicate::protocol::append_result::won);
     sql_session sql(conninfo_);
     auto const connections = [&](std::string const& condition) {
         return sql.value(

@@ -11,16 +11,16 @@ namespace {
 
 namespace json = boost::json;
 
-tracing::settings const settings{.endpoint = "http://127.0.0.1:4318/v1/traces",
-                                 .fields = {},
-                                 .service_name = "keys",
-                                 .service_version = "1.2.3",
-                                 .instance_id = "host/7",
-                                 .plain = {"127.0.0.1", 8080},
-                                 .tls = {"api.example.com", 443}};
+trace::protocol::settings const settings{.endpoint = "http://127.0.0.1:4318/v1/traces",
+                                         .fields = {},
+                                         .service_name = "keys",
+                                         .service_version = "1.2.3",
+                                         .instance_id = "host/7",
+                                         .plain = {"127.0.0.1", 8080},
+                                         .tls = {"api.example.com", 443}};
 
-tracing::span sample_span() {
-    tracing::span span;
+trace::protocol::span sample_span() {
+    trace::protocol::span span;
     span.trace_id.fill(0xab);
     span.span_id.fill(0x01);
     span.start_ns = 1'700'000'000'000'000'001;

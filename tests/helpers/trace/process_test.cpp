@@ -15,7 +15,7 @@
 
 #include "base/time_units.hpp"
 #include "helpers/kit/channel.hpp"
-#include "helpers/trace/protocol/messages.hpp"
+#include "helpers/trace/protocol/trace_messages.hpp"
 
 namespace latchkey::trace {
 namespace {
@@ -102,39 +102,39 @@ class running_helper {
             ::_exit(127);
         }
         channel_ = std::make_unique<kit::channel>(std::move(ends->first));
-        tracing::settings settings;
+        trace::protocol::settings settings;
         settings.endpoint = endpoint;
         settings.fields = {{"Authorization", "Bearer x"}};
         settings.service_name = "keys";
         auto const content = receive();
-        auto const* const hello = std::get_if<tracing::hello>(&content);
+        auto const* const hello = std::get_if<trace::protocol::hello>(&content);
         EXPECT_NE(hello, nullptr);
         auto const session = hello != nullptr ? hello->session : 0;
         // Of an earlier helper, which has ended: its spans are lost, and not this one's to count.
-        send(tracing::begin{session + 1});
+        send(trace::protocol::begin{session + 1});
         send(settings);
         send_spans(7);
-        send(tracing::begin{session});
+        send(trace::protocol::begin{session});
         send(settings);
     }
     ~running_helper() { (void)close(); }
 
-    void send(tracing::message const& content) {
-        EXPECT_TRUE(channel_->send(tracing::encode(content), base::read_mono() + patience));
+    void send(trace::protocol::message const& content) {
+        EXPECT_TRUE(channel_->send(trace::protocol::encode(content), base::read_mono() + patience));
     }
     void send_spans(std::size_t count) {
-        for (; count > 0; count -= std::min(count, tracing::spans_per_batch_max)) {
-            tracing::batch batch;
-            batch.spans.resize(std::min(count, tracing::spans_per_batch_max));
+        for (; count > 0; count -= std::min(count, trace::protocol::spans_per_batch_max)) {
+            trace::protocol::batch batch;
+            batch.spans.resize(std::min(count, trace::protocol::spans_per_batch_max));
             for (auto& each : batch.spans) each.method = "GET";
             send(batch);
         }
     }
     // The first report that tells of so many spans.
-    tracing::report await_report(std::uint64_t count) {
+    trace::protocol::report await_report(std::uint64_t count) {
         for (;;) {
             auto const content = receive();
-            auto const* const report = std::get_if<tracing::report>(&content);
+            auto const* const report = std::get_if<trace::protocol::report>(&content);
             if (report == nullptr) return {};
             if (report->exported + report->dropped >= count) return *report;
         }
@@ -149,13 +149,13 @@ class running_helper {
     }
 
   private:
-    tracing::message receive() {
+    trace::protocol::message receive() {
         auto const bytes = channel_->receive_until(base::read_mono() + patience);
         if (!bytes || !*bytes) {
             ADD_FAILURE() << "the helper says nothing";
-            return tracing::flush{};
+            return trace::protocol::flush{};
         }
-        return tracing::decode(**bytes).value();
+        return trace::protocol::decode(**bytes).value();
     }
 
     std::unique_ptr<kit::channel> channel_;
@@ -166,7 +166,7 @@ TEST(latchkey_trace, exports_batches_and_reports_them) {
     collector collector({});
     running_helper helper(collector.url());
     helper.send_spans(600);
-    EXPECT_EQ(helper.await_report(600), (tracing::report{600, 0, ""}));
+    EXPECT_EQ(helper.await_report(600), (trace::protocol::report{600, 0, ""}));
     auto const requests = collector.requests();
     ASSERT_EQ(requests.size(), 2u) << "512 in one request";
     for (auto const* part : {"POST /v1/traces HTTP/1.1\r\n", "Content-Type: application/json\r\n",
@@ -181,7 +181,7 @@ TEST(latchkey_trace, sends_at_once_what_it_is_to_flush) {
     running_helper helper(collector.url());
     auto const start = base::read_mono();
     helper.send_spans(1);
-    helper.send(tracing::flush{});
+    helper.send(trace::protocol::flush{});
     EXPECT_EQ(helper.await_report(1).exported, 1u);
     EXPECT_LT(base::read_mono() - start, 10 * base::second);
 }
@@ -192,7 +192,7 @@ TEST(latchkey_trace, repeats_what_is_refused_for_now_and_obeys_retry_after) {
     running_helper helper(collector.url());
     auto const start = base::read_mono();
     helper.send_spans(3);
-    EXPECT_EQ(helper.await_report(3), (tracing::report{3, 0, ""}));
+    EXPECT_EQ(helper.await_report(3), (trace::protocol::report{3, 0, ""}));
     EXPECT_GE(base::read_mono() - start, 4 * base::second)
         << "2 s that it named, and 2 s of its own";
     auto const requests = collector.requests();
@@ -204,9 +204,9 @@ TEST(latchkey_trace, drops_and_counts_what_is_refused_for_good) {
     collector collector({"400 Bad Request\r\n"});
     running_helper helper(collector.url());
     helper.send_spans(3);
-    EXPECT_EQ(helper.await_report(3), (tracing::report{0, 3, "the endpoint answered 400"}));
+    EXPECT_EQ(helper.await_report(3), (trace::protocol::report{0, 3, "the endpoint answered 400"}));
     helper.send_spans(2);
-    EXPECT_EQ(helper.await_report(5), (tracing::report{2, 3, ""}));
+    EXPECT_EQ(helper.await_report(5), (trace::protocol::report{2, 3, ""}));
     EXPECT_EQ(collector.requests().size(), 2u);
 }
 

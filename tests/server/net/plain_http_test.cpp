@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "http2/frame.hpp"
+#include "wire/http2/frame.hpp"
 
 namespace latchkey::server {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "../running_worker.hpp"
+#include "../socket_client.hpp"
 #include "auth/key_form.hpp"
-#include "running_worker.hpp"
-#include "socket_client.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -81,9 +81,9 @@ class proxied : public testing::Test {
         record.digest = auth::digest_of(fresh.text());
         record.scopes.add("users:read");
         record.ip_allowlist = {*model::cidr::parse(allowed_network)};
-        std::vector<store::command> commands(1);
-        commands[0].action = store::create_key{record};
-        EXPECT_EQ(store::apply(shared_->store, std::move(commands)).value().at(0).problem,
+        std::vector<domain::command> commands(1);
+        commands[0].action = domain::create_key{record};
+        EXPECT_EQ(domain::apply(shared_->store, std::move(commands)).value().at(0).problem,
                   base::problem::none);
         return std::string(fresh.text());
     }

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "running_worker.hpp"
-#include "socket_client.hpp"
+#include "../running_worker.hpp"
+#include "../socket_client.hpp"
 
 namespace latchkey::server {
 namespace {

@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "running_worker.hpp"
+#include "../running_worker.hpp"
+#include "../socket_client.hpp"
 #include "server/process/cores.hpp"
-#include "socket_client.hpp"
 
 namespace latchkey::server {
 namespace {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "running_worker.hpp"
-#include "socket_client.hpp"
+#include "../running_worker.hpp"
+#include "../socket_client.hpp"
 
 namespace latchkey::server {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "coro/scope.hpp"
-#include "coro/task.hpp"
+#include "runtime/coro/task.hpp"
+#include "runtime/coro/task_scope.hpp"
 
 namespace latchkey::server {
 namespace {

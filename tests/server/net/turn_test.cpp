@@ -6,10 +6,10 @@
 #include <string>
 #include <thread>
 
-#include "http2/frame.hpp"
-#include "http2/hpack_encoder.hpp"
-#include "running_worker.hpp"
-#include "socket_client.hpp"
+#include "../running_worker.hpp"
+#include "../socket_client.hpp"
+#include "wire/http2/frame.hpp"
+#include "wire/http2/hpack_encoder.hpp"
 
 namespace latchkey::server {
 namespace {

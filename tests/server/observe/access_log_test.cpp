@@ -16,9 +16,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/descriptor.hpp"
-#include "running_worker.hpp"
-#include "socket_client.hpp"
+#include "../running_worker.hpp"
+#include "../socket_client.hpp"
+#include "base/system/descriptor.hpp"
 
 namespace latchkey::server {
 namespace {

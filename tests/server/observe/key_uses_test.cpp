@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../running_worker.hpp"
 #include "auth/usage_counter.hpp"
-#include "running_worker.hpp"
 
 namespace latchkey::server {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "socket_client.hpp"
+#include "../socket_client.hpp"
 
 namespace latchkey::server {
 namespace {

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <vector>
 
-#include "base/descriptor.hpp"
+#include "base/system/descriptor.hpp"
 #include "server/observe/operation_times.hpp"
 
 namespace latchkey::server {

@@ -26,7 +26,7 @@ std::size_t sampled_count(double ratio, std::size_t requests) {
     api::exchange const exchange;
     session::log_entry entry;
     for (std::size_t i = 0; i < requests; ++i) recorder.record(entry, exchange, {}, 1000);
-    return recorder.ring()->take(requests, [](tracing::span const& each) {
+    return recorder.ring()->take(requests, [](trace::protocol::span const& each) {
         EXPECT_EQ(each.end_ns - each.start_ns, 1000u);
         EXPECT_NE(each.trace_id, decltype(each.trace_id){});
         EXPECT_NE(each.span_id, decltype(each.span_id){});
@@ -45,8 +45,8 @@ TEST(trace_settings, takes_header_fields_line_by_line) {
     auto const fields =
         parse_header_fields("# secret\n\nAuthorization:  Bearer a b \r\nX-Tenant: 7");
     ASSERT_TRUE(fields) << fields.error().message;
-    EXPECT_EQ(*fields,
-              (std::vector<tracing::field>{{"Authorization", "Bearer a b"}, {"X-Tenant", "7"}}));
+    EXPECT_EQ(*fields, (std::vector<trace::protocol::field>{{"Authorization", "Bearer a b"},
+                                                            {"X-Tenant", "7"}}));
     EXPECT_TRUE(parse_header_fields("")->empty());
     for (auto const* text : {"A: b\nsecret", "A: b\n: secret", "A: b\nB c: secret", "A: b\nC:",
                              "A: b\nC: se\x01"
@@ -65,10 +65,13 @@ TEST(trace_settings, names_the_server_by_the_base_url_or_by_its_listeners) {
     sockets.push_back(
         listen_sockets::open(parse_listen_address("https://127.0.0.1:0").value(), 1).value());
     auto const settings = read_trace_settings({}, sockets).value();
-    EXPECT_EQ(settings.plain, (tracing::server_address{"127.0.0.1", sockets[0].address().port}));
-    EXPECT_EQ(settings.tls, (tracing::server_address{"127.0.0.1", sockets[1].address().port}));
+    EXPECT_EQ(settings.plain,
+              (trace::protocol::server_address{"127.0.0.1", sockets[0].address().port}));
+    EXPECT_EQ(settings.tls,
+              (trace::protocol::server_address{"127.0.0.1", sockets[1].address().port}));
     for (auto const& [url, expected] :
-         {std::pair("https://api.example.com", tracing::server_address{"api.example.com", 443}),
+         {std::pair("https://api.example.com",
+                    trace::protocol::server_address{"api.example.com", 443}),
           {"http://api.example.com", {"api.example.com", 80}},
           {"https://api.example.com:8443", {"api.example.com", 8443}},
           {"https://[::1]:8443", {"[::1]", 8443}},

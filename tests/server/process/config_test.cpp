@@ -146,7 +146,7 @@ TEST(config, takes_no_password_of_postgresql) {
     }
 }
 
-// What the helper of a cluster takes in its messages (helpers/replicate/protocol/messages.hpp).
+// What the helper of a cluster takes in its messages (helpers/replicate/protocol/replicate_messages.hpp).
 TEST(config, bounds_what_the_helper_of_a_cluster_is_told) {
     config configuration;
     configuration.cluster_name.assign(64, 'n');

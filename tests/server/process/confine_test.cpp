@@ -1,8 +1,6 @@
 // Each attempt runs in a child process, confined by the same functions as the service. A sanitizer
 // build may need calls that the service does not make, so the child makes system calls directly and
 // exits without any clean-up.
-#include "server/process/confine.hpp"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -25,8 +23,9 @@
 #include <string>
 #include <thread>
 
-#include "base/call_filter.hpp"
-#include "base/file_access.hpp"
+#include "base/system/call_filter.hpp"
+#include "base/system/file_access.hpp"
+#include "server/process/confine_service.hpp"
 
 namespace latchkey::server {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "auth/key_form.hpp"
-#include "store/snapshot.hpp"
+#include "domain/snapshot.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -37,7 +37,7 @@ struct first_key : ::testing::Test {
         return outcome ? "" : outcome.error().message;
     }
     std::vector<model::key> keys() const {
-        store::snapshot snapshot(*store);
+        domain::snapshot snapshot(*store);
         snapshot.renew();
         return snapshot.keys();
     }

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <thread>
 
+#include "../socket_client.hpp"
 #include "base/time_units.hpp"
 #include "server/process/handover_listener.hpp"
 #include "server/process/listener.hpp"
 #include "server/process/predecessor.hpp"
-#include "socket_client.hpp"
 
 namespace latchkey::server {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <atomic>
 
-#include "base/descriptor.hpp"
+#include "base/system/descriptor.hpp"
 #include "base/time_units.hpp"
-#include "tests/store/support.hpp"
+#include "tests/domain/support.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -22,9 +22,9 @@ std::atomic<wall_ms> test_clock{beginning};
 // Its time is the test's, and the writer a real one.
 class key_watches : public testing::Test {
   protected:
-    store::temporary_directory directory_;
+    domain::temporary_directory directory_;
     std::unique_ptr<store::environment> store_;
-    std::unique_ptr<store::writer> writer_;
+    std::unique_ptr<domain::writer> writer_;
     base::descriptor event_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
     std::unique_ptr<key_watch> watch_;
     base::mono_ns now_ = base::second;
@@ -42,7 +42,7 @@ class key_watches : public testing::Test {
                                            .records_changes = records_changes,
                                            .wall = [] { return test_clock.load(); }})
                      .value();
-        writer_ = std::make_unique<store::writer>(*store_);
+        writer_ = std::make_unique<domain::writer>(*store_);
         watch_ = std::make_unique<key_watch>(*store_, *writer_, event_.get());
     }
     void close() {
@@ -53,9 +53,9 @@ class key_watches : public testing::Test {
     }
     void add_keys(unsigned count, wall_ms expires_at) {
         for (unsigned i = 0; i < count; ++i) {
-            auto key = store::key_number(++number_);
+            auto key = domain::key_number(++number_);
             key.expires_at = expires_at;
-            store::get_key(store::one(*store_, store::new_key(key)));
+            domain::get_key(domain::one(*store_, domain::new_key(key)));
         }
     }
     // Turns as the main loop does, until the time that it asks for is that far away.
@@ -73,10 +73,10 @@ class key_watches : public testing::Test {
         return turns;
     }
     std::vector<change_type> told() {
-        store::snapshot view(*store_);
+        domain::snapshot view(*store_);
         view.renew();
         std::vector<change_type> types;
-        view.changes_after(0, [&](store::change_view const& change) {
+        view.changes_after(0, [&](domain::change_view const& change) {
             if (change.type != change_type::key_created) types.push_back(change.type);
             return true;
         });

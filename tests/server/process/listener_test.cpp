@@ -8,8 +8,8 @@
 
 #include <filesystem>
 
+#include "../socket_client.hpp"
 #include "server/process/config.hpp"
-#include "socket_client.hpp"
 
 namespace latchkey::server {
 namespace {

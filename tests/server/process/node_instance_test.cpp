@@ -18,14 +18,14 @@ struct node_instances : ::testing::Test {
         std::filesystem::create_directories(folder + "/one");
     }
     void TearDown() override { std::filesystem::remove_all(folder); }
-    replication::identity of(std::string const& name, std::string_view place) const {
+    replicate::protocol::identity of(std::string const& name, std::string_view place) const {
         return node_instance(folder + "/" + name, place).value();
     }
 };
 
 TEST_F(node_instances, stay_with_their_directory) {
     auto const original = of("one", "here 1");
-    EXPECT_NE(original, replication::identity{});
+    EXPECT_NE(original, replicate::protocol::identity{});
     EXPECT_EQ(of("one", "here 1"), original);
     EXPECT_EQ(of("one", ""), original) << "a place that is not known is no other one";
     EXPECT_EQ(of("one", "here 1"), original);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/frame/api_error.hpp"
-#include "http/request.hpp"
+#include "wire/http/request.hpp"
 
 namespace latchkey::api {
 

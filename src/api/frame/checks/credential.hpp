@@ -9,7 +9,7 @@
 
 #include "api/frame/json/json_reader.hpp"
 #include "base/problem.hpp"
-#include "http/request.hpp"
+#include "wire/http/request.hpp"
 
 namespace latchkey::api {
 

@@ -5,7 +5,7 @@
 #include "api/frame/checks/negotiate.hpp"
 #include "api/frame/checks/query.hpp"
 #include "base/ascii.hpp"
-#include "http/target.hpp"
+#include "wire/http/target.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "http/request.hpp"
+#include "wire/http/request.hpp"
 
 namespace latchkey::api {
 

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "store/admin/bulk_load.hpp"
+#include "domain/admin/bulk_load.hpp"
 
 namespace latchkey::api {
 
@@ -10,7 +10,7 @@ using base::field_code;
 
 model::id take_line_id(members& body) {
     auto const id = body.id("id", false).value_or(0);
-    if (id <= store::load_id_max) return id;
+    if (id <= domain::load_id_max) return id;
     body.fault("id", field_code::out_of_range, "must be at most 4503599627370496");
     return 0;
 }

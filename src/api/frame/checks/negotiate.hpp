@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "http/request.hpp"
+#include "wire/http/request.hpp"
 
 namespace latchkey::api {
 

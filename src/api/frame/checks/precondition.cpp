@@ -78,10 +78,10 @@ bool matches(http::request const& request, field_name name, std::optional<entity
     return false;
 }
 
-std::optional<store::tag_list> take_tags(http::request const& request, field_name name,
-                                         bool strongly) {
+std::optional<domain::tag_list> take_tags(http::request const& request, field_name name,
+                                          bool strongly) {
     if (!request.find(name)) return std::nullopt;
-    store::tag_list list{.any = is_asterisk(request, name), .tags = {}};
+    domain::tag_list list{.any = is_asterisk(request, name), .tags = {}};
     tag_reader reader(request, name);
     while (auto const each = reader.next()) {
         model::entity_tag tag;
@@ -99,16 +99,16 @@ void add_tag(http::response& response, model::entity_tag const& tag) {
     response.add("ETag", "\"", model::text_of(tag), "\"");
 }
 
-void add_tag(http::response& response, store::outcome const& outcome) {
+void add_tag(http::response& response, domain::outcome const& outcome) {
     if (auto const* const user = std::get_if<model::user>(&outcome.record))
         add_tag(response, model::tag_of(model::view_of(*user)));
     else if (auto const* const post = std::get_if<model::post>(&outcome.record))
         add_tag(response, model::tag_of(model::view_of(*post)));
     else if (auto const* const key = std::get_if<model::key>(&outcome.record))
         add_tag(response, model::tag_of(*key, outcome.time));
-    else if (auto const* const revocation = std::get_if<store::revocation>(&outcome.record))
+    else if (auto const* const revocation = std::get_if<domain::revocation>(&outcome.record))
         add_tag(response, model::tag_of(revocation->key, outcome.time));
-    else if (auto const* const webhook = std::get_if<store::webhook_outcome>(&outcome.record))
+    else if (auto const* const webhook = std::get_if<domain::webhook_outcome>(&outcome.record))
         if (webhook->sequence == 0 && webhook->last == 0)  // the answer is the webhook itself
             add_tag(response, model::tag_of(webhook->entry.webhook, outcome.time));
 }
@@ -135,7 +135,7 @@ std::optional<api_error> check_conditions(http::request const& request, http::re
     return std::nullopt;
 }
 
-store::conditions take_conditions(http::request const& request, bool required) {
+domain::conditions take_conditions(http::request const& request, bool required) {
     return {.match = take_tags(request, field_name::if_match, true),
             .none_match = take_tags(request, field_name::if_none_match, false),
             .required = required};

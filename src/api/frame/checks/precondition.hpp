@@ -10,16 +10,16 @@
 #include <optional>
 
 #include "api/frame/api_error.hpp"
-#include "http/request.hpp"
-#include "http/response.hpp"
+#include "domain/command.hpp"
 #include "model/entity_tag.hpp"
-#include "store/command.hpp"
+#include "wire/http/request.hpp"
+#include "wire/http/response.hpp"
 
 namespace latchkey::api {
 
 void add_tag(http::response& response, model::entity_tag const& tag);
 // The tag of the record that was written; nothing where there is none.
-void add_tag(http::response& response, store::outcome const& outcome);
+void add_tag(http::response& response, domain::outcome const& outcome);
 // A weak tag: XXH3 of the content, so that every change of the content changes the tag. A version
 // of the store would miss what a worker has not written yet, such as last uses.
 void add_weak_tag(http::response& response);
@@ -29,6 +29,6 @@ void add_weak_tag(http::response& response);
 std::optional<api_error> check_conditions(http::request const& request, http::response& response);
 
 // For a write. `required`: there must be an If-Match.
-store::conditions take_conditions(http::request const& request, bool required);
+domain::conditions take_conditions(http::request const& request, bool required);
 
 }  // namespace latchkey::api

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/visible.hpp"
-#include "http/target.hpp"
+#include "wire/http/target.hpp"
 
 namespace latchkey::api {
 

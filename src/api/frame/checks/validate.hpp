@@ -16,8 +16,8 @@
 #include "api/frame/json/json_value.hpp"
 #include "base/clock.hpp"
 #include "base/limits.hpp"
-#include "http/request.hpp"
 #include "model/id.hpp"
+#include "wire/http/request.hpp"
 
 namespace latchkey::api {
 

@@ -4,7 +4,7 @@
 
 #include "base/check.hpp"
 
-namespace latchkey::delivery {
+namespace latchkey::deliver::protocol {
 
 std::size_t helper_link::capacity() const {
     if (!is_ready_ || bytes_ >= attempts_bytes_max) return 0;
@@ -36,15 +36,15 @@ base::result<helper_link::arrivals> helper_link::turn() {
 }
 
 base::result<void> helper_link::take(message&& content, arrivals& arrivals) {
-    if (auto* const result = std::get_if<delivery::result>(&content)) {
+    if (auto* const result = std::get_if<deliver::protocol::result>(&content)) {
         if (land(result->number)) arrivals.results.push_back(std::move(*result));
         return {};
     }
-    if (auto const* const unsent = std::get_if<delivery::unsent>(&content)) {
+    if (auto const* const unsent = std::get_if<deliver::protocol::unsent>(&content)) {
         if (land(unsent->number)) arrivals.lost_ids.push_back(unsent->number);
         return {};
     }
-    if (auto const* const hello = std::get_if<delivery::hello>(&content))
+    if (auto const* const hello = std::get_if<deliver::protocol::hello>(&content))
         return greet(*hello, arrivals);
     return base::error{"latchkey-deliver: a message that a helper does not send"};
 }
@@ -67,9 +67,9 @@ base::result<void> helper_link::greet(hello const& hello, arrivals& arrivals) {
     if (hello.version != protocol_version)
         return base::error{
             "latchkey-deliver is of another version than latchkey: install both from one package"};
-    channel_.queue(encode(delivery::begin{hello.session}));
+    channel_.queue(encode(deliver::protocol::begin{hello.session}));
     is_ready_ = true;
     return {};
 }
 
-}  // namespace latchkey::delivery
+}  // namespace latchkey::deliver::protocol

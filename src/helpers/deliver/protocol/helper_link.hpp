@@ -2,7 +2,7 @@
 // what is lost when the helper ends. Its supervisor starts it again, with the same socket. One
 // thread at a time, which does not block here.
 //
-//     delivery::helper_link link(std::move(socket));          // of start_helper
+//     deliver::protocol::helper_link link(std::move(socket));          // of start_helper
 //     while (running) {
 //         … poll link.descriptor() for link.events() …
 //         auto arrivals = link.turn();                        // error: no helper will come again
@@ -19,12 +19,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/descriptor.hpp"
 #include "base/result.hpp"
-#include "helpers/deliver/protocol/messages.hpp"
+#include "base/system/descriptor.hpp"
+#include "helpers/deliver/protocol/deliver_messages.hpp"
 #include "helpers/kit/channel.hpp"
 
-namespace latchkey::delivery {
+namespace latchkey::deliver::protocol {
 
 class helper_link {
   public:
@@ -61,4 +61,4 @@ class helper_link {
     bool is_ready_ = false;  // a helper has said hello, and was answered
 };
 
-}  // namespace latchkey::delivery
+}  // namespace latchkey::deliver::protocol

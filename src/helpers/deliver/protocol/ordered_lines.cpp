@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace latchkey::delivery {
+namespace latchkey::deliver::protocol {
 
 ordered_lines::step ordered_lines::begin(line& line, attempt&& attempt) {
     line.active = attempt.number;
@@ -53,4 +53,4 @@ ordered_lines::step ordered_lines::finish(std::uint64_t number, bool success, ba
     return begin(line, std::move(next));
 }
 
-}  // namespace latchkey::delivery
+}  // namespace latchkey::deliver::protocol

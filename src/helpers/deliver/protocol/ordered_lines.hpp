@@ -16,9 +16,9 @@
 
 #include "base/clock.hpp"
 #include "base/time_units.hpp"
-#include "helpers/deliver/protocol/messages.hpp"
+#include "helpers/deliver/protocol/deliver_messages.hpp"
 
-namespace latchkey::delivery {
+namespace latchkey::deliver::protocol {
 
 class ordered_lines {
   public:
@@ -56,4 +56,4 @@ class ordered_lines {
     std::size_t waiting_ = 0;
 };
 
-}  // namespace latchkey::delivery
+}  // namespace latchkey::deliver::protocol

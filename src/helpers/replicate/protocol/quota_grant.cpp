@@ -8,7 +8,7 @@
 #include <array>
 #include <limits>
 
-namespace latchkey::replication {
+namespace latchkey::replicate::protocol {
 namespace {
 
 __extension__ typedef __int128 wide;
@@ -163,4 +163,4 @@ quota_answer grant(quota_rows& rows, quota_ask const& ask, std::string_view node
     return answer;
 }
 
-}  // namespace latchkey::replication
+}  // namespace latchkey::replicate::protocol

@@ -31,9 +31,9 @@
 #include <vector>
 
 #include "base/function_ref.hpp"
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 
-namespace latchkey::replication {
+namespace latchkey::replicate::protocol {
 
 // Added to every interval: clocks of machines run at rates that differ by less (NTP slews by 500
 // millionths at most).
@@ -83,4 +83,4 @@ std::vector<quota_bucket> buckets_of(quota_ask const& ask);
 quota_answer grant(quota_rows& rows, quota_ask const& ask, std::string_view node,
                    base::function_ref<bool(quota_member const&)> is_alive);
 
-}  // namespace latchkey::replication
+}  // namespace latchkey::replicate::protocol

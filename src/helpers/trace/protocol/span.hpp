@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace latchkey::tracing {
+namespace latchkey::trace::protocol {
 
 struct span {
     static constexpr std::size_t request_id_bytes_max = 64;
@@ -35,4 +35,4 @@ struct span {
     bool operator==(span const&) const = default;
 };
 
-}  // namespace latchkey::tracing
+}  // namespace latchkey::trace::protocol

@@ -13,7 +13,7 @@
 
 #include "helpers/trace/protocol/span.hpp"
 
-namespace latchkey::tracing {
+namespace latchkey::trace::protocol {
 
 class span_ring {
   public:
@@ -54,4 +54,4 @@ class span_ring {
     alignas(64) std::atomic<std::size_t> start_{0};
 };
 
-}  // namespace latchkey::tracing
+}  // namespace latchkey::trace::protocol

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <thread>
 
-#include "harness.hpp"
+#include "../../harness.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -1,5 +1,5 @@
 // What is no credential but looks like one is named in the 401 (api.md §2), and never repeated.
-#include "harness.hpp"
+#include "../../harness.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -1,7 +1,7 @@
 // The four ways to send a key (api.md §2): their precedence, and ambiguous requests.
 #include <algorithm>
 
-#include "harness.hpp"
+#include "../../harness.hpp"
 
 namespace latchkey::api {
 namespace {

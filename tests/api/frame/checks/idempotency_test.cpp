@@ -1,7 +1,6 @@
 // Idempotency-Key (api.md §9), and its place in the order of checks (§3).
-#include "api/frame/checks/idempotency.hpp"
-
-#include "harness.hpp"
+#include "../../harness.hpp"
+#include "api/frame/checks/idempotency_check.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -317,7 +316,7 @@ TEST_F(idempotency, does_not_keep_refusals_that_may_change) {
     for (auto const code :
          {base::problem::storage_full, base::problem::internal_error, base::problem::overloaded,
           base::problem::store_busy, base::problem::key_deactivated}) {
-        service.next_outcome = store::outcome{.problem = code};
+        service.next_outcome = domain::outcome{.problem = code};
         EXPECT_EQ(once("k", users, ada).status, base::describe(code).status);
     }
     auto const first = once("k", users, ada);
@@ -379,7 +378,7 @@ TEST_F(idempotency, shows_a_key_once) {
 TEST_F(idempotency, shows_no_discarded_key) {
     auto const response = once("k", "POST /api/v1/keys", R"({"name":"n"})");
     model::key record{.id = response.id(), .name = "n", .rate_limits = {}};
-    service.next_outcome = store::outcome{.record = record, .replayed = true};
+    service.next_outcome = domain::outcome{.record = record, .replayed = true};
     auto const again = once("other", "POST /api/v1/keys", R"({"name":"n"})");
     EXPECT_EQ(again.status, 201);
     EXPECT_EQ(again.at("/key"), "null");

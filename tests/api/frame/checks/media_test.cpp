@@ -1,5 +1,5 @@
 // Media types (api.md §1): of responses and of bodies.
-#include "harness.hpp"
+#include "../../harness.hpp"
 
 namespace latchkey::api {
 namespace {

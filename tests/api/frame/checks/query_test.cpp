@@ -1,7 +1,7 @@
 // Query parameters (api.md §1): unknown and repeated ones are refused on every route.
 #include "api/frame/checks/query.hpp"
 
-#include "harness.hpp"
+#include "../../harness.hpp"
 
 namespace latchkey::api {
 namespace {

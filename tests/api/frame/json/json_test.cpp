@@ -1,12 +1,12 @@
 // Strict JSON (api.md §1): invalid documents are refused, and written documents are valid.
 #include <boost/json/parse.hpp>
 
+#include "../../harness.hpp"
+#include "../../nasty_bodies.hpp"
 #include "api/frame/checks/validate.hpp"
 #include "api/frame/json/json_reader.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/json/member_names.hpp"
-#include "harness.hpp"
-#include "nasty_bodies.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/time_units.hpp"
 
-namespace latchkey::delivery {
+namespace latchkey::deliver::protocol {
 namespace {
 
 struct conversation {
@@ -145,4 +145,4 @@ TEST(helper_links, end_with_the_supervisor_another_version_or_nonsense) {
 }
 
 }  // namespace
-}  // namespace latchkey::delivery
+}  // namespace latchkey::deliver::protocol

@@ -1,5 +1,3 @@
-#include "helpers/deliver/protocol/messages.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,9 +5,10 @@
 #include <random>
 #include <set>
 
+#include "helpers/deliver/protocol/deliver_messages.hpp"
 #include "tests/base/message_checks.hpp"
 
-namespace latchkey::delivery {
+namespace latchkey::deliver::protocol {
 namespace {
 
 attempt sample_attempt() {
@@ -158,4 +157,4 @@ TEST(delivery_messages, fields_that_would_be_others_on_the_wire_are_refused) {
 }
 
 }  // namespace
-}  // namespace latchkey::delivery
+}  // namespace latchkey::deliver::protocol

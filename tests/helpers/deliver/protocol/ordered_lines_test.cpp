@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace latchkey::delivery {
+namespace latchkey::deliver::protocol {
 namespace {
 
 class ordered_lines_test : public ::testing::Test {
@@ -125,4 +125,4 @@ TEST_F(ordered_lines_test, do_not_mind_attempts_of_no_line) {
 }
 
 }  // namespace
-}  // namespace latchkey::delivery
+}  // namespace latchkey::deliver::protocol

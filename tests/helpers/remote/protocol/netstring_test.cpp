@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/descriptor.hpp"
+#include "base/system/descriptor.hpp"
 
 namespace latchkey::remote {
 namespace {

@@ -7,7 +7,7 @@
 #include "samples.hpp"
 #include "tests/base/message_checks.hpp"
 
-namespace latchkey::replication {
+namespace latchkey::replicate::protocol {
 namespace {
 
 TEST(messages, each_comes_back_as_it_was) {
@@ -182,4 +182,4 @@ TEST(messages, flags_and_choices_have_no_other_values) {
 }
 
 }  // namespace
-}  // namespace latchkey::replication
+}  // namespace latchkey::replicate::protocol

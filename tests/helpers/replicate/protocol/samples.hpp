@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "helpers/replicate/protocol/messages.hpp"
+#include "helpers/replicate/protocol/replicate_messages.hpp"
 
-namespace latchkey::replication {
+namespace latchkey::replicate::protocol {
 
 inline identity identity_of(char byte) {
     identity value;
@@ -64,4 +64,4 @@ inline std::vector<envelope> sample_messages() {
             {30, sample_quota_answer()}};
 }
 
-}  // namespace latchkey::replication
+}  // namespace latchkey::replicate::protocol

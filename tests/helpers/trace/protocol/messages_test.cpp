@@ -1,12 +1,11 @@
-#include "helpers/trace/protocol/messages.hpp"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 
+#include "helpers/trace/protocol/trace_messages.hpp"
 #include "tests/base/message_checks.hpp"
 
-namespace latchkey::tracing {
+namespace latchkey::trace::protocol {
 namespace {
 
 span sample_span() {
@@ -121,4 +120,4 @@ TEST(tracing_messages, numbers_at_their_bounds_pass) {
 }
 
 }  // namespace
-}  // namespace latchkey::tracing
+}  // namespace latchkey::trace::protocol

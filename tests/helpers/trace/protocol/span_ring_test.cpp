@@ -4,7 +4,7 @@
 
 #include <thread>
 
-namespace latchkey::tracing {
+namespace latchkey::trace::protocol {
 namespace {
 
 span numbered(std::uint64_t number) {
@@ -52,4 +52,4 @@ TEST(span, keeps_as_much_of_a_request_id_as_fits) {
 }
 
 }  // namespace
-}  // namespace latchkey::tracing
+}  // namespace latchkey::trace::protocol

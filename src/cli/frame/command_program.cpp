@@ -1,0 +1,88 @@
+#include "cli/frame/command_program.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "base/system/log.hpp"
+#include "base/visible.hpp"
+#include "cli/frame/serve_settings.hpp"
+#include "cli/frame/suggest.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+// An option takes one value each time that it is given: CLI11 lets those of lists take the words
+// behind it, too, which are the arguments of the command. An empty one would count as none, unless
+// that is what a setting or a description is set to.
+void limit_values(CLI::App& command) {
+    for (auto* const option : command.get_options()) {
+        if (option->get_positional()) continue;
+        option->allow_extra_args(false);
+        if (option->get_name() == "--description" || is_setting_flag(option->get_name())) continue;
+        option->check([](std::string const& text) {
+            return std::string(text.empty() ? "must not be empty" : "");
+        });
+    }
+    for (auto* const each : command.get_subcommands([](CLI::App*) { return true; }))
+        limit_values(*each);
+}
+
+}  // namespace
+
+void add_commands(CLI::App& program, int& code) {
+    program.set_version_flag("--version", "latchkey " LATCHKEY_VERSION);
+    program.require_subcommand(1);
+    program.footer(
+        "First steps:\n"
+        "  latchkey keys create --name first --scope '*'     create a key; it is shown once\n"
+        "  latchkey serve                                    serve https://127.0.0.1:8443\n"
+        "Words of the field: keys verify (is a key valid?), keys deactivate (revoke a key),\n"
+        "keys create --limit (a rate limit), keys usage, webhooks (send changes to a URL).\n"
+        "All commands but serve, restore and reset-time work beside a running service.\n"
+        "COMMAND --help explains a command, with an example.\n"
+        "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a question was not confirmed,\n"
+        "4 a key would be refused (keys verify), 78 wrong configuration.");
+    add_serve(program, code);
+    add_keys(program, code);
+    add_usage(program, code);
+    add_audit(program, code);
+    add_events(program, code);
+    add_changes(program, code);
+    add_webhooks(program, code);
+    add_import(program, code);
+    add_export(program, code);
+    add_seed(program, code);
+    add_backup(program, code);
+    add_restore(program, code);
+    add_check(program, code);
+    add_cluster(program, code);
+    add_reset_time(program, code);
+    add_health(program, code);
+    add_config(program, code);
+    add_completion(program, code);
+    add_man(program, code);
+    limit_values(program);
+}
+
+void parse_words(CLI::App& program, std::vector<std::string> const& words) {
+    std::vector<std::string> all;
+    for (auto const& word : words) {
+        bool const is_unfilled =
+            word.size() > 3 && word.starts_with("--") && word.find('=') == word.size() - 1;
+        all.push_back(is_unfilled ? word.substr(0, word.size() - 1) : word);
+        if (is_unfilled) all.emplace_back();
+    }
+    std::ranges::reverse(all);
+    program.parse(std::move(all));
+}
+
+int report_parse_error(CLI::App& program, CLI::ParseError const& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);
+    auto const sentence = explain_unknown(program);
+    base::log(base::severity::failure, sentence.empty() ? base::visible(error.what()) : sentence);
+    base::log(full_name(deepest(program)) + " --help explains it");
+    return usage_error;
+}
+
+}  // namespace latchkey::cli

@@ -1,0 +1,229 @@
+// latchkey completion: scripts for bash, zsh and fish, made from the table of commands.
+#include "cli/frame/completion.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/frame/command_table.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+// Within single quotes of a shell.
+std::string shell_quoted(std::string_view text) {
+    std::string result = "'";
+    for (char const byte : text) byte == '\'' ? result.append("'\\''") : result.append(1, byte);
+    return result.append("'");
+}
+
+// fish has backslashes within single quotes.
+std::string fish_quoted(std::string_view text) {
+    std::string result = "'";
+    for (char const byte : text) {
+        if (byte == '\'' || byte == '\\') result.push_back('\\');
+        result.push_back(byte);
+    }
+    return result.append("'");
+}
+
+// The place of a command in the scripts: " keys create".
+std::string place_of(command_entry const& entry) {
+    return entry.words.empty() ? std::string() : " " + entry.joined(" ");
+}
+
+bool takes_files(command_entry const& entry) {
+    return std::ranges::any_of(options_of(*entry.command), [](option_entry const& option) {
+        return option.flags.empty() && option.is_file;
+    });
+}
+
+std::string joined_words(std::vector<std::string> const& words) {
+    std::string text;
+    for (auto const& word : words) text.append(text.empty() ? "" : " ").append(word);
+    return text;
+}
+
+// Lines of a `case` that advance from one command to the next.
+std::string steps_of(std::vector<command_entry> const& commands, std::string_view variable) {
+    std::string text;
+    for (auto const& each : commands)
+        if (!each.words.empty())
+            text += "      " + shell_quoted(place_of(each)) + ") " + std::string(variable) + "=" +
+                    shell_quoted(place_of(each)) + ";;\n";
+    return text;
+}
+
+// Lines of a `case` for what follows an option that takes a value.
+template <class Files, class Choices>
+std::string values_of(std::vector<command_entry> const& commands, Files files, Choices choices) {
+    std::string text;
+    for (auto const& each : commands)
+        for (auto const& option : options_of(*each.command)) {
+            if (option.type.empty()) continue;
+            for (auto const& flag : option.flags) {
+                text += "    " + shell_quoted(place_of(each) + "/" + flag) + ") ";
+                if (option.is_file)
+                    text += files() + " ";
+                else if (!option.choices.empty())
+                    text += choices(joined_words(option.choices)) + " ";
+                text += "return;;\n";
+            }
+        }
+    return text;
+}
+
+std::vector<std::string> offers_of(command_entry const& entry) {
+    std::vector<std::string> words;
+    for (auto const* const each : shown_commands(*entry.command)) words.push_back(each->get_name());
+    for (auto const& option : options_of(*entry.command)) {
+        words.insert(words.end(), option.flags.begin(), option.flags.end());
+        if (option.flags.empty())
+            words.insert(words.end(), option.choices.begin(), option.choices.end());
+    }
+    return words;
+}
+
+}  // namespace
+
+std::string bash_completion(CLI::App const& program) {
+    auto const commands = all_commands(program);
+    auto text = std::string(
+                    "# bash completion of latchkey: source <(latchkey completion bash)\n"
+                    "_latchkey() {\n"
+                    "  local cur=${COMP_WORDS[COMP_CWORD]} place= words= files= i\n"
+                    "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+                    "    case \"$place ${COMP_WORDS[i]}\" in\n") +
+                steps_of(commands, "place") +
+                "    esac\n"
+                "  done\n"
+                "  COMPREPLY=()\n"
+                "  case \"$place/${COMP_WORDS[COMP_CWORD-1]}\" in\n";
+    text += values_of(
+        commands, [] { return std::string("mapfile -t COMPREPLY < <(compgen -f -- \"$cur\");"); },
+        [](std::string const& words) {
+            return "COMPREPLY=($(compgen -W " + shell_quoted(words) + " -- \"$cur\"));";
+        });
+    text += "  esac\n  case \"$place\" in\n";
+    for (auto const& each : commands)
+        text += "    " + shell_quoted(place_of(each)) +
+                ") words=" + shell_quoted(joined_words(offers_of(each))) +
+                (takes_files(each) ? " files=1" : "") + ";;\n";
+    return text +
+           "  esac\n"
+           "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+           "  [[ -z $files || $cur == -* ]] ||\n"
+           "    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"$cur\")\n"
+           "}\n"
+           "complete -o filenames -F _latchkey latchkey\n";
+}
+
+std::string zsh_completion(CLI::App const& program) {
+    auto const commands = all_commands(program);
+    auto text = std::string(
+                    "#compdef latchkey\n"
+                    "# zsh completion of latchkey: source <(latchkey completion zsh)\n"
+                    "_latchkey() {\n"
+                    "  local place= files=\n"
+                    "  local -a entries\n"
+                    "  local -i i\n"
+                    "  for ((i = 2; i < CURRENT; i++)); do\n"
+                    "    case \"$place ${words[i]}\" in\n") +
+                steps_of(commands, "place") +
+                "    esac\n"
+                "  done\n"
+                "  case \"$place/${words[CURRENT-1]}\" in\n";
+    text += values_of(
+        commands, [] { return std::string("_files;"); },
+        [](std::string const& words) { return "compadd -- " + words + ";"; });
+    text += "  esac\n  case \"$place\" in\n";
+    auto const entry = [](std::string const& word, std::string description) {
+        std::ranges::replace(description, ':', ' ');
+        return "\n      " + shell_quoted(word + ":" + description);
+    };
+    for (auto const& each : commands) {
+        text += "    " + shell_quoted(place_of(each)) + ") entries=(";
+        for (auto const* const command : shown_commands(*each.command))
+            text += entry(command->get_name(), command->get_description());
+        for (auto const& option : options_of(*each.command)) {
+            for (auto const& flag : option.flags) text += entry(flag, option.description);
+            for (auto const& choice : option.choices)
+                if (option.flags.empty()) text += entry(choice, option.description);
+        }
+        text += ")" + std::string(takes_files(each) ? " files=1" : "") + ";;\n";
+    }
+    return text +
+           "  esac\n"
+           "  [[ -z $files || ${words[CURRENT]} == -* ]] || _files\n"
+           "  _describe -t commands 'latchkey' entries\n"
+           "}\n"
+           "if [[ ${funcstack[1]} == _latchkey ]]; then _latchkey \"$@\"; else compdef _latchkey "
+           "latchkey; fi\n";
+}
+
+std::string fish_completion(CLI::App const& program) {
+    auto const commands = all_commands(program);
+    std::string text =
+        "# fish completion of latchkey: latchkey completion fish | source\n"
+        "function __latchkey_at\n"
+        "  set -l place\n"
+        "  for word in (commandline -opc)[2..]\n"
+        "    switch \"$place $word\"\n";
+    for (auto const& each : commands)
+        if (!each.words.empty())
+            text += "      case " + fish_quoted(place_of(each)) + "\n        set place " +
+                    fish_quoted(place_of(each)) + "\n";
+    text +=
+        "    end\n"
+        "  end\n"
+        "  test \"$place\" = \"$argv[1]\"\n"
+        "end\n"
+        "complete -c latchkey -f\n";
+    for (auto const& each : commands) {
+        auto const begin = "complete -c latchkey -n " +
+                           fish_quoted("__latchkey_at " + fish_quoted(place_of(each)));
+        for (auto const* const command : shown_commands(*each.command))
+            text += begin + " -a " + command->get_name() + " -d " +
+                    fish_quoted(command->get_description()) + "\n";
+        for (auto const& option : options_of(*each.command)) {
+            for (auto const& flag : option.flags) {
+                text += begin + " -l " + flag.substr(2) + " -d " + fish_quoted(option.description);
+                if (option.is_file)
+                    text += " -r -F";
+                else if (!option.choices.empty())
+                    text += " -x -a " + fish_quoted(joined_words(option.choices));
+                else if (!option.type.empty())
+                    text += " -x";
+                text += "\n";
+            }
+            if (option.flags.empty() && !option.choices.empty())
+                text += begin + " -a " + fish_quoted(joined_words(option.choices)) + "\n";
+        }
+        if (takes_files(each)) text += begin + " -F\n";
+    }
+    return text;
+}
+
+void add_completion(CLI::App& program, int& code) {
+    auto* const command = program.add_subcommand(
+        "completion", "Print a script with which a shell completes commands and options");
+    auto const shell = std::make_shared<std::string>();
+    command->add_option("SHELL", *shell, "bash, zsh or fish")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    command->footer(
+        "The package installs all three. By hand:\n"
+        "  bash   source <(latchkey completion bash)      in ~/.bashrc\n"
+        "  zsh    source <(latchkey completion zsh)       in ~/.zshrc, after compinit\n"
+        "  fish   latchkey completion fish | source       in ~/.config/fish/config.fish\n"
+        "Example: latchkey completion bash > ~/.local/share/bash-completion/completions/latchkey");
+    command->callback([shell, &program, &code] {
+        auto const text = *shell == "bash"  ? bash_completion(program)
+                          : *shell == "zsh" ? zsh_completion(program)
+                                            : fish_completion(program);
+        std::fputs(text.c_str(), stdout);
+        code = done;
+    });
+}
+
+}  // namespace latchkey::cli

@@ -1,0 +1,20 @@
+// A key's document (api.md §4) as text for people. Pure functions; any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/frame/json.hpp"
+
+namespace latchkey::cli {
+
+std::vector<std::string> const& key_headings();
+std::vector<std::string> key_row(json_object const& key);  // in the order of the headings
+// Rows of a name and a value: all that the document has.
+std::vector<std::vector<std::string>> key_rows(json_object const& key);
+// Lines about the environment, the expiry, the limits, the addresses and the metadata of a key.
+std::vector<std::string> settings_of(json_object const& key);
+// "minute 600 in 60 s, burst 50"
+std::string limit_text(json_object const& limit);
+
+}  // namespace latchkey::cli

@@ -1,0 +1,95 @@
+// keys list, keys show.
+#include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
+#include <cstdio>
+
+#include "base/limits.hpp"
+#include "cli/frame/key_text.hpp"
+#include "cli/frame/print.hpp"
+#include "cli/frame/whole_number.hpp"
+#include "cli/keys/keys.hpp"
+#include "cli/keys/keys_backend.hpp"
+#include "model/key.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+struct key_list_options : api_command {
+    model::id id = 0;
+    key_selection selection;
+};
+
+bool is_state(std::string const& name) {
+    using enum model::key_state;
+    for (auto const each : {scheduled, active, expired, deactivated})
+        if (model::name_of(each) == name) return true;
+    return false;
+}
+
+int list_keys(key_list_options const& options) {
+    auto const& selection = options.selection;
+    if (!selection.project.empty() && !model::is_project(selection.project))
+        return report_usage_error("--project must be 1 to 64 of a-z, 0-9 and -");
+    if (!selection.state.empty() && !is_state(selection.state))
+        return report_usage_error("--state must be scheduled, active, expired or deactivated");
+    if (!selection.environment.empty() && !model::find_environment(selection.environment))
+        return report_usage_error("--environment must be development, staging or production");
+    int code = done;
+    auto const keys = open_keys(options, code, store_access::reads);
+    if (keys == nullptr) return code;
+    std::vector<std::string> records;
+    std::vector<std::vector<std::string>> rows{key_headings()};
+    auto const failure = keys->each(selection, [&](std::string_view key) {
+        if (options.json)
+            records.emplace_back(key);
+        else
+            rows.push_back(key_row(parse_object(key).value()));
+    });
+    if (failure) return report(*failure);
+    options.json ? print_page(records) : print_table(rows);
+    return done;
+}
+
+int show(key_list_options const& options) {
+    int code = done;
+    auto const keys = open_keys(options, code, store_access::reads);
+    if (keys == nullptr) return code;
+    auto const document = keys->show(options.id);
+    if (!document) return report(document.error());
+    if (options.json)
+        std::printf("%s\n", document->c_str());
+    else
+        print_record(key_rows(parse_object(*document).value()));
+    return done;
+}
+
+}  // namespace
+
+void add_keys_list(CLI::App& keys, int& code) {
+    auto* const list_command = keys.add_subcommand("list", "Show all keys, without their secrets");
+    auto const list_values = std::make_shared<key_list_options>();
+    auto& selection = list_values->selection;
+    list_values->add_to(*list_command);
+    list_command->add_option("--project", selection.project, "Only keys of this project");
+    list_command
+        ->add_option("--state", selection.state,
+                     "Only keys in this state: scheduled, active, expired or deactivated")
+        ->type_name("{scheduled,active,expired,deactivated}");
+    list_command
+        ->add_option("--environment", selection.environment,
+                     "Only keys of this environment: development, staging or production")
+        ->type_name("{development,staging,production}");
+    list_command->footer("Example: latchkey keys list --state active --json | jq '.data[].name'");
+    list_command->callback([list_values, &code] { code = list_keys(*list_values); });
+
+    auto* const show_command = keys.add_subcommand("show", "Show one key, without its secret");
+    auto const show_options = std::make_shared<key_list_options>();
+    show_options->add_to(*show_command);
+    take_number(show_command->add_option("ID", show_options->id, "The key's id"), 1,
+                base::limits::id_max)
+        ->required();
+    show_command->footer("Example: latchkey keys show 17");
+    show_command->callback([show_options, &code] { code = show(*show_options); });
+}
+
+}  // namespace latchkey::cli

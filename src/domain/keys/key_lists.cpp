@@ -1,0 +1,155 @@
+// Lists of keys and of the audit log. Project, environment and start are served by an index; what
+// depends on the clock or the last use is evaluated for each key in it.
+#include "domain/audit/audit_log.hpp"
+#include "domain/frame/id_union.hpp"
+#include "domain/frame/list_part.hpp"
+#include "domain/keys/key_list.hpp"
+#include "domain/snapshot.hpp"
+#include "store/scoped_cursor.hpp"
+
+namespace latchkey::domain {
+namespace {
+
+constexpr std::uint64_t counted_keys_max = 2'000;  // that are read for a total
+
+// The most selective index, and whether each of its keys must be checked against the filter.
+struct key_plan {
+    key_bytes prefix{tag::key};
+    bool has_records = false;  // the index is that of the keys themselves
+    bool unfiltered = true;    // every key of the index belongs to the list
+    std::uint64_t total = 0;   // of the index; 0: not known
+};
+
+// Its last use is looked up where all else fits.
+template <class LastUse>
+bool is_included(key_filter const& filter, model::key const& key, LastUse last_use) {
+    if (filter.project && key.project != *filter.project) return false;
+    if (filter.environment && key.environment != *filter.environment) return false;
+    if (filter.start && key.start != *filter.start) return false;
+    if (filter.state && key.state_at(filter.now) != *filter.state) return false;
+    return !filter.unused_since || last_use(key.id) < *filter.unused_since;
+}
+
+// Each is allocated on its own.
+std::size_t parts_of(model::key const& key) {
+    return key.metadata.size() + key.ip_allowlist.size() + key.rate_limits.size();
+}
+
+std::uint64_t read_count(snapshot_state& state, std::string_view key) {
+    auto const bytes = state.get(table::index, key);
+    auto const count = bytes ? read_id(*bytes).value_or(0) : 0;
+    return static_cast<std::uint64_t>(count);
+}
+
+key_plan plan_for(snapshot_state& state, key_filter const& filter) {
+    key_plan plan;
+    plan.unfiltered = !filter.state && !filter.start && !filter.unused_since;
+    if (filter.start) {
+        plan.prefix = keys_with_start(filter.start->substr(0, 8));
+    } else if (filter.project || filter.environment) {
+        key_list const list{filter.project.value_or(""), filter.environment};
+        plan.prefix = key_list_key(tag::key_list, list);
+        plan.total = read_count(state, key_list_key(tag::key_list_count, list));
+    } else {
+        plan.has_records = true;
+        plan.total = state.counters().keys;
+    }
+    return plan;
+}
+
+bool emit_entry(snapshot_state& state, model::id id, std::optional<std::string_view> bytes,
+                snapshot::audit_sink sink) {
+    auto const entry = state.readable(bytes ? decode_audit(id, *bytes) : std::nullopt);
+    if (entry) sink(*entry);
+    return entry.has_value();
+}
+
+}  // namespace
+
+list_result snapshot::keys(key_filter const& filter, range const& part, key_sink sink) const {
+    auto& state = *state_;
+    if (filter.project && !model::is_project(*filter.project)) return {};
+    auto plan = plan_for(state, filter);
+    id_walk walk(state, table::index, plan.prefix);
+    std::optional<model::key> record;  // where the walk is
+    auto const read = [&] {
+        auto const content = walk.content();
+        if (!content)
+            record.reset();
+        else
+            record = plan.has_records ? state.readable(model::decode_key(walk.id(), *content))
+                                      : key(walk.id());
+        if (record) state.work.parts += parts_of(*record);
+    };
+    auto const includes = [&] {
+        if (plan.unfiltered) return true;
+        read();
+        return record && is_included(filter, *record, [&](model::id id) { return last_use(id); });
+    };
+    auto const emit = [&] {
+        if (plan.unfiltered) read();
+        if (!record) state.readable(record);
+        if (record) sink(*record, last_use(walk.id()));
+        return record.has_value();
+    };
+    auto const bounded = part.cost_max != INT64_MAX;
+    auto total = plan.unfiltered ? std::optional(plan.total) : std::nullopt;
+    auto rest = part;
+    if (!total && !(bounded && plan.total > counted_keys_max)) {
+        auto const end = bounded ? work().cost() + part.cost_max : INT64_MAX;
+        bool valid = walk.first();
+        for (total = 0; valid && work().cost() < end; valid = walk.next())
+            *total += includes() ? 1 : 0;
+        if (valid) total.reset();
+        rest.cost_max = part.cost_max / 2;  // what is counted and listed is not read for long twice
+    }
+    auto result = list_part(walk, rest, total.value_or(UINT64_MAX), includes, emit).emit();
+    result.is_counted = total.has_value();
+    result.total = total.value_or(0);
+    return result;
+}
+
+std::uint64_t snapshot::sessions_generation(model::id key) const {
+    auto const bytes = state_->get(table::index, sessions_generation_key(key));
+    return bytes ? read_id(*bytes).value_or(UINT64_MAX) : 0;  // damaged: all have ended
+}
+
+base::wall_ms snapshot::last_use(model::id key) const {
+    auto const bytes = state_->get(table::index, key_use_key(key));
+    return bytes ? read_id(*bytes).value_or(0) : 0;
+}
+
+list_result snapshot::audit(std::optional<std::string_view> project, range const& part,
+                            audit_sink sink, bool with_sources) const {
+    auto& state = *state_;
+    if (project && with_sources) {
+        scoped_cursor const second(state, table::index);
+        id_union walk({state, table::index, audit_of_project(*project)},
+                      {state, table::index, audit_of_project({}), second.get()});
+        auto const total =
+            read_count(state, audit_count_key(*project)) + read_count(state, audit_count_key({}));
+        return list_part(
+                   walk, part, total, [] { return true; },
+                   [&] {
+                       auto bytes = walk.content();
+                       if (bytes) bytes = state.get(table::audit, id_key(walk.id()));
+                       return emit_entry(state, walk.id(), bytes, sink);
+                   })
+            .emit();
+    }
+    auto const prefix = project ? audit_of_project(*project) : key_bytes{};
+    auto const head = state.get(table::index, key_bytes{tag::audit_head});
+    auto const total =
+        project ? read_count(state, audit_count_key(*project))
+        : head  ? static_cast<std::uint64_t>(decode_audit_head(*head).value_or(audit_head{}).last)
+                : 0;
+    id_walk walk(state, project ? table::index : table::audit, prefix);
+    auto const emit = [&] {
+        auto bytes = walk.content();
+        if (bytes && project) bytes = state.get(table::audit, id_key(walk.id()));
+        return emit_entry(state, walk.id(), bytes, sink);
+    };
+    return list_part(walk, part, total, [] { return true; }, emit).emit();
+}
+
+}  // namespace latchkey::domain
