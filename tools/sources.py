@@ -157,3 +157,57 @@ def circles(graph):
         if node not in index:
             visit(node)
     return results
+
+
+def classes(text):
+    """(name, functions, members) of each class or struct, by its declarations. `text` is without comments."""
+    results = []
+    for match in re.finditer(r"\b(?:class|struct)\s+(?:alignas\([^)]*\)\s*)?(\w+)(?:\s+final)?\s*(?::[^;{(]*)?\{", text):
+        if not re.search(r"\benum\s*$", text[:match.start()]):
+            results.append((match[1], *declarations(text, match.end())))
+    return results
+
+
+def declarations(text, begin):
+    """(functions, members) that are declared within the braces of a class; `begin` is behind the first one."""
+    functions = members = 0
+    depth, chunk, head = 1, begin, ""
+    for match in re.finditer(r"[{};]", text[begin:]):
+        place, sign = begin + match.start(), match[0]
+        if sign == "{":
+            head = text[chunk:place] if depth == 1 else head
+            depth += 1
+        elif sign == "}":
+            depth -= 1
+            if depth == 0:
+                break
+            if depth == 1 and is_function(without_access(head)):
+                functions, chunk = functions + 1, place + 1
+            elif depth == 1 and re.match(r"(?:template\s*<.*>\s*)?(?:class|struct|union|enum)\b", without_access(head)):
+                chunk = place + 1
+        elif depth == 1:
+            body, chunk = without_access(re.sub(r"\{[^{}]*\}", "{}", text[chunk:place])), place + 1
+            if not body or re.match(r"(?:using|friend|static_assert|enum|static constexpr|(?:class|struct)\s+\w+$)\b", body):
+                continue
+            if is_function(body):
+                functions += 1
+            else:
+                members += 1 + without_brackets(body).count(",")
+    return functions, members
+
+
+def without_access(text):
+    return re.sub(r"^(?:(?:public|private|protected)\s*:\s*)+", "", " ".join(text.split()))
+
+
+def without_brackets(text):
+    while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\{[^{}]*\}", "", text)) != text:
+        text = shorter
+    return text
+
+
+def is_function(text):
+    while (shorter := re.sub(r"<[^<>]*>|alignas\s*\([^()]*\)", "", text)) != text:
+        text = shorter
+    before = text.split("(")[0]
+    return "(" in text and "{" not in before and ("=" not in before or "operator" in before)
