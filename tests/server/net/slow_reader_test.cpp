@@ -242,9 +242,10 @@ TEST_F(half_bodies, of_who_holds_most_end_once_the_budget_is_exceeded) {
         ASSERT_EQ(reads.status(service.get("/users/1")), 200);
     } while (held() > 8 * mib && clock::now() < start + patience);
     EXPECT_LE(held(), 8 * mib);
-    auto const resets = std::ranges::count_if(
-        many, [](auto& each) { return each.hung_up() && each.ends_with_reset(); });
-    EXPECT_GT(resets, 0);
+    // The bytes stop counting when the connection begins to close, and its client learns it later.
+    auto const is_reset = [](auto& each) { return each.hung_up() && each.ends_with_reset(); };
+    while (std::ranges::none_of(many, is_reset))
+        ASSERT_LT(clock::now(), start + patience) << "none was reset";
     EXPECT_GT(held(), 6 * mib) << "no more of them than had to: three quarters stay";
     EXPECT_FALSE(one.hung_up()) << "the largest body, of one who holds less in all";
 
