@@ -111,7 +111,7 @@ def units(folder="src"):
     return graph
 
 
-def modules(folder="src/pages"):
+def modules(folder="src/web"):
     """{module: modules it imports} of the TypeScript, by path without ending, below `folder`."""
     graph = {}
     for path in sorted((top / folder).rglob("*.ts")):
