@@ -21,12 +21,12 @@
 #include "base/clock.hpp"
 #include "model/id.hpp"
 
-namespace latchkey::store {
+namespace latchkey::domain {
 
 struct command;
 struct outcome;
 
-}  // namespace latchkey::store
+}  // namespace latchkey::domain
 
 namespace latchkey::session {
 
