@@ -1,6 +1,6 @@
 // Secrets at rest: AES-256-GCM (NIST SP 800-38D) under a key derived from the master key. The name
 // of the owner is additional data, so that no secret can be swapped for another's. The result is a
-// random nonce (12), the ciphertext and the tag (16). Private to the store.
+// random nonce (12), the ciphertext and the tag (16). Private to store and domain.
 #pragma once
 
 #include <optional>

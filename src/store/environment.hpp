@@ -74,7 +74,7 @@ class environment {
     // Number of damaged records and pages that this process has read. Any thread.
     std::uint64_t damaged_reads() const;
 
-    // Private to the store.
+    // Private to store and domain.
     environment_state& native() { return *state_; }
 
   private:

@@ -1,4 +1,4 @@
-// Whether a store is a node of a cluster. Private to the store.
+// Whether a store is a node of a cluster. Private to store and domain.
 #pragma once
 
 #include "store/environment_state.hpp"

@@ -1,5 +1,6 @@
 // The state behind an environment: LMDB's handles, the map, locks and clocks of one open store. The
-// store's own files work on this; users of the store see environment.hpp. Private to the store.
+// store's own files work on this; users of the store see environment.hpp. Private to store and
+// domain.
 //
 // Fields are set when the store is opened (environment.cpp) and constant afterwards, except for the
 // atomics, `damage` and those that belong to the holder of the write lock.

@@ -1,5 +1,5 @@
 // The layout of the store: few LMDB databases, since each named one costs time at every renew.
-// Numbers are big-endian, so keys sort by their parts. Private to the store.
+// Numbers are big-endian, so keys sort by their parts. Private to store and domain.
 //
 // Each value is followed by its checksum (8), see checksum.hpp; "–" is an entry whose key says it
 // all and whose value is the checksum alone. Only 01 has no checksum: no other content of it is

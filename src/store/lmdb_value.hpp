@@ -1,4 +1,4 @@
-// LMDB's values as string views, and its error codes as sentences. Private to the store.
+// LMDB's values as string views, and its error codes as sentences. Private to store and domain.
 #pragma once
 
 #include <lmdb.h>

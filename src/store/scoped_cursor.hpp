@@ -1,5 +1,5 @@
 // A cursor of its own for the length of a call, beside the snapshot's list cursor of the same
-// table. Private to the store.
+// table. Private to store and domain.
 #pragma once
 
 #include "store/snapshot_state.hpp"

@@ -1,6 +1,6 @@
 // The state behind a snapshot: its read transaction, one list cursor per table, and what was cached
 // for the version that it shows. The files that answer queries work on this (lists.cpp, events.cpp,
-// id_walk.hpp); its users see snapshot.hpp. One thread. Private to the store.
+// id_walk.hpp); its users see snapshot.hpp. One thread. Private to store and domain.
 #pragma once
 
 #include <array>

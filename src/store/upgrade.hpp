@@ -1,5 +1,5 @@
 // Schema migration: a table of steps, each from one version to the next, all of them in one
-// transaction. Private to the store.
+// transaction. Private to store and domain.
 //
 // The rule: `schema_version` goes up by one with every change of the layout that an older program
 // would misread, and a step for it is added here. A store older than the first step, or newer than

@@ -1,4 +1,4 @@
-// Appends entries to the audit log. Private to the store.
+// Appends entries to the audit log. Private to the domain.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // Records changes in the transaction that makes them, and removes those that are old (api.md §16).
-// Without `transaction::records_changes` nothing is recorded. Private to the store.
+// Without `transaction::records_changes` nothing is recorded. Private to the domain.
 #pragma once
 
 #include "domain/changes/change_record.hpp"

@@ -1,5 +1,5 @@
 // Writing and erasing an event within a transaction, together with its entry in the list of its
-// source, its marks and the counts. Private to the store.
+// source, its marks and the counts. Private to the domain.
 #pragma once
 
 #include "domain/store_terms.hpp"

@@ -1,4 +1,4 @@
-// The records of a bulk load within its transaction. Private to the store.
+// The records of a bulk load within its transaction. Private to the domain.
 #pragma once
 
 #include <span>

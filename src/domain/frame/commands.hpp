@@ -3,7 +3,7 @@
 // existence, conditions, conflicts, capacity. Commands are const, since a group that fails is
 // applied again. Defined in user_commands.cpp, post_commands.cpp, key_commands.cpp, key_states.cpp,
 // rotation.cpp, usage.cpp, key_times.cpp, event_commands.cpp, event_secret_commands.cpp,
-// webhook_commands.cpp, webhook_actions.cpp and webhook_deliveries.cpp. Private to the store.
+// webhook_commands.cpp, webhook_actions.cpp and webhook_deliveries.cpp. Private to the domain.
 #pragma once
 
 #include "domain/command.hpp"

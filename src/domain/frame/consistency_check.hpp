@@ -1,5 +1,5 @@
 // The shared state of a consistency check (check_consistency.hpp): one snapshot, look-ups and walks
-// through LMDB, and the report. One thread; private to the store.
+// through LMDB, and the report. One thread; private to the domain.
 #pragma once
 
 #include <optional>

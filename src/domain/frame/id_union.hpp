@@ -1,6 +1,6 @@
 // Merges two id_walks into one ascending sequence, for lists that consist of two prefixes of an
 // index. No id may be in both, and each walk needs a cursor of its own. Same interface as id_walk.
-// Private to the store.
+// Private to the domain.
 #pragma once
 
 #include "domain/frame/id_walk.hpp"

@@ -1,7 +1,7 @@
 // Iterates over the ids under one prefix of a table, in either direction, for lists. The path to
 // each page and the entries beside both ends are checked, since damage there may hide entries. An
 // entry itself is checked by `content` only, so skipping many is cheap. Uses the snapshot's list
-// cursor unless it gets its own. Private to the store.
+// cursor unless it gets its own. Private to the domain.
 #pragma once
 
 #include <lmdb.h>

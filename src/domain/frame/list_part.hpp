@@ -1,5 +1,5 @@
 // Emits a part of a list, whichever index serves it. `skip` starts from the nearer end, so the last
-// page costs as much as the first. Private to the store.
+// page costs as much as the first. Private to the domain.
 #pragma once
 
 #include "domain/frame/id_walk.hpp"

@@ -1,5 +1,5 @@
 // Outcomes of commands that are not carried out, and the checks that all kinds of commands share.
-// Private to the store.
+// Private to the domain.
 #pragma once
 
 #include <optional>

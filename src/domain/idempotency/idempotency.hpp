@@ -1,6 +1,6 @@
 // Outcomes under Idempotency-Keys (api.md §9) within a transaction: looked up again, since another
 // commit may have added one after the worker looked; kept with the write itself; removed by the
-// writer when they have expired. Private to the store.
+// writer when they have expired. Private to the domain.
 #pragma once
 
 #include "domain/command.hpp"

@@ -1,6 +1,6 @@
 // Which keys a command's caller may create or change (api.md §4). The command line and a key with
 // the scope `*` may do everything; any other key sees only its own project and grants nothing that
-// it does not have itself. Private to the store.
+// it does not have itself. Private to the domain.
 //
 //     grant_check const grants(txn, command);
 //     if (!grants.can_see(key)) return reject_missing(command, …);

@@ -1,4 +1,4 @@
-// Lists of keys, as their entries and their lengths are named in the index. Private to the store.
+// Lists of keys, as their entries and their lengths are named in the index. Private to the domain.
 #pragma once
 
 #include <optional>

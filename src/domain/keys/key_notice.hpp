@@ -1,6 +1,6 @@
 // Changes of a key that no request makes (api.md §16): events caused by time alone, and events of
 // its use. Beside the key a record keeps which of them were recorded already: told_until,
-// limited_at and exposed_at (8 each), after a version (1). Private to the store.
+// limited_at and exposed_at (8 each), after a version (1). Private to the domain.
 #pragma once
 
 #include <array>

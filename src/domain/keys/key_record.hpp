@@ -1,5 +1,5 @@
 // A key's record within a transaction, together with all that changes with it: the indexes and
-// counts of lists, and the ring of changes that the workers' caches follow. Private to the store.
+// counts of lists, and the ring of changes that the workers' caches follow. Private to the domain.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// Writing and erasing the record, the index entries and the counts of a post. Private to the store.
+// Writing and erasing the record, the index entries and the counts of a post. Private to the
+// domain.
 #pragma once
 
 #include "domain/store_terms.hpp"

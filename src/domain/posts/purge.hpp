@@ -1,7 +1,7 @@
 // Removing the posts of deleted users. A user with few posts goes with all of them in one commit;
 // otherwise the user is recorded under tag::purge until its posts are gone, batch by batch, also
 // across restarts. Counts are adjusted when the user is deleted, so nothing here touches them.
-// Private to the store.
+// Private to the domain.
 #pragma once
 
 #include "domain/store_terms.hpp"

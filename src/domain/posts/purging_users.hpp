@@ -1,5 +1,5 @@
 // Deleted users whose posts are still being removed: queries leave those posts out from the commit
-// of the deletion on. Private to the store.
+// of the deletion on. Private to the domain.
 #pragma once
 
 #include "domain/store_terms.hpp"

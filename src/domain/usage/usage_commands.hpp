@@ -1,6 +1,6 @@
 // When keys were last used, and how much by minute, hour and day (api.md §4). The counts of a
 // minute are added to all three granularities in one transaction, so a day is always the sum of its
-// hours. Private to the store.
+// hours. Private to the domain.
 #pragma once
 
 #include "domain/store_terms.hpp"

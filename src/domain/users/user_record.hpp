@@ -1,5 +1,5 @@
 // Writing the record and the index entry of a user; the caller moves `counters().last_user`.
-// Private to the store.
+// Private to the domain.
 #pragma once
 
 #include "domain/store_terms.hpp"

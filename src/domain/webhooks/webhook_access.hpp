@@ -1,4 +1,4 @@
-// The checks with which commands about one webhook begin. Private to the store.
+// The checks with which commands about one webhook begin. Private to the domain.
 #pragma once
 
 #include "domain/keys/grant_check.hpp"

@@ -1,5 +1,5 @@
 // A webhook within a transaction: its record, how far it has come, its deliveries and replays
-// (api.md §17). Private to the store.
+// (api.md §17). Private to the domain.
 #pragma once
 
 #include "domain/command.hpp"

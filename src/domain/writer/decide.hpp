@@ -1,4 +1,4 @@
-// The entry point of every command within a transaction. Private to the store.
+// The entry point of every command within a transaction. Private to the domain.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Group commit: many commands in one transaction, with one sync. Private to the store.
+// Group commit: many commands in one transaction, with one sync. Private to the domain.
 #pragma once
 
 #include "domain/store_terms.hpp"

@@ -1,6 +1,6 @@
 // A group of commands, attempted until one attempt settles what becomes of it: a machine of states
 // without the store, which `group_tasks` brings. Its table (group_attempts.cpp) lists every state,
-// what is done in it and which one follows. Private to the store.
+// what is done in it and which one follows. Private to the domain.
 //
 //     group_attempts attempts(tasks, purge_max);
 //     while (attempts.step() != group_state::settled) {}

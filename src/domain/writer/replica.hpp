@@ -1,6 +1,6 @@
 // The part of the writer that only a node of a cluster has: tickets that wait for a position or for
 // the confirmation of the other nodes, and the group whose row is of unknown fate. The writer's
-// thread only; private to the store.
+// thread only; private to the domain.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // The steps that every path of writing takes in a cluster, around transaction::commit: it applies
 // rows of others while nothing is decided, fetches the rows that were missing when its own row
 // lost, and finds out whether a row has won. Called by the owner of the write lock's thread;
-// private to the store.
+// private to the domain.
 #pragma once
 
 #include "base/function_ref.hpp"

@@ -1,7 +1,7 @@
 // The queue from the workers to the writer: a lock-free multi-producer, single-consumer stack that
 // the consumer takes as a whole (Treiber's push, one exchange to pop all). It allocates nothing,
 // and a worker never waits for a writer that the kernel has preempted. Bounded in commands and in
-// bytes. Private to the store.
+// bytes. Private to the domain.
 //
 // Tickets are linked through `next`; `take` reverses the stack, so the tickets of one thread come
 // out in the order of their pushes.

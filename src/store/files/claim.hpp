@@ -1,5 +1,5 @@
 // The claim of a server, or of a restore, on a data directory: a lock (flock) on its `server.lock`.
-// Private to the store.
+// Private to store and domain.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Which lock file of LMDB (store.mdb-lock) this process uses, told to the others by a lock on the
 // data file itself. In the lock file are the readers and the last transaction: if it is removed
-// beneath a process, the next one makes another, and what both write is lost. Private to the store.
+// beneath a process, the next one makes another, and what both write is lost. Private to store and
+// domain.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The secret of a data directory: 32 random bytes in `master.key`, 0600, created at the first open.
-// Private to the store.
+// Private to store and domain.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // Is there space to write? Disk space is reserved before a transaction writes: on a full ext4 a
 // commit fails with EIO, after which the state of the file is unknown, while fallocate fails with
 // an ordinary ENOSPC. The end of the map is guarded in the same way: the last part of both is left
-// to deletions, which allocate pages before they free old ones. Private to the store.
+// to deletions, which allocate pages before they free old ones. Private to store and domain.
 #pragma once
 
 #include <cstddef>

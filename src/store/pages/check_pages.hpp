@@ -1,6 +1,6 @@
 // The pages of a store's file and the checksum of each record on them, read without LMDB; the
 // meaning of the records is checked by check_consistency.cpp. Nothing in the file can end the
-// process. Private to the store.
+// process. Private to store and domain.
 #pragma once
 
 #include <optional>
