@@ -51,9 +51,6 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     if (size < 2) return 0;
     both.begin();
     std::string_view const input(reinterpret_cast<char const*>(data) + 2, size - 2);
-    // A body that is announced to a gateway's check may never come (api.md §4): whether the answer
-    // closes depends on whether a part of it came with the head.
-    if (input.find("/auth") != input.npos) return 0;
     auto const bytes = with_key(input, both.first().key);
 
     conversation whole(both.first());
@@ -62,9 +59,13 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     receive_in_pieces(split, bytes, data[0] + 256u * data[1]);
 
     if (whole.committed() || split.committed()) both.mark_changed();
-    want(whole.output() == split.output());
-    want(whole.closed() == split.closed());
-    want(whole.committed() == split.committed());
+    // A body that is announced to a gateway's check may never come (http1::may_skip_body): whether
+    // the answer closes depends on whether a part of it came with the head.
+    if (input.find("/auth") == input.npos) {
+        want(whole.output() == split.output());
+        want(whole.closed() == split.closed());
+        want(whole.committed() == split.committed());
+    }
     want(whole.output().empty() || whole.output().starts_with("HTTP/1.1 "));
     want(whole.output().find("HTTP/1.1 500 ") == whole.output().npos);
     return 0;
