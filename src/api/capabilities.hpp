@@ -1,6 +1,7 @@
 // The list of all capabilities: their routes, groups, kinds of records and words, each joined to
 // one table when the program is compiled. The order is that of the OpenAPI document. A new
-// capability adds itself here and in meson.build, and nowhere else in api. Constants; any thread.
+// capability adds itself here, and nowhere else in api: the folders whose headers are included are
+// those that are built. Constants; any thread.
 #pragma once
 
 #include "api/audit/audit_routes.hpp"

@@ -9,7 +9,7 @@
 
 #include "base/system/log.hpp"
 #include "base/system/standard_streams.hpp"
-#include "cli/frame/command_program.hpp"
+#include "cli/command_program.hpp"
 #include "cli/frame/standard_output.hpp"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/frame/command_program.hpp"
+#include "cli/command_program.hpp"
 #include "cli/frame/standard_output.hpp"
 #include "domain/snapshot.hpp"
 #include "domain/writer.hpp"

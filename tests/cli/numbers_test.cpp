@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/frame/command_program.hpp"
+#include "cli/command_program.hpp"
 #include "cli/frame/serve_settings.hpp"
 #include "server/process/config.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/frame/command_program.hpp"
+#include "cli/command_program.hpp"
 
 namespace latchkey::cli {
 namespace {

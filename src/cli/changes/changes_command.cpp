@@ -10,6 +10,7 @@
 #include "api/frame/change_json.hpp"
 #include "base/limits.hpp"
 #include "base/visible.hpp"
+#include "cli/changes/events.hpp"
 #include "cli/frame/followed_output.hpp"
 #include "cli/frame/print.hpp"
 #include "cli/frame/whole_number.hpp"

@@ -11,6 +11,7 @@
 #include "api/frame/json/json_writer.hpp"
 #include "base/limits.hpp"
 #include "base/system/log.hpp"
+#include "cli/data/data.hpp"
 #include "cli/files/output_file.hpp"
 #include "cli/frame/progress.hpp"
 #include "cli/frame/standard_output.hpp"

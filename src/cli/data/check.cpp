@@ -6,6 +6,7 @@
 
 #include "api/frame/json/json_writer.hpp"
 #include "base/system/log.hpp"
+#include "cli/data/data.hpp"
 #include "cli/frame/print.hpp"
 #include "cli/frame/store_command.hpp"
 #include "domain/admin/inspect.hpp"

@@ -14,6 +14,7 @@
 #include "api/users/user_json.hpp"
 #include "base/function_ref.hpp"
 #include "base/system/log.hpp"
+#include "cli/data/data.hpp"
 #include "cli/files/output_file.hpp"
 #include "cli/frame/print.hpp"
 #include "cli/frame/progress.hpp"

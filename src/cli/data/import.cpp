@@ -8,6 +8,7 @@
 #include "base/hash.hpp"
 #include "base/system/log.hpp"
 #include "cli/data/bad_lines.hpp"
+#include "cli/data/data.hpp"
 #include "cli/data/load.hpp"
 #include "cli/files/line_file.hpp"
 #include "cli/frame/print.hpp"

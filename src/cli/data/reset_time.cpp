@@ -5,6 +5,7 @@
 
 #include "api/frame/json/json_writer.hpp"
 #include "base/system/log.hpp"
+#include "cli/data/data.hpp"
 #include "cli/frame/print.hpp"
 #include "cli/frame/progress.hpp"
 #include "cli/frame/standard_output.hpp"

@@ -4,6 +4,7 @@
 
 #include "base/hash.hpp"
 #include "base/system/log.hpp"
+#include "cli/data/data.hpp"
 #include "cli/data/load.hpp"
 #include "cli/data/sample_data.hpp"
 #include "cli/frame/confirm.hpp"

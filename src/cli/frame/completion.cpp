@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/frame/command_table.hpp"
+#include "cli/frame/command_texts.hpp"
 
 namespace latchkey::cli {
 namespace {

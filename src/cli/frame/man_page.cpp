@@ -9,8 +9,8 @@
 
 #include "base/system/log.hpp"
 #include "base/visible.hpp"
-#include "cli/frame/command_line.hpp"
 #include "cli/frame/command_table.hpp"
+#include "cli/frame/command_texts.hpp"
 
 namespace latchkey::cli {
 namespace {

@@ -11,6 +11,7 @@
 #include "cli/frame/api_command.hpp"
 #include "cli/frame/json.hpp"
 #include "cli/frame/print.hpp"
+#include "cli/keys/keys.hpp"
 #include "domain/audit/verify_audit.hpp"
 #include "domain/snapshot.hpp"
 

@@ -1,10 +1,14 @@
-// The subcommands of `latchkey keys`.
+// The commands about keys, and the subcommands of `latchkey keys`.
 #pragma once
 
 #include "cli/frame/cli11_names.hpp"
 #include "cli/frame/command_line.hpp"
 
 namespace latchkey::cli {
+
+void add_keys(CLI::App& program, int& code);
+void add_usage(CLI::App& program, int& code);
+void add_audit(CLI::App& program, int& code);
 
 void add_keys_create(CLI::App& keys, int& code);
 void add_keys_list(CLI::App& keys, int& code);   // list, show

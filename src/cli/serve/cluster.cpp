@@ -16,6 +16,7 @@
 #include "base/visible.hpp"
 #include "cli/frame/print.hpp"
 #include "cli/frame/progress.hpp"
+#include "cli/serve/serve.hpp"
 #include "domain/admin/state_load.hpp"
 #include "domain/snapshot.hpp"
 #include "server/process/cluster_checks.hpp"

@@ -13,10 +13,10 @@
 #include "base/system/descriptor.hpp"
 #include "base/system/log.hpp"
 #include "base/visible.hpp"
-#include "cli/frame/command_line.hpp"
 #include "cli/frame/serve_settings.hpp"
 #include "cli/frame/store_command.hpp"
 #include "cli/frame/whole_number.hpp"
+#include "cli/serve/serve.hpp"
 
 namespace latchkey::cli {
 namespace {

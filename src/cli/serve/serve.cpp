@@ -1,6 +1,8 @@
 // `serve` resolves the settings, checks the files that they name and runs the service, which gets a
 // function to resolve them again at SIGHUP. `config show` walks the table of settings once for each
 // table of TOML. State of a command lives in shared pointers, since CLI11 calls back later.
+#include "cli/serve/serve.hpp"
+
 #include <toml++/toml.h>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +15,6 @@
 #include "api/frame/json/json_writer.hpp"
 #include "base/system/log.hpp"
 #include "base/system/write_now.hpp"
-#include "cli/frame/command_line.hpp"
 #include "cli/frame/serve_settings.hpp"
 #include "server/process/server_identity.hpp"
 #include "server/service.hpp"

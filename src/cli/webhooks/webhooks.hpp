@@ -1,4 +1,4 @@
-// The subcommands of `latchkey webhooks`, and what they share.
+// The command `latchkey webhooks`, its subcommands, and what they share.
 #pragma once
 
 #include <span>
@@ -14,6 +14,7 @@
 
 namespace latchkey::cli {
 
+void add_webhooks(CLI::App& program, int& code);
 void add_webhooks_settings(CLI::App& webhooks, int& code);  // create, update
 void add_webhooks_list(CLI::App& webhooks, int& code);      // list, show, deliveries
 void add_webhooks_state(CLI::App& webhooks, int& code);  // delete, enable, disable, rotate-secret

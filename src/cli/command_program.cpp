@@ -1,4 +1,4 @@
-#include "cli/frame/command_program.hpp"
+#include "cli/command_program.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -6,6 +6,7 @@
 
 #include "base/system/log.hpp"
 #include "base/visible.hpp"
+#include "cli/command_list.hpp"
 #include "cli/frame/serve_settings.hpp"
 #include "cli/frame/suggest.hpp"
 
@@ -43,25 +44,7 @@ void add_commands(CLI::App& program, int& code) {
         "COMMAND --help explains a command, with an example.\n"
         "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a question was not confirmed,\n"
         "4 a key would be refused (keys verify), 78 wrong configuration.");
-    add_serve(program, code);
-    add_keys(program, code);
-    add_usage(program, code);
-    add_audit(program, code);
-    add_events(program, code);
-    add_changes(program, code);
-    add_webhooks(program, code);
-    add_import(program, code);
-    add_export(program, code);
-    add_seed(program, code);
-    add_backup(program, code);
-    add_restore(program, code);
-    add_check(program, code);
-    add_cluster(program, code);
-    add_reset_time(program, code);
-    add_health(program, code);
-    add_config(program, code);
-    add_completion(program, code);
-    add_man(program, code);
+    for (auto const add : command_list) add(program, code);
     limit_values(program);
 }
 
