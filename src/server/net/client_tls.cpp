@@ -86,6 +86,14 @@ void client_tls::fail() {
     end_sent_ = true;
 }
 
+void client_tls::drop() {
+    if (is_signing()) return;
+    std::string().swap(input_);
+    std::string().swap(output_);
+    session_.reset();
+    stage_ = stage::unused;
+}
+
 void client_tls::end() {
     if (!std::exchange(end_sent_, true)) session_->close(output_);
 }

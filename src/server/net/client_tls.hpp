@@ -69,6 +69,8 @@ class client_tls {
     void leave_out_end() { end_sent_ = true; }
     // The handshake or a record was wrong; the alert is in the output.
     void fail();
+    // Nothing more will come or go: gives all memory back that no signature is made with.
+    void drop();
 
     // Records to be sent; whoever sends them takes them out.
     std::string& output() { return output_; }

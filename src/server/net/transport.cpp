@@ -284,9 +284,15 @@ bool transport::has_unread_output() const {
     return deadlines_.is_set(deadline::write) && socket_.has_unread_output();
 }
 
+// What only waited goes back now, not when the kernel has closed the socket: whoever is reset for
+// what he holds would hold it for as long.
 void transport::reset() {
     socket_.reset_on_close();
     abort();
+    tls_.drop();
+    flow_.drop_unread();
+    flow_.drop_consumed();
+    flow_.account();
 }
 
 void transport::abort() {
