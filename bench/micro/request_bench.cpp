@@ -11,7 +11,7 @@
 #include "allocations.hpp"
 #include "base/check.hpp"
 #include "request_fixture.hpp"
-#include "server/observe/access_log.hpp"
+#include "server/observe/access_line.hpp"
 #include "wire/http/parser.hpp"
 #include "wire/http/write.hpp"
 
@@ -34,6 +34,7 @@ struct connection_state {
     api::exchange exchange;
     api::peer peer{.tls = false, .local = true, .client = model::address::parse("127.0.0.1")};
     server::log_entry entry;
+    server::access_lines log_lines;
     std::string input, output, lines;
 
     void parse() {
@@ -49,7 +50,7 @@ struct connection_state {
     void log() {
         entry.begin(request.method_text, request.path, {}, fixture().now);
         entry.status = response.status;
-        server::append_line(entry, &exchange, peer, 1234, lines);
+        log_lines.append(entry, &exchange, peer, 1234, lines);
         if (lines.size() > 60'000) lines.clear();
     }
     void next() {

@@ -65,8 +65,9 @@ TEST(access_log, allocates_nothing_for_a_line_about_any_client) {
     entry.begin("GET", "/api/v1/users/1", "steady", base::read_clocks());
     std::string lines;
     lines.reserve(4096);
+    auto const maker = std::make_unique<access_lines>();
     auto const baseline = test::allocations();
-    append_line(entry, nullptr, peer, 1000, lines);
+    maker->append(entry, nullptr, peer, 1000, lines);
     EXPECT_EQ(test::allocations() - baseline, 0u);
     EXPECT_NE(lines.find("\"ip\":\"" + client + "\""), std::string::npos) << lines;
 }

@@ -1,7 +1,6 @@
-// Lines are formatted on the stack, whose size bounds the longest one. Buffers go round: a worker
-// swaps its full one for an empty one under a lock, and the writing thread takes all that are full
-// at once. After `reopen` the batches submitted before it still go to the old file. Large writes
-// bypass the page cache where the kernel can.
+// Buffers go round: a worker swaps its full one for an empty one under a lock, and the writing
+// thread takes all that are full at once. After `reopen` the batches submitted before it still go
+// to the old file. Large writes bypass the page cache where the kernel can.
 #include "server/observe/access_log.hpp"
 
 #include <errno.h>
@@ -12,7 +11,6 @@
 
 #include <algorithm>
 
-#include "api/frame/json/json_writer.hpp"
 #include "base/system/descriptor.hpp"
 #include "base/system/log.hpp"
 #include "base/system/standard_streams.hpp"
@@ -36,26 +34,6 @@ constexpr std::size_t page_bytes = 4096;
 constexpr base::mono_ns patience = base::second;
 constexpr int look_every_ms = 50;
 
-// Bounds of a line: what it has beside the texts of clients, and a text's growth by JSON escapes.
-constexpr std::size_t rest_bytes_max = 1024;
-constexpr std::size_t escape_bytes_max = 6;
-constexpr std::size_t line_bytes_max =
-    rest_bytes_max + escape_bytes_max * (log_entry::method_bytes_max + log_entry::path_bytes_max +
-                                         log_entry::agent_bytes_max);
-
-void put_text(base::text_writer& output, std::string_view value) {
-    value.empty() ? void(output.put("null")) : api::append_string(output, value);
-}
-// A member whose `opening` ends with the quote of its value. The value is our own text and needs no
-// escaping.
-template <std::size_t Size>
-void put_plain(base::text_writer& output, char const (&opening)[Size], std::string_view value) {
-    if (value.empty())
-        output.put({opening, Size - 2}).put("null");
-    else
-        output.put({opening, Size - 1}).put(value).put('"');
-}
-
 base::result<int> open_file(std::string const& path) {
     if (path == "-" && !base::is_writable(STDOUT_FILENO))
         return base::error{"the access log is standard output, which is closed"};
@@ -76,36 +54,6 @@ void close_file(int fd) {
 }
 
 }  // namespace
-
-void append_line(log_entry const& entry, api::exchange const* exchange, api::peer const& peer,
-                 base::mono_ns duration, std::string& output) {
-    char text[line_bytes_max];  // left uninitialized: only the used part is touched
-    base::text_writer line(text, sizeof text);
-    line.put("{\"ts\":");
-    api::append_timestamp(line, entry.began.clock);
-    put_plain(line, ",\"request_id\":\"",
-              exchange ? exchange->request_id() : std::string_view(entry.request_id));
-    put_plain(line, ",\"trace_id\":\"", exchange ? exchange->trace_id() : std::string_view());
-    line.put(",\"key_id\":");
-    exchange && exchange->key_id() != 0 ? line.number(exchange->key_id()) : line.put("null");
-    put_plain(line, ",\"project\":\"", exchange ? exchange->project() : std::string_view());
-    put_text(line.put(",\"method\":"), entry.method);
-    put_plain(line, ",\"route\":\"", exchange ? exchange->route() : std::string_view());
-    put_text(line.put(",\"path\":"), entry.path);
-    line.put(",\"status\":").number(entry.status);
-    put_plain(line, ",\"code\":\"", base::describe(entry.code).name);
-    line.put(",\"bytes_in\":").number(entry.bytes_in);
-    line.put(",\"bytes_out\":").number(entry.bytes_out);
-    line.put(",\"duration_us\":").number(duration / 1000);
-    auto const& client = exchange && exchange->client() ? exchange->client() : peer.client;
-    line.put(",\"ip\":");
-    client ? client->put(line.put('"')), void(line.put('"')) : void(line.put("null"));
-    put_text(line.put(",\"user_agent\":"), entry.user_agent);
-    put_plain(line, ",\"key_source\":\"",
-              exchange ? name_of(exchange->source()) : std::string_view());
-    line.put(",\"protocol\":\"").put(name_of(entry.protocol)).put("\"}\n");
-    output.append(text, line.position());
-}
 
 log_thread::log_thread() {
     full_.reserve(spare_buffers_max);

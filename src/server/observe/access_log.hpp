@@ -1,7 +1,6 @@
-// The access log (docs/api.md §13): one JSON line per request, with the id of the key and never the
-// key. Each worker formats into a buffer of its own and submits it, at 256 KiB or after 250 ms, to
-// one thread that writes the file. No request waits for the log: lines that the thread cannot take
-// are dropped and counted.
+// The file of the access log; access_line.hpp makes its lines. Each worker collects them in a
+// buffer of its own and submits it, at 256 KiB or after 250 ms, to one thread that writes the file.
+// No request waits for the log: lines that the thread cannot take are dropped and counted.
 #pragma once
 
 #include <atomic>
@@ -13,24 +12,16 @@
 #include <thread>
 #include <vector>
 
-#include "api/exchange/exchange.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/time_units.hpp"
-#include "session/log_entry.hpp"
 
 namespace latchkey::server {
 
-// The size at which a worker submits its buffer, and the capacity of buffers: that and the lines of
-// one more turn.
+// The size at which a worker submits its buffer, and the capacity of buffers: that and one more
+// line, so that none grows.
 inline constexpr std::size_t log_batch_bytes = 256 * 1024;
-inline constexpr std::size_t log_buffer_bytes = log_batch_bytes + 64 * 1024;
-
-using session::log_entry;
-
-// Appends the line. `exchange` is null if the parser refused the request.
-void append_line(log_entry const& entry, api::exchange const* exchange, api::peer const& peer,
-                 base::mono_ns duration, std::string& output);
+inline constexpr std::size_t log_buffer_bytes = log_batch_bytes + 16 * 1024;
 
 // The thread that writes the log. Thread-safe.
 class log_thread {
@@ -86,14 +77,15 @@ class access_log_buffer {
         if (log_.enabled()) lines_.reserve(log_buffer_bytes);
     }
     bool enabled() const { return log_.enabled(); }
+    // Where the next line is appended.
     std::string& lines(base::mono_ns now) {
+        if (lines_.size() >= log_batch_bytes) flush();
         if (lines_.empty()) oldest_ = now;
         return lines_;
     }
-    // Submits a buffer that is large or old enough.
+    // Submits a buffer that is old enough.
     void turn(base::mono_ns now) {
-        bool const full_or_old = lines_.size() >= log_batch_bytes || now - oldest_ >= age_max;
-        if (!lines_.empty() && full_or_old) flush();
+        if (now - oldest_ >= age_max) flush();
     }
     void flush() {
         if (!lines_.empty()) log_.submit(lines_);

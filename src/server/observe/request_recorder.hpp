@@ -1,6 +1,7 @@
 // Counts and logs the requests that a worker has answered. Belongs to the worker's thread.
 #pragma once
 
+#include "server/observe/access_line.hpp"
 #include "server/observe/access_log.hpp"
 #include "server/observe/metrics.hpp"
 #include "server/observe/span_recorder.hpp"
@@ -30,7 +31,7 @@ class request_recorder {
         auto const wait = exchange == nullptr ? 0 : exchange->token_wait_time();
         if (wait != 0) [[unlikely]]
             metrics_.token_waits.record(wait);
-        if (log_.enabled()) append_line(entry, exchange, client, duration, log_.lines(now));
+        if (log_.enabled()) lines_.append(entry, exchange, client, duration, log_.lines(now));
         if (spans_.is_on() && exchange != nullptr) [[unlikely]]
             spans_.record(entry, *exchange, client, duration);
         return finished_at_;
@@ -49,6 +50,7 @@ class request_recorder {
 
     worker_metrics& metrics_;
     access_log_buffer log_;
+    access_lines lines_;
     span_recorder spans_;
     unsigned responses_in_turn_ = 0;
     base::mono_ns finished_at_ = 0;
