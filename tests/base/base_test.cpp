@@ -278,6 +278,26 @@ TEST(base62, is_written_as_a_fraction) {
     EXPECT_NE(std::string_view(text, 11), std::string_view(next, 11));
 }
 
+// Two digits at a time are the digits that come one by one.
+TEST(base62, fraction_has_the_digits_of_repeated_multiplication) {
+    std::mt19937_64 random(5);
+    for (int i = 0; i < 20'000; ++i) {
+        auto const value = random() >> random() % 64;
+        __extension__ using wide = unsigned __int128;
+        std::string digits;
+        for (auto rest = value; digits.size() < 11;) {
+            auto const product = static_cast<wide>(rest) * 62;
+            digits += base62_digits[static_cast<std::size_t>(product >> 64)];
+            rest = static_cast<std::uint64_t>(product);
+        }
+        for (std::size_t size = 0; size <= digits.size(); ++size) {
+            std::string text(size, '-');
+            put_base62_fraction(value, text.data(), size);
+            ASSERT_EQ(text, digits.substr(0, size)) << value;
+        }
+    }
+}
+
 TEST(base62, rejects_bytes_that_would_bias_the_distribution) {
     char text[4];
     EXPECT_EQ(random_base62("\xf8\xff", text, 4), 0u);
