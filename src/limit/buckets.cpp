@@ -125,12 +125,10 @@ std::uint32_t retry_after(std::int64_t debt, rule const& rule, std::uint32_t cos
     return whole_seconds(std::max<std::int64_t>(0, wait_for(debt, rule, cost)));
 }
 
-decision refuse_permanently(std::size_t count) {
-    decision result;
+void refuse_permanently(std::size_t count, decision& result) {
     result.count = static_cast<std::uint8_t>(count);
     result.violated = static_cast<std::uint8_t>((1u << count) - 1);
     result.retry_after = decision::never;
-    return result;
 }
 
 }  // namespace
@@ -140,8 +138,10 @@ decision buckets::admit(model::id key, policy const& policy, base::mono_ns now,
     decision result;
     std::size_t const count = policy.rules.size();
     if (count == 0) return result;
-    if (static_cast<std::uint64_t>(key) >= keys_) [[unlikely]]
-        return cost == 0 ? result : refuse_permanently(count);
+    if (static_cast<std::uint64_t>(key) >= keys_) [[unlikely]] {
+        if (cost != 0) refuse_permanently(count, result);
+        return result;
+    }
     auto const index = static_cast<std::uint64_t>(key);
     mark_used(index, policy.wide, now);
     if (!policy.predecessors.empty()) [[unlikely]]

@@ -208,17 +208,19 @@ llhttp_errno_t execute_head(llhttp_t* state, head_facts const& facts, std::size_
 
 step parser::read_head(std::string_view input, request& request, framing& framing) {
     auto const* const section = find_section(input);
-    auto const result = section ? fill_from_cache(*section, input, request, framing)
-                                : read_section(input, request, framing);
+    auto result = section ? fill_from_cache(*section, input, request, framing)
+                          : read_section(input, request, framing);
     if (result.state != step::progress::complete) return result;
     kind_ = framing.body;
     remaining_ = framing.content_length;
-    if (framing.content_length <= limits_->body_bytes_max) return result;
-    auto refusal = refused(
-        problem::body_too_large,
-        "The body is larger than the service takes. Send less at once, in several requests.");
-    refusal.consumed = result.consumed;
-    return refusal;
+    if (framing.content_length > limits_->body_bytes_max) [[unlikely]] {
+        auto const consumed = result.consumed;
+        result = refused(
+            problem::body_too_large,
+            "The body is larger than the service takes. Send less at once, in several requests.");
+        result.consumed = consumed;
+    }
+    return result;
 }
 
 // Reads the request line, then looks the field section up in the cache.
