@@ -73,8 +73,11 @@ step http2::read_frames(std::string_view input, server_state const& server, std:
         }
         consumed_ += h2::frame_head_bytes + head.length;
         auto const payload = rest.substr(h2::frame_head_bytes, head.length);
-        if (auto const result = act_on(read_frame(head, payload, server, output), output))
-            return *result;
+        auto const result = read_frame(head, payload, server, output);
+        if (auto const* const next = std::get_if<step>(&result)) return *next;
+        auto const* const wrong = std::get_if<fault>(&result);
+        if (wrong == nullptr) continue;
+        if (auto const next = act_on(*wrong, output)) return *next;
     }
 }
 
@@ -125,15 +128,12 @@ reaction http2::read_block(h2::frame_head const& head, std::string_view payload,
 
 // ---- the end
 
-http2::next http2::act_on(reaction const& result, std::string& output) {
-    if (auto const* const next = std::get_if<step>(&result)) return *next;
-    auto const* const wrong = std::get_if<fault>(&result);
-    if (wrong == nullptr) return {};
-    if (wrong->stream == 0) return fail(*wrong, output);
-    h2::put_rst_stream(wrong->stream, wrong->code, output);
-    streams_.note_reset(wrong->stream);
-    leftovers_.forget(wrong->stream);
-    streams_.reset(wrong->stream);
+http2::next http2::act_on(fault const& wrong, std::string& output) {
+    if (wrong.stream == 0) return fail(wrong, output);
+    h2::put_rst_stream(wrong.stream, wrong.code, output);
+    streams_.note_reset(wrong.stream);
+    leftovers_.forget(wrong.stream);
+    streams_.reset(wrong.stream);
     // What a client provokes so costs as much as its own resets (CVE-2025-8671, "MadeYouReset").
     if (flood_.spend(now_)) return {};
     return fail({error_code::enhance_your_calm, "Too many resets."}, output);

@@ -92,7 +92,7 @@ class http2 {
                         server_state const& server, std::string& output);
     reaction read_block(h2::frame_head const& head, std::string_view payload,
                         server_state const& server);
-    next act_on(reaction const& result, std::string& output);
+    next act_on(fault const& wrong, std::string& output);
     step fail(fault const& wrong, std::string& output);
     step close();
     step await_input(bool nothing_came);

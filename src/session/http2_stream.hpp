@@ -81,7 +81,8 @@ struct http2_stream {
         return state == stream_state::committing || state == stream_state::waiting;
     }
     void begin(stream_id number, std::uint32_t send, std::uint32_t receive) {
-        *this = {};
+        std::destroy_at(this);
+        std::construct_at(this);
         id = number;
         send_window = send;
         receive_window = receive;
