@@ -19,29 +19,6 @@ struct reset_options : store_command {
     bool dry_run = false;
 };
 
-struct count {
-    char const* member;
-    char const* name;
-    char const* plural;
-    std::uint64_t number;
-};
-
-std::vector<count> counts_of(domain::time_reset const& report) {
-    return {{"users", "user", "users", report.users},
-            {"posts", "post", "posts", report.posts},
-            {"keys", "key", "keys", report.keys},
-            {"last_uses", "last use of a key", "last uses of keys", report.last_uses},
-            {"events", "event", "events", report.events},
-            {"secrets", "secret of a source", "secrets of sources", report.secrets},
-            {"outcomes", "outcome under an Idempotency-Key", "outcomes under Idempotency-Keys",
-             report.outcomes},
-            {"usage", "entry of usage", "entries of usage", report.usage},
-            {"imports", "import", "imports", report.loads},
-            {"changes", "change", "changes", report.changes},
-            {"webhooks", "webhook", "webhooks", report.webhooks},
-            {"deliveries", "delivery to a webhook", "deliveries to webhooks", report.deliveries}};
-}
-
 // {"dry_run":…,"last_write":…,"now":…,"changed":{"users":…},"audit_entries_ahead":…}
 void print_document(domain::time_reset const& report, bool dry_run) {
     std::string document = "{\"dry_run\":";
@@ -50,8 +27,8 @@ void print_document(domain::time_reset const& report, bool dry_run) {
     document.append(",\"now\":");
     api::append_timestamp(document, report.now);
     document.append(",\"changed\":{");
-    for (bool first = true; auto const& each : counts_of(report)) {
-        document.append(std::exchange(first, false) ? "\"" : ",\"").append(each.member);
+    for (bool first = true; auto const& each : report.counts) {
+        document.append(std::exchange(first, false) ? "\"" : ",\"").append(each.name.member);
         document.append("\":");
         api::append_number(document, each.number);
     }
@@ -66,9 +43,10 @@ void print_report(domain::time_reset const& report, bool dry_run) {
         return base::log("the last write to the store was at " + old_time +
                          ", which is not ahead of the clock: nothing needs to be repaired");
     std::string changes;
-    for (auto const& each : counts_of(report))
+    for (auto const& each : report.counts)
         if (each.number != 0)
-            changes += (changes.empty() ? "" : ", ") + counted(each.number, each.name, each.plural);
+            changes += (changes.empty() ? "" : ", ") +
+                       counted(each.number, each.name.noun, each.name.plural);
     base::log(std::string(dry_run ? "would set" : "set") + " the time of the store from " +
               old_time + " to " + now +
               (changes.empty() ? std::string() : "; changed timestamps: " + changes));

@@ -1,8 +1,10 @@
 #include "domain/admin/check_consistency.hpp"
 
 #include <algorithm>
+#include <bitset>
 
 #include "domain/frame/consistency_check.hpp"
+#include "domain/kind_list.hpp"
 #include "store/lmdb_value.hpp"
 #include "store/pages/check_pages.hpp"
 #include "store/pages/read_version.hpp"
@@ -33,55 +35,17 @@ bool is_mark_of_load(std::string_view key) {
 }
 
 void check_unknown_tags(consistency_check& check) {
-    static constexpr tag known_tags[] = {tag::schema,
-                                         tag::counters,
-                                         tag::email,
-                                         tag::post_by_user,
-                                         tag::post_by_status,
-                                         tag::post_by_user_status,
-                                         tag::tally,
-                                         tag::purge,
-                                         tag::key,
-                                         tag::key_digest,
-                                         tag::key_change,
-                                         tag::key_use,
-                                         tag::key_admin,
-                                         tag::key_list,
-                                         tag::key_list_count,
-                                         tag::key_start,
-                                         tag::audit_head,
-                                         tag::audit_by_project,
-                                         tag::audit_count,
-                                         tag::audit_made,
-                                         tag::event_head,
-                                         tag::event_by_source,
-                                         tag::event_mark,
-                                         tag::event_secret,
-                                         tag::event_count,
-                                         tag::key_usage,
-                                         tag::kept_outcome,
-                                         tag::kept_until,
-                                         tag::load,
-                                         tag::load_moved,
-                                         tag::age_time,
-                                         tag::position,
-                                         tag::webhook_head,
-                                         tag::webhook,
-                                         tag::webhook_progress,
-                                         tag::webhook_replay,
-                                         tag::webhook_pending,
-                                         tag::delivery_lease,
-                                         tag::key_notice,
-                                         tag::sessions_generation};
+    std::bitset<256> known_tags;
+    auto const add = [&](tag each) { known_tags.set(static_cast<std::uint8_t>(each)); };
+    for (auto const each : {tag::schema, tag::counters, tag::age_time, tag::position}) add(each);
+    for (auto const* const kind : kind_list) std::ranges::for_each(kind->tags, add);
     std::uint64_t unknown = 0;
     check.walk(table::index, {}, [&](std::string_view key, std::string_view) {
         if (is_mark_of_load(key))
             return check.report(
                 "the state of its cluster was not completely loaded: it is loaded again when the "
                 "service starts");
-        if (key.empty() ||
-            std::ranges::find(known_tags, static_cast<tag>(key[0])) == std::end(known_tags))
-            ++unknown;
+        if (key.empty() || !known_tags.test(static_cast<std::uint8_t>(key[0]))) ++unknown;
     });
     check.compare("entries of unknown kinds", 0, unknown);
 }
@@ -92,17 +56,7 @@ void check_relations(consistency_check& check) {
     auto const counters = bytes ? decode_counters(*bytes) : std::nullopt;
     if (!counters) return check.report("the record of counts and sequences cannot be read");
     check.counters = *counters;
-    check_users(check);
-    check_posts(check);
-    check_keys(check);
-    check_key_lists(check);
-    check_audit_index(check);
-    check_kept_outcomes(check);
-    check_usage(check);
-    check_events(check);
-    check_changes(check);
-    check_webhooks(check);
-    check_loads(check);
+    for (auto const* const kind : kind_list) kind->check(check);
     check_unknown_tags(check);
 }
 

@@ -18,9 +18,11 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "domain/frame/kind.hpp"
 #include "domain/store_terms.hpp"
 #include "store/environment.hpp"
 
@@ -29,9 +31,12 @@ namespace latchkey::domain {
 struct time_reset {
     base::wall_ms last_write = 0;  // the time of the last write
     base::wall_ms now = 0;         // the new time; equal to before: it was not ahead
-    // The numbers of redated records.
-    std::uint64_t users = 0, posts = 0, keys = 0, last_uses = 0, events = 0, secrets = 0,
-                  outcomes = 0, usage = 0, loads = 0, changes = 0, webhooks = 0, deliveries = 0;
+    // The numbers of redated records, in the order of kind_list.hpp.
+    struct count {
+        redated_name name;
+        std::uint64_t number = 0;
+    };
+    std::vector<count> counts;
     std::uint64_t audit_entries = 0;  // of a time after now, not changed
 };
 

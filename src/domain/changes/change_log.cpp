@@ -12,24 +12,6 @@ namespace {
 // In weight: a few milliseconds, for which the next command may have to wait.
 constexpr std::size_t expired_changes_per_commit_max = 1024;
 
-// The record is what `encode` leaves in the scratch of the transaction.
-template <class Record>
-void note_record(transaction& txn, change_view change, Record const& record) {
-    if (!txn.records_changes()) return;
-    encode(record, txn.scratch);
-    change.record = txn.scratch;
-    note_change(txn, change);
-}
-
-// One that belongs to no project.
-template <class Record>
-void note_record_of_all(transaction& txn, model::change_type type, model::id caller,
-                        Record const& record) {
-    note_record(txn,
-                {.type = type, .key_id = caller, .project = {}, .subject = record.id, .record = {}},
-                record);
-}
-
 void erase_change(transaction& txn, model::id sequence) {
     txn.erase(table::changes, id_key(sequence));
     erase_deliveries_of(txn, sequence);
@@ -44,26 +26,6 @@ bool is_short(transaction& txn, model::change_type type) {
 }
 
 }  // namespace
-
-void note_change(transaction& txn, model::change_type type, model::id caller,
-                 model::user const& user) {
-    note_record_of_all(txn, type, caller, user);
-}
-
-void note_change(transaction& txn, model::change_type type, model::id caller,
-                 model::post const& post) {
-    note_record_of_all(txn, type, caller, post);
-}
-
-void note_change(transaction& txn, model::change_type type, model::id caller,
-                 model::event_view const& event) {
-    note_record_of_all(txn, type, caller, event);
-}
-
-void note_change(transaction& txn, model::change_type type, model::id caller,
-                 secret_change const& secret) {
-    note_record(txn, {.type = type, .key_id = caller, .project = {}, .record = {}}, secret);
-}
 
 void note_change(transaction& txn, change_view change) {
     if (!txn.records_changes()) return;

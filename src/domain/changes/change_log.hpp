@@ -4,25 +4,23 @@
 
 #include "domain/changes/change_record.hpp"
 #include "domain/command.hpp"
-#include "model/event.hpp"
-#include "model/post.hpp"
-#include "model/user.hpp"
 #include "store/transaction.hpp"
 
 namespace latchkey::domain {
 
-// `caller` is the key of the request; 0: the command line, or the service itself.
-void note_change(transaction& txn, model::change_type type, model::id caller,
-                 model::user const& user);
-void note_change(transaction& txn, model::change_type type, model::id caller,
-                 model::post const& post);
-void note_change(transaction& txn, model::change_type type, model::id caller,
-                 model::event_view const& event);
-void note_change(transaction& txn, model::change_type type, model::id caller,
-                 secret_change const& secret);
-// For every other kind: the change comes with its record encoded; its sequence and time are set
-// here.
+// The change comes with its record encoded; its sequence and time are set here.
 void note_change(transaction& txn, change_view change);
+// For kinds that belong to no project: encodes the record in the scratch of the transaction.
+// `caller` is the key of the request; 0: the command line, or the service itself.
+template <class Record>
+void note_change(transaction& txn, model::change_type type, model::id caller,
+                 Record const& record) {
+    if (!txn.records_changes()) return;
+    encode(record, txn.scratch);
+    change_view change{.type = type, .key_id = caller, .project = {}, .record = txn.scratch};
+    if constexpr (requires { record.id; }) change.subject = record.id;
+    note_change(txn, change);
+}
 
 // Removes the oldest changes, with their deliveries: those older than the retention and those
 // beyond the bound, but for the last. True: more than `limit` are left to be removed.

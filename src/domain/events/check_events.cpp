@@ -8,8 +8,6 @@
 namespace latchkey::domain {
 namespace {
 
-constexpr std::size_t mark_bytes = std::tuple_size_v<model::event_mark>;
-
 using event_counts = std::map<std::string, std::uint64_t, std::less<>>;  // by source
 
 void check_event(consistency_check& check, event_counts& sources, model::id id,

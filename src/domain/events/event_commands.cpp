@@ -3,7 +3,6 @@
 #include "domain/changes/change_log.hpp"
 #include "domain/events/event_index.hpp"
 #include "domain/events/event_record.hpp"
-#include "domain/frame/commands.hpp"
 #include "domain/frame/rejection.hpp"
 
 namespace latchkey::domain {
@@ -58,6 +57,10 @@ outcome run(transaction& txn, receive_event const& action, command const& comman
     put_event(txn, event);
     note_change(txn, model::change_type::event_received, command.caller, event);
     return {.record = received_event{head->last + 1}};
+}
+
+std::size_t bytes_of(receive_event const& action) {
+    return action.payload.size() + action.delivery_id.size() + sizeof(model::event_mark);
 }
 
 }  // namespace latchkey::domain

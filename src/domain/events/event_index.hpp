@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "domain/store_terms.hpp"
+#include "model/event.hpp"
 #include "store/layout.hpp"
 
 namespace latchkey::domain {
@@ -19,6 +20,9 @@ struct event_head {
 void encode(event_head const& head, std::string& output);
 // nullopt: damaged. Without bytes (the store never had an event) zeros.
 std::optional<event_head> decode_event_head(std::optional<std::string_view> bytes);
+
+// Of a mark, in an event's record and in the index.
+inline constexpr std::size_t mark_bytes = std::tuple_size_v<model::event_mark>;
 
 // The event that a mark leads to.
 struct marked_event {

@@ -12,7 +12,6 @@ namespace {
 constexpr std::size_t payload_bytes_per_weight = 64 * base::limits::kib;
 // In weight: a few milliseconds, for which the next command may have to wait.
 constexpr std::size_t expired_events_per_commit_max = 256;
-constexpr std::size_t mark_bytes = std::tuple_size_v<model::event_mark>;
 
 template <class Each>
 void for_each_mark(std::string_view marks, Each each) {

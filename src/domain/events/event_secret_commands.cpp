@@ -2,7 +2,6 @@
 #include "domain/audit/audit_log.hpp"
 #include "domain/changes/change_log.hpp"
 #include "domain/events/event_secret_record.hpp"
-#include "domain/frame/commands.hpp"
 #include "domain/frame/rejection.hpp"
 #include "store/encryption.hpp"
 
@@ -64,6 +63,14 @@ outcome run(transaction& txn, delete_event_secret const& action, command const& 
     note(txn, command, audit_action::secret_delete, action.source, {});
     note_secret(txn, command, {static_cast<std::uint8_t>(format), true, action.source});
     return {};
+}
+
+std::size_t bytes_of(put_event_secret const& action) {
+    return action.source.size();
+}
+
+std::size_t bytes_of(delete_event_secret const& action) {
+    return action.source.size();
 }
 
 }  // namespace latchkey::domain

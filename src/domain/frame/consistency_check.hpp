@@ -82,17 +82,4 @@ std::uint64_t walk_records(consistency_check& check, table table, std::string_vi
     return count;
 }
 
-// The checks, each of some tables and tags. (check_*.cpp)
-void check_users(consistency_check& check);
-void check_posts(consistency_check& check);
-void check_keys(consistency_check& check);
-void check_key_lists(consistency_check& check);
-void check_audit_index(consistency_check& check);
-void check_kept_outcomes(consistency_check& check);
-void check_usage(consistency_check& check);
-void check_events(consistency_check& check);
-void check_changes(consistency_check& check);
-void check_webhooks(consistency_check& check);
-void check_loads(consistency_check& check);
-
 }  // namespace latchkey::domain

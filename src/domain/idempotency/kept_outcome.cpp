@@ -1,20 +1,16 @@
-// A visitor appends the record of an outcome in its own encoding, behind a number for its kind; the
-// reader switches on that number. Problems and field codes are found by a search over their names,
-// which is slow and runs on repeats alone. What follows a record's fields is the record itself, to
-// the end.
+// The record of an outcome is kept as its kind has it (kept_record.hpp), behind a number for its
+// type; the reader looks for that number among all types. Problems and field codes are found by a
+// search over their names, which is slow and runs on repeats alone. What follows a record's fields
+// is the record itself, to the end.
 #include "domain/idempotency/kept_outcome.hpp"
 
 #include <algorithm>
 
 #include "base/bytes.hpp"
-#include "base/check.hpp"
 #include "base/limits.hpp"
-#include "domain/webhooks/webhook_record.hpp"
 
 namespace latchkey::domain {
 namespace {
-
-using record = decltype(outcome::record);
 
 constexpr std::uint8_t kept_outcome_version = 1;
 
@@ -63,95 +59,36 @@ bool read_faults(base::reader& reader, std::vector<base::fault>& faults) {
     return reader.ok();
 }
 
-// Appends the record of an outcome in its own encoding.
-struct record_encoder {
-    std::string& output;
-
-    void operator()(std::monostate) const { base::append(output, std::uint8_t{0}); }
-    void operator()(model::user const& user) const { put(1, user); }
-    void operator()(model::post const& post) const { put(2, post); }
-    void operator()(model::key const& key) const { put(3, key); }
-    void operator()(received_event const& event) const {
-        base::append(output, std::uint8_t{4});
-        base::append(output, event.id);
-    }
-    void operator()(webhook_outcome const& webhook) const {
-        std::string bytes;
-        encode(webhook.entry, bytes);
-        base::append(output, std::uint8_t{5});
-        base::append(output, webhook.entry.webhook.id);
-        for (auto const each : {webhook.sequence, webhook.caller, webhook.first, webhook.last})
-            base::append(output, each);
-        output.append(bytes);
-    }
-    void operator()(revocation const& revocation) const {
-        base::append(output, std::uint8_t{6});
-        base::append(output, revocation.key.id);
-        for (auto const* const list : {&revocation.keys, &revocation.webhooks}) {
-            base::append(output, static_cast<std::uint16_t>(list->size()));
-            for (auto const id : *list) base::append(output, id);
-        }
-        base::append(output, static_cast<std::uint8_t>(revocation.is_complete ? 1 : 0));
-        std::string bytes;
-        encode(revocation.key, bytes);
-        output.append(bytes);
-    }
-    // Only the service itself takes it.
-    void operator()(delivery_lease const&) const {
-        // A command without a key of idempotency is not kept.
-        base::check(false, "a lease is not kept under an Idempotency-Key");
-    }
-    // Secrets are set by PUT, which takes no Idempotency-Key.
-    void operator()(secret_result const&) const {
-        base::check(false, "a secret is not kept under an Idempotency-Key");
-    }
-
-  private:
-    template <class Record>
-    void put(std::uint8_t kind, Record const& value) const {
-        std::string bytes;
-        encode(value, bytes);
-        base::append(output, kind);
-        base::append(output, value.id);
-        output.append(bytes);
-    }
-};
-std::optional<record> read_webhook(model::id id, base::reader& reader) {
-    webhook_outcome webhook;
-    for (auto* const each : {&webhook.sequence, &webhook.caller, &webhook.first, &webhook.last})
-        *each = reader.integer<model::id>();
-    auto entry = decode_webhook_entry(id, reader.rest());
-    if (!reader.ok() || !entry) return std::nullopt;
-    webhook.entry = std::move(*entry);
-    return webhook;
+void append_record(std::string& output, std::monostate) {
+    base::append(output, std::uint8_t{0});
+}
+template <class Record>
+void append_record(std::string& output, Record const& record) {
+    base::append(output, kept_record<Record>::number);
+    kept_record<Record>::append(output, record);
 }
 
-std::optional<record> read_revocation(model::id id, base::reader& reader) {
-    revocation revocation;
-    for (auto* const list : {&revocation.keys, &revocation.webhooks})
-        for (auto left = reader.integer<std::uint16_t>(); left > 0 && reader.ok(); --left)
-            list->push_back(reader.integer<model::id>());
-    revocation.is_complete = reader.integer<std::uint8_t>() == 1;
-    auto key = model::decode_key(id, reader.rest());
-    if (!reader.ok() || !key) return std::nullopt;
-    revocation.key = std::move(*key);
-    return revocation;
+// Reads it if that is the number of its type; false: it is another's.
+template <class Record>
+bool read_as(std::uint8_t number, base::reader& reader, std::optional<any_record>& record) {
+    if constexpr (requires { kept_record<Record>::read(reader); }) {
+        if (number != kept_record<Record>::number) return false;
+        if (auto result = kept_record<Record>::read(reader)) record = std::move(*result);
+        return true;
+    }
+    return false;
+}
+template <class... Records>
+void read_alternative(base::reader& reader, std::optional<std::variant<Records...>>& record) {
+    auto const number = reader.integer<std::uint8_t>();
+    (void)(read_as<Records>(number, reader, record) || ...);
+    if (number == 0 && reader.done()) record.emplace();
 }
 
-std::optional<record> read_record(base::reader& reader) {
-    auto const kind = reader.integer<std::uint8_t>();
-    if (kind == 0) return reader.done() ? std::optional(record()) : std::nullopt;
-    auto const id = reader.integer<model::id>();
-    if (kind == 4 && reader.done()) return received_event{id};
-    if (kind == 1)
-        if (auto const user = model::decode_user(id, reader.rest())) return model::copy_of(*user);
-    if (kind == 2)
-        if (auto const post = model::decode_post(id, reader.rest())) return model::copy_of(*post);
-    if (kind == 5) return read_webhook(id, reader);
-    if (kind == 6) return read_revocation(id, reader);
-    if (kind == 3)
-        if (auto key = model::decode_key(id, reader.rest())) return std::move(*key);
-    return std::nullopt;
+std::optional<any_record> read_record(base::reader& reader) {
+    std::optional<any_record> record;
+    read_alternative(reader, record);
+    return reader.ok() ? std::move(record) : std::nullopt;
 }
 
 }  // namespace
@@ -167,7 +104,7 @@ void encode(kept_outcome const& entry, std::string& output) {
     append_text(output, base::describe(result.problem).name);
     append_text(output, result.detail);
     append_faults(output, result.faults);
-    std::visit(record_encoder{output}, result.record);
+    std::visit([&](auto const& record) { append_record(output, record); }, result.record);
 }
 
 std::optional<kept_outcome> decode_kept_outcome(std::string_view bytes) {

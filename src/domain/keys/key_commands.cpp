@@ -4,7 +4,6 @@
 
 #include "domain/audit/audit_log.hpp"
 #include "domain/changes/change_log.hpp"
-#include "domain/frame/commands.hpp"
 #include "domain/frame/rejection.hpp"
 #include "domain/keys/grant_check.hpp"
 #include "domain/keys/key_notice.hpp"
@@ -218,6 +217,21 @@ outcome run(transaction& txn, change_key const& action, command const& command) 
     note(txn, command, audit_action::key_change, new_key, std::move(fields));
     note_change(txn, model::change_type::key_updated, command.caller, new_key);
     return key_result(txn, new_key);
+}
+
+std::size_t bytes_of(create_key const& action) {
+    auto const& key = action.record;
+    std::size_t bytes = key.name.size() + key.project.size() +
+                        key.rate_limits.size() * sizeof(model::rate_limit) +
+                        key.ip_allowlist.size() * sizeof(model::cidr);
+    for (auto const& [name, value] : key.metadata) bytes += name.size() + value.size() + 64;
+    return bytes;
+}
+
+std::size_t bytes_of(change_key const& action) {
+    std::size_t bytes = text_bytes(action.name);
+    for (auto const& [name, value] : action.metadata) bytes += name.size() + text_bytes(value) + 64;
+    return bytes + action.expected.size() * sizeof(expected_member);
 }
 
 }  // namespace latchkey::domain

@@ -1,7 +1,6 @@
 // Records key events caused by time alone (api.md §16). Whoever submits the command has found in a
 // snapshot that some may be due; here it is decided.
 #include "domain/changes/change_log.hpp"
-#include "domain/frame/commands.hpp"
 #include "domain/frame/rejection.hpp"
 #include "domain/keys/key_notice.hpp"
 
@@ -21,6 +20,10 @@ outcome run(transaction& txn, note_key_times const& action, command const&) {
         txn.add_weight(1);
     }
     return {};
+}
+
+std::size_t bytes_of(note_key_times const& action) {
+    return action.keys.size() * sizeof(model::id);
 }
 
 }  // namespace latchkey::domain

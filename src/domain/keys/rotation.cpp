@@ -4,7 +4,6 @@
 
 #include "domain/audit/audit_log.hpp"
 #include "domain/changes/change_log.hpp"
-#include "domain/frame/commands.hpp"
 #include "domain/frame/rejection.hpp"
 #include "domain/keys/grant_check.hpp"
 #include "domain/keys/key_notice.hpp"

@@ -1,7 +1,6 @@
 // Creating, changing and deleting posts.
 #include "base/limits.hpp"
 #include "domain/changes/change_log.hpp"
-#include "domain/frame/commands.hpp"
 #include "domain/frame/rejection.hpp"
 #include "domain/posts/post_record.hpp"
 #include "domain/posts/purge.hpp"
@@ -143,6 +142,14 @@ outcome run(transaction& txn, delete_post const& action, command const& command)
     count_post(txn, post->user_id, post->status, -1);
     note_change(txn, model::change_type::post_deleted, command.caller, *post);
     return {};
+}
+
+std::size_t bytes_of(create_post const& action) {
+    return action.title.size() + action.body.size();
+}
+
+std::size_t bytes_of(change_post const& action) {
+    return text_bytes(action.title) + text_bytes(action.body);
 }
 
 }  // namespace latchkey::domain

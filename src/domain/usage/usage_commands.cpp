@@ -1,6 +1,5 @@
 #include "domain/usage/usage_commands.hpp"
 
-#include "domain/frame/commands.hpp"
 #include "domain/frame/rejection.hpp"
 #include "domain/keys/key_notice.hpp"
 
@@ -54,6 +53,10 @@ bool expire_usage(transaction& txn, std::size_t limit) {
     }
     txn.add_weight(removed);
     return removed == limit;
+}
+
+std::size_t bytes_of(note_key_uses const& action) {
+    return action.uses.size() * sizeof(key_use) + action.exposed.size() * sizeof(model::digest);
 }
 
 }  // namespace latchkey::domain

@@ -1,7 +1,6 @@
 // Creating, changing and deleting users.
 #include "base/limits.hpp"
 #include "domain/changes/change_log.hpp"
-#include "domain/frame/commands.hpp"
 #include "domain/frame/rejection.hpp"
 #include "domain/posts/purge.hpp"
 #include "domain/users/user_record.hpp"
@@ -117,6 +116,14 @@ outcome run(transaction& txn, delete_user const& action, command const& command)
         ++txn.counters().purges;
     }
     return {};
+}
+
+std::size_t bytes_of(create_user const& action) {
+    return action.name.size() + action.email.size();
+}
+
+std::size_t bytes_of(change_user const& action) {
+    return text_bytes(action.name) + text_bytes(action.email);
 }
 
 }  // namespace latchkey::domain

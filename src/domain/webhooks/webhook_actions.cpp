@@ -4,7 +4,6 @@
 #include "domain/audit/audit_log.hpp"
 #include "domain/changes/change_log.hpp"
 #include "domain/changes/change_record.hpp"
-#include "domain/frame/commands.hpp"
 #include "domain/frame/rejection.hpp"
 #include "domain/webhooks/webhook_access.hpp"
 #include "store/encryption.hpp"
@@ -162,6 +161,10 @@ outcome run(transaction& txn, replay_webhook const& action, command const& comma
     report.first = ranges.front().first;
     report.last = ranges.back().last;
     return result;
+}
+
+std::size_t bytes_of(replay_webhook const& action) {
+    return action.sequences.size() * sizeof(model::id);
 }
 
 }  // namespace latchkey::domain

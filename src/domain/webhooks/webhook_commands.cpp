@@ -5,7 +5,6 @@
 #include "base/limits.hpp"
 #include "domain/audit/audit_log.hpp"
 #include "domain/changes/change_log.hpp"
-#include "domain/frame/commands.hpp"
 #include "domain/frame/rejection.hpp"
 #include "domain/webhooks/webhook_access.hpp"
 
@@ -260,6 +259,23 @@ outcome run(transaction& txn, delete_webhook const& action, command const& comma
     put_head(txn, {head.last, head.count - 1});
     note(txn, command, audit_action::webhook_delete, record.webhook, {});
     return {};
+}
+
+std::size_t bytes_of(create_webhook const& action) {
+    auto const& record = action.record;
+    std::size_t bytes = record.url.size() + record.description.size();
+    for (auto const& type : record.types) bytes += sizeof type + type.size();
+    for (auto const& [name, value] : record.headers) bytes += 64 + name.size() + value.size();
+    return bytes;
+}
+
+std::size_t bytes_of(change_webhook const& action) {
+    std::size_t bytes = text_bytes(action.url) + text_bytes(action.description);
+    if (action.types)
+        for (auto const& type : *action.types) bytes += sizeof type + type.size();
+    for (auto const& each : action.headers)
+        bytes += sizeof each + each.name.size() + text_bytes(each.value);
+    return bytes + action.expected.size() * sizeof(expected_member);
 }
 
 }  // namespace latchkey::domain

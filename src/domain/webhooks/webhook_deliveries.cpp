@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "domain/changes/change_log.hpp"
-#include "domain/frame/commands.hpp"
 #include "domain/frame/rejection.hpp"
 #include "domain/webhooks/webhook_access.hpp"
 
@@ -108,6 +107,23 @@ outcome run(transaction& txn, take_delivery_lease const& action, command const&)
     encode(own_lease, txn.scratch);
     txn.put(table::index, key, txn.scratch);
     return {.record = own_lease};
+}
+
+std::size_t bytes_of(note_deliveries const& action) {
+    std::size_t bytes = 0;
+    for (auto const& result : action.results) {
+        bytes += sizeof result + result.replays.size() * sizeof(model::webhook_replay);
+        for (auto const& delivery : result.deliveries) {
+            bytes += sizeof delivery;
+            for (auto const& attempt : delivery.attempts)
+                bytes += sizeof attempt + attempt.error.size() + attempt.response.size();
+        }
+    }
+    return bytes;
+}
+
+std::size_t bytes_of(take_delivery_lease const& action) {
+    return action.node.size();
 }
 
 }  // namespace latchkey::domain

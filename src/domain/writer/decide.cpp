@@ -1,6 +1,5 @@
 #include "domain/writer/decide.hpp"
 
-#include "domain/frame/commands.hpp"
 #include "domain/frame/rejection.hpp"
 #include "domain/idempotency/idempotency.hpp"
 
@@ -66,6 +65,10 @@ outcome run(transaction&, refuse const& action, command const& command) {
     auto result = reject(action.problem, action.detail);
     result.faults = command.faults;
     return result;
+}
+
+std::size_t bytes_of(refuse const& action) {
+    return action.detail.size();
 }
 
 }  // namespace latchkey::domain
