@@ -22,6 +22,7 @@
 #include "delivery/replay_walk.hpp"
 #include "delivery/retry.hpp"
 #include "delivery/scheduled_change.hpp"
+#include "domain/changes/change_types.hpp"
 
 namespace latchkey::delivery {
 
@@ -38,7 +39,7 @@ class webhook_queue {
                   std::vector<pending_delivery> pending);
 
     model::id id() const { return id_; }
-    model::change_types const& types() const { return types_; }
+    domain::change_types const& types() const { return types_; }
     model::id position() const { return line_.position(); }
     std::size_t in_flight() const { return in_flight_; }
     std::size_t pending() const { return pending_.size(); }
@@ -111,7 +112,7 @@ class webhook_queue {
     bool has_moved() const;
 
     model::id id_;
-    model::change_types types_;
+    domain::change_types types_;
     std::string project_;
     bool is_ordered_ = false;
     bool is_quick_ = false;  // ordered: the last attempt was delivered, soon

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "base/function_ref.hpp"
-#include "domain/audit/audit.hpp"
 #include "domain/changes/change_record.hpp"
 #include "domain/command.hpp"
 #include "domain/events/event_secret.hpp"
@@ -173,12 +172,6 @@ class snapshot {
     void usage_of_all(model::granularity granularity, base::wall_ms begin, base::wall_ms end,
                       usage_visitor visitor, model::id last_key = 0) const;
 
-    // The audit log: all of it, or the entries about the keys of one project and, `with_sources`,
-    // those about sources of events, which belong to no project.
-    using audit_sink = base::function_ref<void(audit_entry const&)>;
-    list_result audit(std::optional<std::string_view> project, range const& part, audit_sink sink,
-                      bool with_sources = false) const;
-
     // Events of external services; with `source` those of that source.
     std::optional<model::event_view> event(model::id id) const;
     using event_sink = base::function_ref<void(model::event_view const&)>;
@@ -225,6 +218,9 @@ class snapshot {
     // Digests of the keys changed after `epoch`, oldest first; nullopt: the ring of changes (1,024
     // entries) does not reach back that far.
     std::optional<std::vector<model::digest>> keys_changed_since(std::uint64_t epoch) const;
+
+    // For functions that read one kind of record, beside that record.
+    snapshot_state& state() const { return *state_; }
 
   private:
     std::unique_ptr<snapshot_state> state_;

@@ -1,15 +1,12 @@
-// The types of changes (decisions/changes.md), and sets of them that a reader asks for. Values, any
-// thread.
+// The types of changes (decisions/changes.md). Values, any thread.
 #pragma once
 
-#include <bitset>
 #include <cstdint>
-#include <optional>
-#include <string_view>
 
 namespace latchkey::model {
 
-// Stored by number: never renumbered, new ones are appended.
+// Stored by number: never renumbered. A kind that came later has its types beside its record,
+// each of the next number; names are in the rows of all kinds (domain/frame/kind.hpp).
 enum class change_type : std::uint8_t {
     user_created,
     user_updated,
@@ -35,29 +32,9 @@ enum class change_type : std::uint8_t {
     webhook_disabled,
     webhook_test,
 };
-inline constexpr std::size_t change_type_count = 23;
 
-std::string_view name_of(change_type type);  // "user.created"
-std::optional<change_type> find_change_type(std::string_view name);
 inline bool is_about_key(change_type type) {
     return type >= change_type::key_created && type <= change_type::key_unused;
 }
-
-// The types that a reader or a webhook asks for.
-class change_types {
-  public:
-    static change_types all() { return change_types{}.add_all(); }
-    // Adds a type, those of a kind ("user.*") or all ("*"); false: it is none of these.
-    bool add(std::string_view pattern);
-    bool has(change_type type) const { return set_.test(static_cast<std::size_t>(type)); }
-    bool operator==(change_types const&) const = default;
-
-  private:
-    change_types& add_all() {
-        set_.set();
-        return *this;
-    }
-    std::bitset<change_type_count> set_;
-};
 
 }  // namespace latchkey::model

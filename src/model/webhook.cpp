@@ -192,8 +192,7 @@ std::optional<delivery> decode_delivery(model::id sequence, std::string_view byt
     auto const state = input.integer<std::uint8_t>();
     record.next_attempt_at = input.integer<base::wall_ms>();
     auto const count = input.integer<std::uint8_t>();
-    if (type >= change_type_count || state >= delivery_state_count || count > delivery_attempts_max)
-        return std::nullopt;
+    if (state >= delivery_state_count || count > delivery_attempts_max) return std::nullopt;
     record.type = static_cast<change_type>(type);
     record.state = static_cast<delivery_state>(state);
     record.attempts.resize(count);

@@ -110,6 +110,8 @@ inline constexpr std::uint32_t schema_of_changes = 3;
 // The schema from which keys of kind `jwt` exist.
 inline constexpr std::uint32_t schema_of_bearers = 4;
 
+// A kind of record that came later has its tags beside its record, in the same way, and all kinds
+// name theirs in their rows (domain/frame/kind.hpp).
 enum class tag : std::uint8_t {
     unfinished_load = 0x00,
     schema = 0x01,

@@ -88,7 +88,7 @@ void simulation::disturb() {
         for (auto count = below(40); count != 0; --count) {
             auto const sequence = store_.change(type);
             for (auto const& [id, entry] : store_.entries) {
-                model::change_types types;
+                domain::change_types types;
                 for (auto const& pattern : entry.webhook.types) types.add(pattern);
                 if (types.has(type)) owed_[id].insert(sequence);
             }

@@ -200,7 +200,7 @@ int renew_traced(environment& store, std::uint64_t times) {
     return 0;
 }
 
-int run(std::string const& mode, std::string const& directory, std::uint64_t number) {
+int run_child(std::string const& mode, std::string const& directory, std::uint64_t number) {
     if (mode == "disk") return run_on_small_disk(directory);
     if (mode == "holes") return run_on_disk_with_holes(directory);
     auto const store = open_durably(directory);
@@ -243,6 +243,6 @@ int run(std::string const& mode, std::string const& directory, std::uint64_t num
 
 int main(int count, char** arguments) {
     if (count < 3) return 2;
-    return latchkey::domain::run(arguments[1], arguments[2],
-                                 count > 3 ? std::strtoull(arguments[3], nullptr, 10) : 0);
+    return latchkey::domain::run_child(arguments[1], arguments[2],
+                                       count > 3 ? std::strtoull(arguments[3], nullptr, 10) : 0);
 }

@@ -13,6 +13,7 @@
 #include <random>
 
 #include "../domain/admin/schema_1.hpp"
+#include "domain/audit/audit_lists.hpp"
 #include "domain/audit/verify_audit.hpp"
 #include "store/checksum.hpp"
 #include "store/environment_state.hpp"
@@ -146,10 +147,10 @@ void questions::ask_for_lists() {
                 std::to_string(filter.status ? static_cast<int>(*filter.status) : 9),
             [&](range const& part, auto sink) { return snapshot_.posts(filter, part, sink); });
     ask_for_list("audit", [&](range const& part, auto sink) {
-        return snapshot_.audit(std::nullopt, part, sink);
+        return audit_entries(snapshot_, std::nullopt, part, sink);
     });
     ask_for_list("audit of default", [&](range const& part, auto sink) {
-        return snapshot_.audit("default", part, sink);
+        return audit_entries(snapshot_, "default", part, sink);
     });
     ask_for_list("events", [&](range const& part, auto sink) {
         return snapshot_.events(std::nullopt, part, sink);

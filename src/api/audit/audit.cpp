@@ -4,6 +4,7 @@
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/resource.hpp"
 #include "base/bytes.hpp"
+#include "domain/audit/audit_lists.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -69,7 +70,8 @@ std::optional<api_error> list_audit(request_context const& context,
     auto const each = [&](domain::audit_entry const& entry) {
         append_audit_entry(list.element(response.body), entry);
     };
-    if (visible) listed = snapshot.audit(project, list.range(response), each, with_sources);
+    if (visible)
+        listed = audit_entries(snapshot, project, list.range(response), each, with_sources);
     return list.end(listed, response);
 }
 

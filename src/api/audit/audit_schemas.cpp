@@ -12,8 +12,7 @@ namespace json = boost::json;
 
 object audit_entry_schema() {
     json::array actions;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(domain::audit_action::count_); ++i)
-        actions.push_back(json::value(domain::name_of(static_cast<domain::audit_action>(i))));
+    for (auto const name : domain::audit_names()) actions.push_back(json::value(name));
     auto const hash = matching("^[0-9a-f]{64}$");
     object const text{{"type", "string"}};
     return response_object(

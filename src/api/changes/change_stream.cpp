@@ -14,7 +14,7 @@ constexpr unsigned changes_per_step_max = 200;
 class change_stream : public event_stream {
   public:
     change_stream(event_reader caller, event_streams::place place, model::id position,
-                  model::change_types types)
+                  domain::change_types types)
         : event_stream(std::move(caller), std::move(place)), position_(position), types_(types) {}
 
   protected:
@@ -23,7 +23,7 @@ class change_stream : public event_stream {
 
   private:
     model::id position_;
-    model::change_types types_;
+    domain::change_types types_;
 };
 
 event_stream::progress change_stream::read(request_services& services, base::instant,

@@ -28,10 +28,10 @@ std::optional<model::id> parse_after(std::string_view text, model::id last) {
     return parse_id(text);
 }
 
-model::change_types take_types(query& query) {
+domain::change_types take_types(query& query) {
     auto const text = query.take("type");
-    if (!text) return model::change_types::all();
-    model::change_types types;
+    if (!text) return domain::change_types::all();
+    domain::change_types types;
     for (auto rest = *text;;) {
         auto const end = std::min(rest.find(','), rest.size());
         if (!types.add(rest.substr(0, end)))

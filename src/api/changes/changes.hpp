@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "api/frame/request_context.hpp"
+#include "domain/changes/change_types.hpp"
 
 namespace latchkey::api {
 
@@ -16,7 +17,7 @@ bool sees_change_of(auth::principal const& caller, std::string_view project);
 
 struct change_range {
     model::id position = 0;  // only sequences beyond it
-    model::change_types types = model::change_types::all();
+    domain::change_types types = domain::change_types::all();
 };
 // Takes `after` and `type` from the query. `last_event_id` is used instead of `after`, if given.
 api_result<change_range> take_change_range(request_context const& context,

@@ -7,6 +7,7 @@
 #include "api/exchange/openapi.hpp"
 #include "api/frame/record_kind.hpp"
 #include "api/frame/schema.hpp"
+#include "domain/changes/change_types.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -28,7 +29,7 @@ string operation_id(string_view type) {
 }
 
 object example_of(sent_change const& entry, object const& schemas) {
-    auto const type = model::name_of(entry.type);
+    auto const type = domain::name_of(entry.type);
     auto const& record = schemas.at(kind_of(entry.type).record).as_object();
     auto data = record.at("examples").as_array().front().as_object();
     auto const differences = json::parse(entry.differs);
@@ -45,7 +46,7 @@ object schema_of(record_kind const& group, object const& schemas) {
     json::value example;
     for (auto const& each : group.changes) {
         if (example.is_null()) example = example_of(each, schemas);
-        types.push_back(json::value(model::name_of(each.type)));
+        types.push_back(json::value(domain::name_of(each.type)));
     }
     auto data = ref(group.record);
     if (group.has_deletions)
@@ -66,7 +67,7 @@ json::array parameter_references() {
 }
 
 object request_of(sent_change const& entry, object const& schemas) {
-    auto const type = model::name_of(entry.type);
+    auto const type = domain::name_of(entry.type);
     object const content{{"schema", ref(kind_of(entry.type).schema)},
                          {"example", example_of(entry, schemas)}};
     return {
@@ -95,7 +96,7 @@ json::object sent_requests(json::object const& schemas) {
     json::object all;
     for (auto const& kind : record_kinds())
         for (auto const& each : kind.changes)
-            all[model::name_of(each.type)] = object{{"post", request_of(each, schemas)}};
+            all[domain::name_of(each.type)] = object{{"post", request_of(each, schemas)}};
     return all;
 }
 

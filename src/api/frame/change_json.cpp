@@ -2,6 +2,7 @@
 
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/record_kind.hpp"
+#include "domain/changes/change_types.hpp"
 
 namespace latchkey::api {
 
@@ -9,7 +10,7 @@ void append_change(std::string& output, domain::change_view const& change) {
     output.append("{\"sequence\":");
     append_number(output, change.sequence);
     append_name(output, "type");
-    append_plain_string(output, model::name_of(change.type));
+    append_plain_string(output, domain::name_of(change.type));
     append_name(output, "occurred_at");
     append_timestamp(output, change.occurred_at);
     append_name(output, "key_id");

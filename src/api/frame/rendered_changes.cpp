@@ -2,6 +2,7 @@
 
 #include "api/frame/change_json.hpp"
 #include "api/frame/json/json_writer.hpp"
+#include "domain/changes/change_types.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -11,7 +12,7 @@ constexpr std::size_t kept_bytes_max = 64 * 1024;  // of one text
 void render(domain::change_view const& change, std::string& output) {
     output.assign("id: ");
     append_number(output, change.sequence);
-    output.append("\nevent: ").append(model::name_of(change.type)).append("\ndata: ");
+    output.append("\nevent: ").append(domain::name_of(change.type)).append("\ndata: ");
     append_change(output, change);
     output.append("\n\n");
 }

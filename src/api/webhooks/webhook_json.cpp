@@ -7,6 +7,7 @@
 
 #include "api/frame/json/json_writer.hpp"
 #include "auth/webhook_signature.hpp"
+#include "domain/changes/change_types.hpp"
 #include "domain/webhooks/webhook_record.hpp"
 #include "model/message_id.hpp"
 
@@ -114,7 +115,7 @@ void append_test(std::string& output, domain::webhook_outcome const& outcome, ba
     output.append("{\"sequence\":");
     append_number(output, outcome.sequence);
     append_name(output, "type");
-    append_plain_string(output, model::name_of(model::change_type::webhook_test));
+    append_plain_string(output, domain::name_of(model::change_type::webhook_test));
     append_name(output, "occurred_at");
     append_timestamp(output, time);
     append_name(output, "key_id");
@@ -131,7 +132,7 @@ void append_delivery(std::string& output, model::delivery const& delivery,
     append_name(output, "message_id");
     append_string_or_null(output, message_id);
     append_name(output, "type");
-    append_plain_string(output, model::name_of(delivery.type));
+    append_plain_string(output, domain::name_of(delivery.type));
     append_name(output, "state");
     append_plain_string(output, model::name_of(delivery.state));
     append_name(output, "attempts");

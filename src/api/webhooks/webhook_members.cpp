@@ -7,7 +7,7 @@
 
 #include "api/webhooks/webhook_json.hpp"
 #include "base/ascii.hpp"
-#include "model/change.hpp"
+#include "domain/changes/change_types.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -107,7 +107,7 @@ std::optional<std::vector<std::string>> take_types(members& body) {
         auto const* const text = (*list)[i].if_string();
         if (text == nullptr)
             body.fault("types", i, field_code::invalid_type, "must be a string");
-        else if (!model::change_types{}.add(*text))
+        else if (!domain::change_types{}.add(*text))
             body.fault("types", i, field_code::not_in_enum,
                        "must be a type of change, such as user.created, user.* or *");
         else

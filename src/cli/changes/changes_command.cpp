@@ -14,6 +14,7 @@
 #include "cli/frame/followed_output.hpp"
 #include "cli/frame/print.hpp"
 #include "cli/frame/whole_number.hpp"
+#include "domain/changes/change_types.hpp"
 #include "domain/snapshot.hpp"
 
 namespace latchkey::cli {
@@ -29,7 +30,7 @@ constexpr std::size_t type_width = 20;
 class change_printer {
   public:
     change_printer(store::environment& store, changes_options const& options,
-                   model::change_types types)
+                   domain::change_types types)
         : snapshot_(store), options_(options), types_(types), left_(options.limit) {}
 
     // An exit code; -1: it begins.
@@ -49,7 +50,7 @@ class change_printer {
 
     domain::snapshot snapshot_;
     changes_options const& options_;
-    model::change_types types_;
+    domain::change_types types_;
     std::uint64_t left_;
     model::id position_ = 0;
     std::string text_, document_;
@@ -117,8 +118,8 @@ std::string check_after(std::string const& text) {
 }
 
 int print_changes(changes_options const& options) {
-    model::change_types types;
-    if (options.types.empty()) types = model::change_types::all();
+    domain::change_types types;
+    if (options.types.empty()) types = domain::change_types::all();
     for (auto const& each : options.types)
         if (!types.add(each))
             return report_usage_error("there is no type '" + each +

@@ -12,6 +12,7 @@
 #include "cli/frame/json.hpp"
 #include "cli/frame/print.hpp"
 #include "cli/keys/keys.hpp"
+#include "domain/audit/audit_lists.hpp"
 #include "domain/audit/verify_audit.hpp"
 #include "domain/snapshot.hpp"
 
@@ -94,11 +95,11 @@ bool print_all(store::environment& store, bool json) {
     for (model::id last_id = 0;;) {
         std::vector<std::string> entries;
         snapshot.renew();
-        snapshot.audit(std::nullopt, {.after_id = last_id, .limit = entries_per_snapshot},
-                       [&](domain::audit_entry const& entry) {
-                           api::append_audit_entry(entries.emplace_back(), entry);
-                           last_id = entry.id;
-                       });
+        audit_entries(snapshot, std::nullopt, {.after_id = last_id, .limit = entries_per_snapshot},
+                      [&](domain::audit_entry const& entry) {
+                          api::append_audit_entry(entries.emplace_back(), entry);
+                          last_id = entry.id;
+                      });
         bool const damaged = snapshot.damaged();
         snapshot.reset();
         if (damaged) return false;

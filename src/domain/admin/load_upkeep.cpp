@@ -1,8 +1,7 @@
-// What the administration of the store does with bulk loads.
-#include "domain/admin/load_kind.hpp"
-
+// What the store as a whole does with bulk loads.
 #include <algorithm>
 
+#include "domain/admin/load_kind.hpp"
 #include "domain/frame/bulk_load_state.hpp"
 #include "domain/frame/consistency_check.hpp"
 #include "domain/frame/time_sweep.hpp"

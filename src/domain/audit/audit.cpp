@@ -53,14 +53,6 @@ void encode(audit_entry const& entry, std::string& output) {
     for (auto const& field : entry.fields) base::append_text(output, field);
 }
 
-std::string_view name_of(audit_action action) {
-    static constexpr std::string_view names[] = {
-        "key.create",     "key.import",     "key.change",      "key.rotate",     "key.deactivate",
-        "key.reactivate", "secret.put",     "secret.delete",   "webhook.create", "webhook.change",
-        "webhook.rotate", "webhook.delete", "key.end_sessions"};
-    return names[static_cast<std::size_t>(action)];
-}
-
 std::optional<audit_entry> decode_audit(model::id id, std::string_view bytes) {
     base::reader input(bytes);
     if (input.integer<std::uint8_t>() != audit_version) return std::nullopt;
@@ -79,8 +71,7 @@ std::optional<audit_entry> decode_audit(model::id id, std::string_view bytes) {
     entry.source = input.text();
     auto const count = input.integer<std::uint8_t>();
     for (unsigned i = 0; i < count && input.ok(); ++i) entry.fields.emplace_back(input.text());
-    if (!input.done() || action >= static_cast<std::uint8_t>(audit_action::count_))
-        return std::nullopt;
+    if (!input.done() || action >= audit_names().size()) return std::nullopt;
     entry.action = static_cast<audit_action>(action);
     entry.hash = hash_of(id, bytes);
     return entry;

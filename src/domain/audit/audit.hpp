@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@
 
 namespace latchkey::domain {
 
-// Never renumbered; new ones are appended.
+// Never renumbered. A kind that came later has its actions beside its record, each of the next
+// number; names are in the rows of all kinds (kind.hpp).
 enum class audit_action : std::uint8_t {
     key_create,
     key_import,
@@ -34,9 +36,9 @@ enum class audit_action : std::uint8_t {
     webhook_rotate,
     webhook_delete,
     key_end_sessions,
-    count_
 };
-std::string_view name_of(audit_action action);  // "key.create"
+std::span<std::string_view const> audit_names();  // by number
+std::string_view name_of(audit_action action);    // "key.create"; of a known action
 inline bool is_about_webhook(audit_action action) {
     return action >= audit_action::webhook_create && action <= audit_action::webhook_delete;
 }

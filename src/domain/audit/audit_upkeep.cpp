@@ -1,6 +1,5 @@
-// What the administration of the store does with the audit log, whose times stay as they are.
+// What the store as a whole does with the audit log, whose times stay as they are.
 #include "domain/audit/audit_kind.hpp"
-
 #include "domain/frame/consistency_check.hpp"
 
 namespace latchkey::domain {

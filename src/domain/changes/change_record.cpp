@@ -1,6 +1,7 @@
 #include "domain/changes/change_record.hpp"
 
 #include "base/bytes.hpp"
+#include "domain/changes/change_types.hpp"
 
 namespace latchkey::domain {
 namespace {
@@ -26,8 +27,8 @@ std::optional<change_view> decode_change(model::id sequence, std::string_view by
     change_view change{.sequence = sequence};
     auto const version = reader.integer<std::uint8_t>();
     auto const type = reader.integer<std::uint8_t>();
-    if (version != record_version || type >= model::change_type_count) return std::nullopt;
     change.type = static_cast<model::change_type>(type);
+    if (version != record_version || !is_known(change.type)) return std::nullopt;
     change.occurred_at = reader.integer<base::wall_ms>();
     change.key_id = reader.integer<model::id>();
     change.project = reader.text();

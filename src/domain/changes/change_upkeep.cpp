@@ -1,8 +1,7 @@
-// What the administration of the store does with changes.
-#include "domain/changes/change_kind.hpp"
-
+// What the store as a whole does with changes.
 #include <algorithm>
 
+#include "domain/changes/change_kind.hpp"
 #include "domain/changes/change_record.hpp"
 #include "domain/frame/consistency_check.hpp"
 #include "domain/frame/time_sweep.hpp"

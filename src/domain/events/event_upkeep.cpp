@@ -1,6 +1,7 @@
-// What the administration of the store does with events.
+// What the store as a whole does with events.
 #include <algorithm>
 
+#include "domain/audit/audit.hpp"
 #include "domain/events/event_kind.hpp"
 #include "domain/events/event_record.hpp"
 #include "domain/events/event_secret_record.hpp"
@@ -45,10 +46,19 @@ constexpr time_sweep event_sweeps[] = {
      is_late_secret,
      redate_secret,
      {"secrets", "secret of a source", "secrets of sources"}}};
+constexpr change_name event_changes[] = {
+    {model::change_type::event_received, "event.received"},
+    {model::change_type::event_secret_changed, "event_secret.changed"}};
+constexpr audit_name event_audit[] = {{audit_action::secret_put, "secret.put"},
+                                      {audit_action::secret_delete, "secret.delete"}};
 
 }  // namespace
 
-constinit kind const event_kind{.tags = event_tags, .check = check_events, .sweeps = event_sweeps};
+constinit kind const event_kind{.tags = event_tags,
+                                .check = check_events,
+                                .sweeps = event_sweeps,
+                                .changes = event_changes,
+                                .audited = event_audit};
 
 void kept_record<received_event>::append(std::string& output, received_event const& record) {
     base::append(output, record.id);

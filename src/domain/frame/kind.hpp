@@ -1,6 +1,7 @@
-// What the administration of the store does with every kind of record: the consistency check
-// (check_consistency.hpp) and the reset of time (time_reset.hpp). Each kind has a row, beside its
-// record, and kind_list.hpp joins them. Constants; any thread.
+// What is done with every kind of record in the same way: the consistency check
+// (check_consistency.hpp), the reset of time (time_reset.hpp), and the names of what is told of it
+// in the log of changes and in that of the audit. Each kind has a row, beside its record, and
+// kind_list.hpp joins them. Constants; any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "domain/store_terms.hpp"
+#include "model/change.hpp"
 
 namespace latchkey::store {
 enum class table : std::uint8_t;
@@ -20,6 +22,7 @@ class transaction;
 namespace latchkey::domain {
 
 class consistency_check;
+enum class audit_action : std::uint8_t;
 
 // How many of some records are redated, as a report names them.
 struct redated_name {
@@ -40,10 +43,22 @@ struct time_sweep {
     constexpr bool is_counted() const { return !name.member.empty(); }
 };
 
+// Numbers are stored, and never used twice.
+struct change_name {
+    model::change_type type;
+    std::string_view name;  // "user.created"
+};
+struct audit_name {
+    audit_action action;
+    std::string_view name;  // "key.create"
+};
+
 struct kind {
     std::span<store::tag const> tags = {};              // under which the index has its entries
     void (*check)(consistency_check& check) = nullptr;  // each of some tables and tags
     std::span<time_sweep const> sweeps = {};
+    std::span<change_name const> changes = {};
+    std::span<audit_name const> audited = {};
 };
 
 }  // namespace latchkey::domain

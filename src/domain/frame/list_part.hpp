@@ -7,6 +7,13 @@
 
 namespace latchkey::domain {
 
+// A count of the index; 0: there is none.
+inline std::uint64_t read_count(snapshot_state& state, std::string_view key) {
+    auto const bytes = state.get(table::index, key);
+    auto const count = bytes ? read_id(*bytes).value_or(0) : 0;
+    return static_cast<std::uint64_t>(count);
+}
+
 // `Walk` is an id_walk or has its interface. `Includes` tells whether the walk's current element
 // belongs to the list; `Emit` emits it and tells whether that succeeded.
 template <class Walk, class Includes, class Emit>

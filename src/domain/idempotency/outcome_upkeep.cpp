@@ -1,12 +1,11 @@
-// What the administration of the store does with kept outcomes.
-#include "domain/idempotency/outcome_kind.hpp"
-
+// What the store as a whole does with kept outcomes.
 #include <algorithm>
 
 #include "domain/command.hpp"
 #include "domain/frame/consistency_check.hpp"
 #include "domain/frame/time_sweep.hpp"
 #include "domain/idempotency/kept_outcome.hpp"
+#include "domain/idempotency/outcome_kind.hpp"
 
 namespace latchkey::domain {
 namespace {

@@ -1,11 +1,8 @@
-// Lists of keys and of the audit log. Project, environment and start are served by an index; what
+// Lists of keys. Project, environment and start are served by an index; what
 // depends on the clock or the last use is evaluated for each key in it.
-#include "domain/audit/audit_log.hpp"
-#include "domain/frame/id_union.hpp"
 #include "domain/frame/list_part.hpp"
 #include "domain/keys/key_list.hpp"
 #include "domain/snapshot.hpp"
-#include "store/scoped_cursor.hpp"
 
 namespace latchkey::domain {
 namespace {
@@ -35,12 +32,6 @@ std::size_t parts_of(model::key const& key) {
     return key.metadata.size() + key.ip_allowlist.size() + key.rate_limits.size();
 }
 
-std::uint64_t read_count(snapshot_state& state, std::string_view key) {
-    auto const bytes = state.get(table::index, key);
-    auto const count = bytes ? read_id(*bytes).value_or(0) : 0;
-    return static_cast<std::uint64_t>(count);
-}
-
 key_plan plan_for(snapshot_state& state, key_filter const& filter) {
     key_plan plan;
     plan.unfiltered = !filter.state && !filter.start && !filter.unused_since;
@@ -55,13 +46,6 @@ key_plan plan_for(snapshot_state& state, key_filter const& filter) {
         plan.total = state.counters().keys;
     }
     return plan;
-}
-
-bool emit_entry(snapshot_state& state, model::id id, std::optional<std::string_view> bytes,
-                snapshot::audit_sink sink) {
-    auto const entry = state.readable(bytes ? decode_audit(id, *bytes) : std::nullopt);
-    if (entry) sink(*entry);
-    return entry.has_value();
 }
 
 }  // namespace
@@ -117,39 +101,6 @@ std::uint64_t snapshot::sessions_generation(model::id key) const {
 base::wall_ms snapshot::last_use(model::id key) const {
     auto const bytes = state_->get(table::index, key_use_key(key));
     return bytes ? read_id(*bytes).value_or(0) : 0;
-}
-
-list_result snapshot::audit(std::optional<std::string_view> project, range const& part,
-                            audit_sink sink, bool with_sources) const {
-    auto& state = *state_;
-    if (project && with_sources) {
-        scoped_cursor const second(state, table::index);
-        id_union walk({state, table::index, audit_of_project(*project)},
-                      {state, table::index, audit_of_project({}), second.get()});
-        auto const total =
-            read_count(state, audit_count_key(*project)) + read_count(state, audit_count_key({}));
-        return list_part(
-                   walk, part, total, [] { return true; },
-                   [&] {
-                       auto bytes = walk.content();
-                       if (bytes) bytes = state.get(table::audit, id_key(walk.id()));
-                       return emit_entry(state, walk.id(), bytes, sink);
-                   })
-            .emit();
-    }
-    auto const prefix = project ? audit_of_project(*project) : key_bytes{};
-    auto const head = state.get(table::index, key_bytes{tag::audit_head});
-    auto const total =
-        project ? read_count(state, audit_count_key(*project))
-        : head  ? static_cast<std::uint64_t>(decode_audit_head(*head).value_or(audit_head{}).last)
-                : 0;
-    id_walk walk(state, project ? table::index : table::audit, prefix);
-    auto const emit = [&] {
-        auto bytes = walk.content();
-        if (bytes && project) bytes = state.get(table::audit, id_key(walk.id()));
-        return emit_entry(state, walk.id(), bytes, sink);
-    };
-    return list_part(walk, part, total, [] { return true; }, emit).emit();
 }
 
 }  // namespace latchkey::domain

@@ -1,10 +1,10 @@
-// What the administration of the store does with keys.
-#include "domain/keys/key_kind.hpp"
-
+// What the store as a whole does with keys.
 #include <algorithm>
 
+#include "domain/audit/audit.hpp"
 #include "domain/frame/consistency_check.hpp"
 #include "domain/frame/time_sweep.hpp"
+#include "domain/keys/key_kind.hpp"
 #include "domain/keys/key_notice.hpp"
 #include "domain/keys/key_record.hpp"
 
@@ -103,10 +103,32 @@ constexpr time_sweep key_sweeps[] = {
      redate_last_use,
      {"last_uses", "last use of a key", "last uses of keys"}},
     {table::index, tag::key_notice, is_late_notice, redate_notice}};
+constexpr change_name key_changes[] = {{model::change_type::key_created, "key.created"},
+                                       {model::change_type::key_updated, "key.updated"},
+                                       {model::change_type::key_rotated, "key.rotated"},
+                                       {model::change_type::key_deactivated, "key.deactivated"},
+                                       {model::change_type::key_reactivated, "key.reactivated"},
+                                       {model::change_type::key_activated, "key.activated"},
+                                       {model::change_type::key_expiring, "key.expiring"},
+                                       {model::change_type::key_expired, "key.expired"},
+                                       {model::change_type::key_limited, "key.limited"},
+                                       {model::change_type::key_exposed, "key.exposed"},
+                                       {model::change_type::key_unused, "key.unused"}};
+constexpr audit_name key_audit[] = {{audit_action::key_create, "key.create"},
+                                    {audit_action::key_import, "key.import"},
+                                    {audit_action::key_change, "key.change"},
+                                    {audit_action::key_rotate, "key.rotate"},
+                                    {audit_action::key_deactivate, "key.deactivate"},
+                                    {audit_action::key_reactivate, "key.reactivate"},
+                                    {audit_action::key_end_sessions, "key.end_sessions"}};
 
 }  // namespace
 
-constinit kind const key_kind{.tags = key_tags, .check = check_all_keys, .sweeps = key_sweeps};
+constinit kind const key_kind{.tags = key_tags,
+                              .check = check_all_keys,
+                              .sweeps = key_sweeps,
+                              .changes = key_changes,
+                              .audited = key_audit};
 
 void kept_record<revocation>::append(std::string& output, revocation const& record) {
     base::append(output, record.key.id);

@@ -1,10 +1,9 @@
-// What the administration of the store does with posts.
-#include "domain/posts/post_kind.hpp"
-
+// What the store as a whole does with posts.
 #include <algorithm>
 
 #include "domain/frame/consistency_check.hpp"
 #include "domain/frame/time_sweep.hpp"
+#include "domain/posts/post_kind.hpp"
 
 namespace latchkey::domain {
 namespace {
@@ -29,9 +28,15 @@ constexpr tag post_tags[] = {tag::post_by_user, tag::post_by_status, tag::post_b
 constexpr time_sweep post_sweeps[] = {
     sweep_of<table::posts, model::decode_post, is_late_post, redate_post>(
         {"posts", "post", "posts"})};
+constexpr change_name post_changes[] = {{model::change_type::post_created, "post.created"},
+                                        {model::change_type::post_updated, "post.updated"},
+                                        {model::change_type::post_published, "post.published"},
+                                        {model::change_type::post_archived, "post.archived"},
+                                        {model::change_type::post_deleted, "post.deleted"}};
 
 }  // namespace
 
-constinit kind const post_kind{.tags = post_tags, .check = check_posts, .sweeps = post_sweeps};
+constinit kind const post_kind{
+    .tags = post_tags, .check = check_posts, .sweeps = post_sweeps, .changes = post_changes};
 
 }  // namespace latchkey::domain

@@ -1,10 +1,9 @@
-// What the administration of the store does with usage.
-#include "domain/usage/usage_kind.hpp"
-
+// What the store as a whole does with usage.
 #include <algorithm>
 
 #include "domain/frame/consistency_check.hpp"
 #include "domain/frame/time_sweep.hpp"
+#include "domain/usage/usage_kind.hpp"
 
 namespace latchkey::domain {
 namespace {

@@ -1,10 +1,9 @@
-// What the administration of the store does with users.
-#include "domain/users/user_kind.hpp"
-
+// What the store as a whole does with users.
 #include <algorithm>
 
 #include "domain/frame/consistency_check.hpp"
 #include "domain/frame/time_sweep.hpp"
+#include "domain/users/user_kind.hpp"
 
 namespace latchkey::domain {
 namespace {
@@ -27,9 +26,13 @@ constexpr tag user_tags[] = {tag::email, tag::purge};
 constexpr time_sweep user_sweeps[] = {
     sweep_of<table::users, model::decode_user, is_late_user, redate_user>(
         {"users", "user", "users"})};
+constexpr change_name user_changes[] = {{model::change_type::user_created, "user.created"},
+                                        {model::change_type::user_updated, "user.updated"},
+                                        {model::change_type::user_deleted, "user.deleted"}};
 
 }  // namespace
 
-constinit kind const user_kind{.tags = user_tags, .check = check_users, .sweeps = user_sweeps};
+constinit kind const user_kind{
+    .tags = user_tags, .check = check_users, .sweeps = user_sweeps, .changes = user_changes};
 
 }  // namespace latchkey::domain

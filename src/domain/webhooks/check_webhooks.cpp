@@ -69,7 +69,7 @@ void check_replays(consistency_check& check, known_webhooks const& webhooks) {
 void check_deliveries(consistency_check& check, known_webhooks const& webhooks) {
     check.walk(table::deliveries, {}, [&](std::string_view key, std::string_view content) {
         auto const pair = read_pair(key);
-        auto const delivery = pair ? model::decode_delivery(pair->first, content) : std::nullopt;
+        auto const delivery = pair ? decode_delivery(pair->first, content) : std::nullopt;
         if (!delivery) return check.report("a delivery cannot be read");
         auto const text = "the delivery of " + name("change", pair->first) + " to " +
                           name("webhook", pair->second);

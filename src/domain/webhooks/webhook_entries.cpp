@@ -45,7 +45,7 @@ void put_head(transaction& txn, webhook_head const& head) {
 std::optional<model::delivery> find_delivery(transaction& txn, model::id sequence,
                                              model::id webhook) {
     auto const bytes = txn.find(table::deliveries, delivery_key(sequence, webhook));
-    return bytes ? model::decode_delivery(sequence, *bytes) : std::nullopt;
+    return bytes ? decode_delivery(sequence, *bytes) : std::nullopt;
 }
 
 void put_delivery(transaction& txn, model::id webhook, model::delivery const& delivery) {

@@ -132,7 +132,7 @@ std::vector<model::webhook_replay> snapshot::webhook_replays(model::id webhook) 
 
 std::optional<model::delivery> snapshot::delivery(model::id sequence, model::id webhook) const {
     auto const bytes = state_->get(table::deliveries, delivery_key(sequence, webhook));
-    return bytes ? state_->readable(model::decode_delivery(sequence, *bytes)) : std::nullopt;
+    return bytes ? state_->readable(decode_delivery(sequence, *bytes)) : std::nullopt;
 }
 
 void snapshot::pending_deliveries(model::id webhook, model::id position, pending_sink sink) const {
@@ -180,7 +180,7 @@ delivery_page snapshot::deliveries(model::id webhook, delivery_range const& part
     for (auto sequence = bound; walk.below(sequence, cost_end); sequence = walk.sequence()) {
         auto const bytes = walk.content();
         auto const each =
-            state.readable(bytes ? model::decode_delivery(walk.sequence(), *bytes) : std::nullopt);
+            state.readable(bytes ? decode_delivery(walk.sequence(), *bytes) : std::nullopt);
         if ((each && !emit(*each)) || is_full(walk.sequence())) return page;
     }
     if (walk.is_cut()) page = {.has_more = true, .next_before = walk.sequence()};

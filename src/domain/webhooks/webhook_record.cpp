@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/check.hpp"
+#include "domain/changes/change_types.hpp"
 #include "store/encryption.hpp"
 
 namespace latchkey::domain {
@@ -139,6 +140,11 @@ void encode(delivery_lease const& lease, std::string& output) {
     base::append(output, lease_version);
     base::append(output, lease.deadline);
     base::append_text(output, lease.node);
+}
+
+std::optional<model::delivery> decode_delivery(model::id sequence, std::string_view bytes) {
+    auto delivery = model::decode_delivery(sequence, bytes);
+    return delivery && is_known(delivery->type) ? std::move(delivery) : std::nullopt;
 }
 
 std::optional<delivery_lease> decode_delivery_lease(std::string_view bytes) {

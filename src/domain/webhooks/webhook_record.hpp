@@ -60,6 +60,8 @@ std::optional<webhook_head> decode_webhook_head(std::optional<std::string_view> 
 
 // Version 1, until (8), the name of the node.
 void encode(delivery_lease const& lease, std::string& output);
+// nullopt also for one of a type of changes that this program does not know.
+std::optional<model::delivery> decode_delivery(model::id sequence, std::string_view bytes);
 std::optional<delivery_lease> decode_delivery_lease(std::string_view bytes);
 
 }  // namespace latchkey::domain

@@ -1,11 +1,11 @@
-// What the administration of the store does with webhooks.
-#include "domain/webhooks/webhook_kind.hpp"
-
+// What the store as a whole does with webhooks.
 #include <algorithm>
 
+#include "domain/audit/audit.hpp"
 #include "domain/frame/consistency_check.hpp"
 #include "domain/frame/time_sweep.hpp"
 #include "domain/webhooks/webhook_entries.hpp"
+#include "domain/webhooks/webhook_kind.hpp"
 
 namespace latchkey::domain {
 namespace {
@@ -45,7 +45,7 @@ bool redate_progress(transaction& txn, std::string_view key, wall_ms now) {
 }
 
 bool is_late_delivery(std::string_view, std::string_view value, wall_ms now) {
-    auto const delivery = model::decode_delivery(0, value);
+    auto const delivery = decode_delivery(0, value);
     return delivery && !delivery->attempts.empty() && delivery->attempts.back().time > now;
 }
 
@@ -76,11 +76,21 @@ constexpr time_sweep webhook_sweeps[] = {
      is_late_delivery,
      redate_delivery,
      {"deliveries", "delivery to a webhook", "deliveries to webhooks"}}};
+constexpr change_name webhook_changes[] = {
+    {model::change_type::webhook_disabled, "webhook.disabled"},
+    {model::change_type::webhook_test, "webhook.test"}};
+constexpr audit_name webhook_audit[] = {{audit_action::webhook_create, "webhook.create"},
+                                        {audit_action::webhook_change, "webhook.change"},
+                                        {audit_action::webhook_rotate, "webhook.rotate"},
+                                        {audit_action::webhook_delete, "webhook.delete"}};
 
 }  // namespace
 
-constinit kind const webhook_kind{
-    .tags = webhook_tags, .check = check_webhooks, .sweeps = webhook_sweeps};
+constinit kind const webhook_kind{.tags = webhook_tags,
+                                  .check = check_webhooks,
+                                  .sweeps = webhook_sweeps,
+                                  .changes = webhook_changes,
+                                  .audited = webhook_audit};
 
 void kept_record<webhook_outcome>::append(std::string& output, webhook_outcome const& record) {
     std::string bytes;

@@ -13,6 +13,7 @@
 #include "api/docs/documents.hpp"
 #include "api/exchange/deprecation.hpp"
 #include "api/frame/route.hpp"
+#include "domain/changes/change_types.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -175,7 +176,7 @@ TEST(openapi, says_which_scope_an_operation_needs) {
 // Each example has every member that its schema requires, and no others.
 TEST(openapi, shows_what_webhooks_are_sent_for_each_type_of_change) {
     json::value const whole(document());
-    EXPECT_EQ(whole.at("webhooks").as_object().size(), model::change_type_count);
+    EXPECT_EQ(whole.at("webhooks").as_object().size(), domain::change_type_count());
     auto const expect_members = [&](json::value const& example, std::string_view schema) {
         auto const pointer = "/components/schemas/" + std::string(schema) + "/properties";
         auto const& properties = whole.at_pointer(pointer).as_object();
@@ -187,8 +188,8 @@ TEST(openapi, shows_what_webhooks_are_sent_for_each_type_of_change) {
         {"UserChange", "User"},   {"PostChange", "Post"},
         {"KeyChange", "Key"},     {"EventSecretChange", "SecretChange"},
         {"EventChange", "Event"}, {"WebhookChange", "Webhook"}};
-    for (std::size_t i = 0; i < model::change_type_count; ++i) {
-        auto const type = model::name_of(static_cast<model::change_type>(i));
+    for (std::size_t i = 0; i < domain::change_type_count(); ++i) {
+        auto const type = domain::name_of(static_cast<model::change_type>(i));
         SCOPED_TRACE(type);
         auto const& operation = whole.at("webhooks").at(type).at("post");
         EXPECT_EQ(operation.at("parameters").as_array().size(), 3u);

@@ -5,6 +5,7 @@
 
 #include "../support.hpp"
 #include "domain/audit/audit.hpp"
+#include "domain/audit/audit_lists.hpp"
 #include "domain/audit/verify_audit.hpp"
 #include "domain/events/event_secret_record.hpp"
 #include "store/encryption.hpp"
@@ -118,7 +119,7 @@ TEST_F(event_secrets_of_sources, are_audited_without_their_text) {
     snapshot view(*store_);
     view.renew();
     std::vector<std::string> reported;
-    view.audit(std::nullopt, {}, [&](audit_entry const& entry) {
+    audit_entries(view, std::nullopt, {}, [&](audit_entry const& entry) {
         std::string line = std::string(name_of(entry.action)) + " " + entry.source + entry.project;
         for (auto const& field : entry.fields) line += " " + field;
         reported.push_back(line);

@@ -3,6 +3,7 @@
 
 #include "../raw_records.hpp"
 #include "base/limits.hpp"
+#include "domain/audit/audit_lists.hpp"
 #include "domain/audit/verify_audit.hpp"
 
 namespace latchkey::domain {
@@ -581,7 +582,7 @@ TEST_F(key_life, ends_of_its_sessions_are_audited_once_a_minute) {
         std::size_t count = 0;
         snapshot seen(*store_);
         seen.renew();
-        seen.audit("default", {.limit = 100}, [&](audit_entry const& entry) {
+        audit_entries(seen, "default", {.limit = 100}, [&](audit_entry const& entry) {
             count += entry.action == audit_action::key_end_sessions ? 1 : 0;
         });
         return count;

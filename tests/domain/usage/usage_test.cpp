@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "../support.hpp"
+#include "domain/audit/audit_lists.hpp"
 #include "domain/usage/usage_commands.hpp"
 #include "domain/writer/group.hpp"
 #include "store/environment_state.hpp"
@@ -123,7 +124,7 @@ TEST_F(usages, do_not_change_keys_and_need_an_existing_one) {
           {.key = 3, .minute = midnight, .counted = {{0, 0, 1, 0}, 0}}});
     view.renew();
     EXPECT_EQ(view.key_epoch(), epoch);
-    EXPECT_EQ(view.audit({}, {}, [](auto const&) {}).total, 3u);
+    EXPECT_EQ(audit_entries(view, {}, {}, [](auto const&) {}).total, 3u);
     EXPECT_EQ(view.last_use(1), 500);
     EXPECT_EQ(view.last_use(2), 700);
     EXPECT_EQ(view.last_use(3), 0);

@@ -1,4 +1,5 @@
 // Webhooks as records: secrets and header values at rest, changes, visibility, rotation.
+#include "domain/audit/audit_lists.hpp"
 #include "domain/audit/verify_audit.hpp"
 #include "webhook_fixture.hpp"
 
@@ -28,8 +29,8 @@ class webhooks : public webhook_store {
     std::vector<audit_entry> audit(std::optional<std::string_view> project = {}) {
         return view([&](snapshot const& each) {
             std::vector<audit_entry> entries;
-            each.audit(project, {.limit = 100},
-                       [&](audit_entry const& entry) { entries.push_back(entry); });
+            audit_entries(each, project, {.limit = 100},
+                          [&](audit_entry const& entry) { entries.push_back(entry); });
             return entries;
         });
     }

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "domain/store_terms.hpp"
 #include "store/shared_log.hpp"
 
 namespace latchkey::domain {

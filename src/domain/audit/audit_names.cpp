@@ -1,0 +1,16 @@
+// The names of actions in the audit log, which the rows of their kinds have.
+#include "domain/audit/audit.hpp"
+#include "domain/frame/numbered_names.hpp"
+
+namespace latchkey::domain {
+
+std::span<std::string_view const> audit_names() {
+    static numbered_names<64> const names(&kind::audited);
+    return names.all();
+}
+
+std::string_view name_of(audit_action action) {
+    return audit_names()[static_cast<std::size_t>(action)];
+}
+
+}  // namespace latchkey::domain
