@@ -293,7 +293,10 @@ check_result require_scopes(request_state& state, exchange_input const& input) {
 
 next_step refuse_body_form(request_state const& state, http::response& response) {
     auto const* const detail =
-        state.is_coded ? "The body has a Content-Encoding. Send it as it is, without one." : "";
+        state.is_coded ? "The body has a Content-Encoding. Send it as it is, without one."
+        : state.takes_form()
+            ? "Send the body as application/x-www-form-urlencoded or application/json, in UTF-8."
+            : "";
     return refuse(state, make_error(problem::unsupported_media_type, detail), response);
 }
 

@@ -132,6 +132,9 @@ TEST_F(introspection, takes_json_too) {
     auto const other =
         service.request("POST /api/v1/introspect", "token=a", {"Content-Type: text/plain"});
     EXPECT_EQ(other.code(), "unsupported_media_type");
+    EXPECT_NE(other.body.find("application/x-www-form-urlencoded or application/json"),
+              std::string::npos)
+        << other.body;
     EXPECT_EQ(other.field("Accept"), "application/x-www-form-urlencoded, application/json");
     EXPECT_EQ(service
                   .request("POST /api/v1/users", "name=a",
