@@ -104,6 +104,8 @@ reaction http2_control::on_settings(h2::frame_head const& head, std::string_view
         if (each->send_window > h2::window_max)
             return fault{error_code::flow_control_error, "A window beyond 2^31-1."};
     }
+    // The smallest of several in one frame is told to its decoder too (RFC 7541 §4.2).
+    writer_.set_table_limit(std::min(theirs_.header_table_bytes, theirs_.header_table_bytes_least));
     writer_.set_table_limit(theirs_.header_table_bytes);
     h2::put_settings_ack(output);
     return {};

@@ -68,6 +68,7 @@ void put_frame_head(frame_head const& head, std::string& output) {
 
 error_code read_settings(std::string_view payload, settings& target) {
     if (payload.size() % setting_bytes != 0) return error_code::frame_size_error;
+    target.header_table_bytes_least = UINT32_MAX;
     for (; !payload.empty(); payload.remove_prefix(setting_bytes)) {
         auto const name = static_cast<setting>(static_cast<unsigned char>(payload[0]) << 8 |
                                                static_cast<unsigned char>(payload[1]));
@@ -75,6 +76,7 @@ error_code read_settings(std::string_view payload, settings& target) {
         switch (name) {
             case setting::header_table_size:
                 target.header_table_bytes = value;
+                target.header_table_bytes_least = std::min(target.header_table_bytes_least, value);
                 break;
             case setting::enable_push:
                 if (value > 1) return error_code::protocol_error;

@@ -82,6 +82,7 @@ std::uint32_t read_uint32(char const* bytes);
 // The settings that one side has announced (§6.5.2).
 struct settings {
     std::uint32_t header_table_bytes = 4096;
+    std::uint32_t header_table_bytes_least = UINT32_MAX;  // of the latest frame; none: the most
     bool push = true;
     std::uint32_t streams_max = UINT32_MAX;
     std::uint32_t window = default_window;

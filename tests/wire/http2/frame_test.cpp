@@ -35,6 +35,17 @@ TEST(frame, small_ones_are_written_whole) {
                                "000004 08 00 00000000 00010000"));
 }
 
+// RFC 7541 §4.2: a client that lowered its table in between must be told so.
+TEST(settings, keep_the_smallest_table_of_a_frame) {
+    settings theirs;
+    read_settings(bytes_of("0001 00001000 0001 00000010 0001 00000800"), theirs);
+    EXPECT_EQ(theirs.header_table_bytes, 0x800u);
+    EXPECT_EQ(theirs.header_table_bytes_least, 0x10u);
+    read_settings(bytes_of("0004 00001000"), theirs);
+    EXPECT_EQ(theirs.header_table_bytes, 0x800u);
+    EXPECT_EQ(theirs.header_table_bytes_least, UINT32_MAX);
+}
+
 TEST(settings, are_what_was_said_last) {
     settings theirs;
     EXPECT_EQ(read_settings(
