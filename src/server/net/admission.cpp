@@ -61,6 +61,7 @@ void admission::relieve_memory() {
     auto const share = memory.fair_share(context_.connections.count());
     auto const end = [](transport& connection) { connection.reset(); };
     context_.connections.for_each([&](transport& connection) {
+        if (connection.closing()) return;  // to end it again frees nothing
         auto const standing = connection.flow().look(share, now);
         if (standing == holder_watch::standing::slow)
             end(connection);

@@ -233,7 +233,17 @@ void transport::flush() {
     bool const is_last = socket_.is(phase::finishing);
     if (tls_.is_used()) flow_.seal(is_last);
     if (!socket_.sending.active && flow_.load()) send_next();
-    if (is_last && !socket_.sending.active && flow_.unsent() == 0) shut_down_writing();
+    if (is_last && !socket_.sending.active && flow_.unsent() == 0) {
+        // Both directions are complete: a close says all that a FIN before it would.
+        bool const is_over = socket_.input_ended() && !has_unread_output();
+        if (!is_over) socket_.linger();
+        if (is_over)
+            abort();
+        else if (socket_.input_ended())
+            close_once_read();
+        else
+            deadlines_.set_after(deadline::end, linger_seconds);
+    }
     flow_.account();
 }
 
@@ -265,14 +275,6 @@ void transport::finish() {
     mark_dirty();
 }
 
-void transport::shut_down_writing() {
-    // Both directions are complete: a close says all that a FIN before it would.
-    if (socket_.input_ended() && !has_unread_output()) return abort();
-    socket_.linger();
-    if (socket_.input_ended()) return close_once_read();
-    deadlines_.set_after(deadline::end, linger_seconds);
-}
-
 // After a close the kernel keeps what the client has not taken, without a limit of time or memory.
 // So the socket stays open until then, or until `on_deadline` resets it.
 void transport::close_once_read() {
@@ -287,6 +289,7 @@ bool transport::has_unread_output() const {
 // What only waited goes back now, not when the kernel has closed the socket: whoever is reset for
 // what he holds would hold it for as long.
 void transport::reset() {
+    if (closing()) return;  // its descriptor may be another client's
     socket_.reset_on_close();
     abort();
     tls_.drop();

@@ -45,6 +45,8 @@ class transport {
     base::mono_ns ready_since() const { return ready_since_; }
     // False once it has ended: no output can reach the client.
     bool open() const { return socket_.is(phase::open); }
+    // Closed or reset; what it still holds goes when its last operation is done.
+    bool closing() const { return socket_.is(phase::closing); }
 
     struct awaiter {
         transport& io;
@@ -109,7 +111,6 @@ class transport {
     void mark_dirty();
     void send_next();
     void on_send(std::int32_t result);
-    void shut_down_writing();
     void close_once_read();
     bool has_unread_output() const;
     bool is_closed() const {
