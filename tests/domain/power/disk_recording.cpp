@@ -14,8 +14,6 @@
 namespace latchkey::domain {
 namespace {
 
-using kind = disk_event::kind;
-
 constexpr std::uint64_t sector_bytes = 512;
 
 std::atomic<disk_recording*> active_recording{nullptr};
@@ -27,11 +25,11 @@ ssize_t record_write(int descriptor, std::uint64_t offset, std::string bytes, Wr
     auto const name = recorder != nullptr ? recorder->name_of(descriptor) : std::string();
     if (name.empty()) return carry_out();
     auto const size = static_cast<ssize_t>(bytes.size());
-    recorder->record({kind::write, name, offset, std::move(bytes)});
+    recorder->record({disk_event::kind::write, name, offset, std::move(bytes)});
     auto const result = carry_out();
     if (result != size) std::abort();  // no test here fills the disk
     if ((::fcntl(descriptor, F_GETFL) & O_DSYNC) != 0)
-        recorder->record({kind::written_through, name, offset, {}});
+        recorder->record({disk_event::kind::written_through, name, offset, {}});
     return result;
 }
 
@@ -53,7 +51,8 @@ int record_sync(int descriptor, long number) {
     if (recorder == nullptr || result != 0) return result;
     auto const name = recorder->name_of(descriptor);
     if (!name.empty())
-        recorder->record({name == "." ? kind::sync_directory : kind::sync, name, 0, {}});
+        recorder->record(
+            {name == "." ? disk_event::kind::sync_directory : disk_event::kind::sync, name, 0, {}});
     return result;
 }
 
@@ -108,21 +107,21 @@ cut_disk::file& cut_disk::file_called(std::string const& name) {
 }
 
 void cut_disk::replay(disk_event const& event) {
-    if (event.type == kind::answer) return;
-    if (event.type == kind::sync_directory) {
+    if (event.type == disk_event::kind::answer) return;
+    if (event.type == disk_event::kind::sync_directory) {
         if (guarantees_.syncs) names_.erase(names_.begin(), names_.end() - 1);
         return;
     }
     auto& file = file_called(event.name);
     auto const settle = [&](piece const& each) { overlay(file.durable, each.offset, each.bytes); };
-    if (event.type == kind::rename) {
+    if (event.type == disk_event::kind::rename) {
         names_.push_back(names_.back());
         auto name = names_.back().extract(event.name);
         names_.back()[event.bytes] = name.mapped();
-    } else if (event.type == kind::sync && guarantees_.syncs) {
+    } else if (event.type == disk_event::kind::sync && guarantees_.syncs) {
         std::ranges::for_each(file.pending, settle);
         file.pending.clear();
-    } else if (event.type == kind::written_through && guarantees_.written_through) {
+    } else if (event.type == disk_event::kind::written_through && guarantees_.written_through) {
         // Earlier pending writes to the same sectors are superseded.
         std::set<std::uint64_t> sectors;
         for (auto const& each : file.pending)
@@ -134,7 +133,7 @@ void cut_disk::replay(disk_event const& event) {
             else
                 rest.push_back(std::move(each));
         file.pending = std::move(rest);
-    } else if (event.type == kind::write) {
+    } else if (event.type == disk_event::kind::write) {
         ++file.writes;
         for (std::uint64_t position = 0; position < event.bytes.size();) {
             auto const offset = event.offset + position;
@@ -244,7 +243,8 @@ int rename(char const* old_path, char const* new_path) noexcept {
     auto* const recording = active_recording.load();
     if (recording == nullptr || result != 0) return result;
     auto const name = recording->name_of(old_path);
-    if (!name.empty()) recording->record({kind::rename, name, 0, recording->name_of(new_path)});
+    if (!name.empty())
+        recording->record({disk_event::kind::rename, name, 0, recording->name_of(new_path)});
     return result;
 }
 }

@@ -17,7 +17,7 @@ std::string use_name(model::id key) {
 }
 
 template <class Record>
-std::string bytes_of(Record const& record) {
+std::string encoding_of(Record const& record) {
     std::string bytes;
     encode(record, bytes);
     return bytes;
@@ -31,7 +31,7 @@ std::string line_of(std::string_view source, std::string_view delivery, std::str
 std::string line_of(outcome const& answer) {
     auto line = std::string(base::describe(answer.problem).name);
     if (auto const* user = std::get_if<model::user>(&answer.record))
-        line += " " + std::to_string(user->id) + " " + bytes_of(*user);
+        line += " " + std::to_string(user->id) + " " + encoding_of(*user);
     return line;
 }
 
@@ -56,13 +56,13 @@ void known_content::note(command const& command, outcome const& answer) {
 void known_content::note(command::any_action const& kind, outcome const& answer) {
     if (auto const* user = std::get_if<model::user>(&answer.record)) {
         last[0] = std::max(last[0], user->id);
-        things[user_name(user->id)] = bytes_of(*user);
+        things[user_name(user->id)] = encoding_of(*user);
     } else if (auto const* post = std::get_if<model::post>(&answer.record)) {
         last[1] = std::max(last[1], post->id);
-        things[post_name(post->user_id, post->id)] = bytes_of(*post);
+        things[post_name(post->user_id, post->id)] = encoding_of(*post);
     } else if (auto const* key = std::get_if<model::key>(&answer.record)) {
         last[2] = std::max(last[2], key->id);
-        things[key_name(key->id)] = bytes_of(*key);
+        things[key_name(key->id)] = encoding_of(*key);
         if (auto const* rotation = std::get_if<rotate_key>(&kind))
             note_rotation(*rotation, *key, answer.time);
     } else if (auto const* event = std::get_if<receive_event>(&kind)) {
@@ -98,7 +98,7 @@ void known_content::note_rotation(rotate_key const& command, model::key const& k
     auto old = model::decode_key(command.id, bytes).value();
     old.replaced_by = key.id;
     old.rotation_ends_at = time + command.overlap_ms;
-    bytes = bytes_of(old);
+    bytes = encoding_of(old);
 }
 
 std::map<std::string, std::string> content_of(environment& store) {
@@ -108,12 +108,12 @@ std::map<std::string, std::string> content_of(environment& store) {
     snapshot.renew();
     auto const now = base::read_clocks().wall;
     snapshot.users(
-        all, [&](auto const& user) { content[user_name(user.id)] = bytes_of(copy_of(user)); });
+        all, [&](auto const& user) { content[user_name(user.id)] = encoding_of(copy_of(user)); });
     snapshot.posts({}, all, [&](auto const& post) {
-        content[post_name(post.user_id, post.id)] = bytes_of(copy_of(post));
+        content[post_name(post.user_id, post.id)] = encoding_of(copy_of(post));
     });
     for (auto const& key : snapshot.keys()) {
-        content[key_name(key.id)] = bytes_of(key);
+        content[key_name(key.id)] = encoding_of(key);
         std::uint64_t uses = 0;
         constexpr auto day = model::length_of(model::granularity::day);
         snapshot.usage(key.id, model::granularity::day, now - day, now + day,
