@@ -1,7 +1,9 @@
 // Clients that ask for much and do not read it, or send much and do not end: which are reset, when,
 // and which are not.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +14,8 @@
 
 #include "../running_worker.hpp"
 #include "../socket_client.hpp"
+#include "base/system/descriptor.hpp"
+#include "server/net/memory_holders.hpp"
 
 namespace latchkey::server {
 namespace {
@@ -296,6 +300,37 @@ TEST_F(half_bodies, of_one_key_leave_room_for_large_answers_to_another) {
     auto const page = reads.receive();
     EXPECT_EQ(socket_client::status_of(page), 200);
     EXPECT_GT(page.size(), 1000 * kib);
+}
+
+// Posts that wait for the store, all of one key, with the beginning of another request behind each.
+// A connection that was reset keeps its command until the outcome, and is smaller than the others.
+TEST(waiting_commits, of_reset_connections_are_no_reason_to_end_others) {
+    constexpr std::size_t count = 9, body_bytes = 60 * kib;
+    running_worker service{{.overload_queued_mib = budget_mib}};
+    base::descriptor const folder(
+        ::open(service.access_log().parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_EQ(::flock(folder.get(), LOCK_EX), 0);  // as a command that writes
+
+    std::string const body =
+        R"({"user_id":1,"title":"t","body":")" + std::string(body_bytes, 'b') + "\"}";
+    auto request = service.get("/posts").replace(0, 3, "POST");
+    request.insert(request.size() - 2, "Content-Type: application/json\r\nContent-Length: " +
+                                           std::to_string(body.size()) + "\r\n");
+    request += body + "GET /users HTTP/1.1\r\nX-Text: " + std::string(12'000, 'x');
+    std::vector<socket_client> all;
+    for (std::size_t i = 0; i < count; ++i)
+        ASSERT_TRUE(all.emplace_back(service.address()).send(request));
+    auto const count_ended = [&] {
+        return static_cast<std::size_t>(
+            std::ranges::count_if(all, [](auto& each) { return each.hung_up(); }));
+    };
+    for (auto const start = clock::now(); count_ended() == 0; std::this_thread::sleep_for(1ms))
+        ASSERT_LT(clock::now() - start, patience);
+    // The worker looks at its connections every 100 ms.
+    std::this_thread::sleep_for(5 * std::chrono::nanoseconds(holder_watch::look_every));
+    EXPECT_LE(count_ended(), count / 2 + 1) << "three quarters of the budget are the key's";
+    ::flock(folder.get(), LOCK_UN);
+    EXPECT_EQ(socket_client(service.address()).status(service.get("/users/1")), 200);
 }
 
 }  // namespace
