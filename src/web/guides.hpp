@@ -1,5 +1,5 @@
-// The guides at /docs: Markdown of guides/, rendered when the service is built (guides.py,
-// meson.build). Constants; any thread.
+// The guides at /docs: Markdown of guides/ and of docs/operations, rendered when the service is
+// built (guides.py, meson.build). Constants; any thread.
 #pragma once
 
 #include <span>
@@ -13,6 +13,7 @@ struct guide_heading {
 
 struct guide {
     std::string_view name;     // "first-request", the last part of its path
+    std::string_view group;    // "Guides" or "Operations"; those of one group stand together
     std::string_view title;    // plain text, as all but `html`
     std::string_view summary;  // one sentence
     std::string_view html;     // without the title

@@ -27,6 +27,19 @@ void append_headings(html& output, web::guide const& guide) {
     output.raw("</ul>\n</nav>\n");
 }
 
+// Cards for all guides, by group.
+void append_guides(html& output) {
+    auto rest = web::guides();
+    while (!rest.empty()) {
+        auto const group = rest.front().group;
+        output.heading("h2", base::to_lower(group), group).raw("<ul class=\"cards\">\n");
+        for (; !rest.empty() && rest.front().group == group; rest = rest.subspan(1))
+            append_card(output, "/docs/" + string(rest.front().name), rest.front().title,
+                        rest.front().summary);
+        output.raw("</ul>\n");
+    }
+}
+
 // The guides before and after this one.
 void append_neighbours(html& output, web::guide const& guide) {
     auto const all = web::guides();
@@ -63,10 +76,9 @@ string start_content(reference const& reference, string_view base_url) {
                            "curl -sS \"$LATCHKEY_URL/api/v1/users\" \\\n"
                            "  -H \"Authorization: Bearer $LATCHKEY_KEY\"\n");
     output.raw("<p>").link("/docs/first-request", "Where the key comes from, and what comes back");
-    output.raw("</p>\n").heading("h2", "guides", "Guides").raw("<ul class=\"cards\">\n");
-    for (auto const& guide : web::guides())
-        append_card(output, "/docs/" + string(guide.name), guide.title, guide.summary);
-    output.raw("</ul>\n").heading("h2", "operations", "Operations").raw("<ul class=\"cards\">\n");
+    output.raw("</p>\n");
+    append_guides(output);
+    output.heading("h2", "reference", "Reference").raw("<ul class=\"cards\">\n");
     for (auto const& group : reference.groups()) {
         auto const name = text_of(group.as_object(), "name");
         append_card(output, "/docs/" + base::to_lower(name), name,

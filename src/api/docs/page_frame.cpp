@@ -26,11 +26,17 @@ void append_link(html& output, string_view target, string_view title, string_vie
 string frame::navigation(string_view path) const {
     string markup;
     html output(markup);
-    output.raw("<h2>Guides</h2>\n<ul>\n");
+    output.raw("<ul>\n");
     append_link(output, "/docs", "Overview", path);
-    for (auto const& guide : web::guides())
+    string_view group;
+    for (auto const& guide : web::guides()) {
+        if (guide.group != group) {
+            group = guide.group;
+            output.raw("</ul>\n<h2>").text(group).raw("</h2>\n<ul>\n");
+        }
         append_link(output, "/docs/" + string(guide.name), guide.title, path);
-    output.raw("</ul>\n<h2>Operations</h2>\n");
+    }
+    output.raw("</ul>\n<h2>Reference</h2>\n");
     for (auto const& group : reference_.groups()) {
         auto const name = text_of(group.as_object(), "name");
         auto const page = "/docs/" + base::to_lower(name);

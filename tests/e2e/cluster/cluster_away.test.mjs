@@ -1,4 +1,4 @@
-// A node that was away for longer than the log in PostgreSQL reaches back (docs/operations.md): it says so, answers nothing that
+// A node that was away for longer than the log in PostgreSQL reaches back (docs/operations/cluster.md): it says so, answers nothing that
 // needs a key, and joins anew with an empty data directory.
 
 import assert from 'node:assert/strict';

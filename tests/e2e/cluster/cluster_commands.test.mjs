@@ -1,4 +1,4 @@
-// What the commands and the metrics of a cluster say (docs/operations.md) against what is so: who delivers, what a node lacks,
+// What the commands and the metrics of a cluster say (docs/operations/cluster.md) against what is so: who delivers, what a node lacks,
 // which records differ, how far a node is that joins.
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// The password of a cluster's role in PostgreSQL (docs/operations.md): where it comes from, and where it goes. First with a
+// The password of a cluster's role in PostgreSQL (docs/operations/cluster.md): where it comes from, and where it goes. First with a
 // program in the place of latchkey-replicate, which tells what it was given, then with a PostgreSQL that demands one.
 
 import assert from 'node:assert/strict';

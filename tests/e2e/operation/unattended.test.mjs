@@ -1,5 +1,5 @@
 // A service that nobody attends: set up by its environment, by credentials and by a first key in a file, asked by `latchkey
-// health`, and telling of itself in JSON lines and metrics (docs/operations.md).
+// health`, and telling of itself in JSON lines and metrics (docs/operations/monitor.md).
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

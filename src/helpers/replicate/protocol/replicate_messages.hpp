@@ -265,7 +265,7 @@ enum class failure : std::uint8_t {
 };
 inline constexpr char const* rows_lost_text =
     "the engine has lost rows that this node has got: it was restored, or failed over to a server "
-    "that had not got them; see docs/operations.md";
+    "that had not got them; see docs/operations/cluster.md";
 // With the id of a request: its answer. With 0: of the whole; `fatal`: no use in going on before an
 // operator has acted, and the helper does nothing further.
 struct failed {
