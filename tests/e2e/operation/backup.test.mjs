@@ -1,10 +1,12 @@
-// Backup of a live store, restore, and `check` of a configuration and a store.
+// Backup of a live store, restore, the nightly unit of the package, and `check` of a configuration and a store.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { assertStatus, command, makeKey, startServer, temporaryFolder } from '../helpers/harness.mjs';
+import { fileURLToPath } from 'node:url';
+import { assertStatus, binary, command, makeKey, startServer, temporaryFolder } from '../helpers/harness.mjs';
 
 const data = () => path.join(temporaryFolder(), 'data');
 const seeded = async (users = 200) => {
@@ -138,6 +140,76 @@ describe('backup and restore', () => {
       assert.equal((await checked(target)).store.users, 10, name);
       assert.ok(!fs.existsSync(path.join(target, 'restore.part')), 'nothing is left behind');
     }
+  });
+});
+
+describe('the nightly backup of the package', () => {
+  const top = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../..');
+  const lines = fs.readFileSync(path.join(top, 'tools/packaging/latchkey-backup.service'), 'utf8').split('\n').filter((line) => line.startsWith('ExecStart='));
+
+  // Runs the commands of the unit one after the other, until one fails, with folders of this test in the place of the machine's.
+  function backUp(folder, dataFolder) {
+    const configuration = path.join(folder, 'latchkey.toml');
+    fs.writeFileSync(configuration, `data = "${dataFolder}"\n`);
+    for (const part of ['store', 'key']) fs.mkdirSync(path.join(folder, part), { recursive: true });
+    const text = lines.map((line) => line.slice('ExecStart='.length)).join('\n').replaceAll('/usr/bin/latchkey', binary)
+      .replaceAll('/etc/latchkey/latchkey.toml', configuration).replaceAll('/var/lib/latchkey-backup', folder).replaceAll('/var/lib/latchkey/', `${dataFolder}/`);
+    const { status, stderr } = spawnSync('bash', ['-ec', `umask 077\n${text}`], { encoding: 'utf8' });
+    return { status, stderr, backups: fs.readdirSync(path.join(folder, 'store')), keys: fs.readdirSync(path.join(folder, 'key')).sort() };
+  }
+  const fileOfAge = (folder, name, days) => {
+    const file = path.join(folder, 'store', name);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, '');
+    const time = Date.now() / 1000 - days * 86400;
+    fs.utimesSync(file, time, time);
+    return name;
+  };
+
+  test('is what the page says', () => {
+    const page = fs.readFileSync(path.join(top, 'docs/operations/back-up.md'), 'utf8');
+    assert.equal(lines.length, 3);
+    assert.ok(page.includes(`\`\`\`ini\n[Service]\n${lines.join('\n')}\n\`\`\``));
+  });
+
+  test('keeps the store, its key and former keys, and no file older than two weeks', async () => {
+    const server = await startServer();
+    const [folder, key] = [temporaryFolder(), path.join(server.data, 'master.key')];
+    await server.client(await server.makeKey()).post('/webhooks', { url: 'https://hooks.example.com/' });
+    const [old, young] = [fileOfAge(folder, 'latchkey-20260101T000000Z.mdb', 15), fileOfAge(folder, 'latchkey-20260103T000000Z.mdb', 13)];
+    const first = backUp(folder, server.data);
+    assert.equal(first.status, 0, first.stderr);
+    assert.ok(!first.backups.includes(old) && first.backups.includes(young));
+    assert.deepEqual(first.keys, ['master.key']);
+    await server.stop();
+
+    // Both together are the whole store: its secrets can be read.
+    const target = data();
+    fs.mkdirSync(target, { mode: 0o700 });
+    fs.copyFileSync(path.join(folder, 'key/master.key'), path.join(target, 'master.key'));
+    const [backup] = first.backups.filter((name) => name !== young);
+    assert.equal((await command('restore', path.join(folder, 'store', backup), '--data', target)).code, 0);
+    const { code, stderr } = await checked(target);
+    assert.equal(code, 0, stderr);
+
+    for (const name of first.backups) fs.rmSync(path.join(folder, 'store', name)); // the next one has the name of its second
+    assert.deepEqual(backUp(folder, server.data).keys, ['master.key'], 'the same key is kept once');
+    const former = fs.readFileSync(key);
+    fs.writeFileSync(key, Buffer.alloc(32, 7));
+    for (const name of fs.readdirSync(path.join(folder, 'store'))) fs.rmSync(path.join(folder, 'store', name));
+    const second = backUp(folder, server.data);
+    assert.deepEqual(second.keys, ['master.key', 'master.key.~1~']);
+    assert.deepEqual(fs.readFileSync(path.join(folder, 'key/master.key.~1~')), former);
+  });
+
+  test('removes nothing while backups fail', () => {
+    const [folder, dataFolder] = [temporaryFolder(), data()];
+    fs.mkdirSync(dataFolder, { mode: 0o700 });
+    fs.writeFileSync(path.join(dataFolder, 'master.key'), Buffer.alloc(32, 7), { mode: 0o600 });
+    const old = fileOfAge(folder, 'latchkey-20260101T000000Z.mdb', 30);
+    const { status, backups, keys } = backUp(folder, dataFolder);
+    assert.notEqual(status, 0);
+    assert.deepEqual([backups, keys], [[old], ['master.key']]);
   });
 });
 
