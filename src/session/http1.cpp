@@ -301,7 +301,8 @@ bool http1::may_skip_body() const {
 // ---- the response
 
 domain::command http1::take_command() {
-    auto command = stream_->exchange.take_command();
+    auto command = session::take_command(*stream_);
+    if (held_bytes_ != 0) held_bytes_ = stream_->held_bytes();
     command_bytes_ = command.bytes();
     return command;
 }

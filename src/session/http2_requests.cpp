@@ -313,7 +313,7 @@ session::stream const& http2_requests::stream() const {
 
 domain::command http2_requests::take_command() {
     auto& stream = *parts_.streams.find(current_);
-    auto command = stream.work->exchange.take_command();
+    auto command = session::take_command(*stream.work);
     stream.command_bytes = command.bytes();
     parts_.streams.count_held(stream);
     return command;

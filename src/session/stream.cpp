@@ -17,6 +17,13 @@ std::size_t stream::held_bytes() const {
            base::heap_bytes(body);
 }
 
+void stream::forget_request(std::size_t kept_bytes_max) {
+    if (!request_copy.empty()) request_copy.clear(kept_bytes_max);
+    base::wipe(body.data(), body.size());
+    body.clear();
+    if (body.capacity() > kept_bytes_max) body.shrink_to_fit();
+}
+
 void refuse_large_answer(stream& request, http::response& response, server_state const& server) {
     auto const bytes = response.body.size();
     if (!server.short_of_memory || bytes <= base::limits::unbudgeted_bytes_max) return;
@@ -48,6 +55,12 @@ void restore_request(stream const& owner, http::request& request) {
     request.body = owner.body;
 }
 
+domain::command take_command(stream& owner) {
+    auto command = owner.exchange.take_command();
+    if (!owner.exchange.waits()) owner.forget_request(0);
+    return command;
+}
+
 stream_pool::handle stream_pool::take() {
     ++in_use_;
     if (spare_.empty()) return handle(new stream, {this});
@@ -60,11 +73,7 @@ void stream_pool::put(stream* returned_stream) {
     std::unique_ptr<stream> owned(returned_stream);
     --in_use_;
     owned->exchange.end();
-    if (!owned->request_copy.empty()) owned->request_copy.clear(spare_text_bytes_max);
-    auto& body = owned->body;
-    base::wipe(body.data(), body.size());
-    body.clear();
-    if (body.capacity() > spare_text_bytes_max) body.shrink_to_fit();
+    owned->forget_request(spare_text_bytes_max);
     if (spare_.size() < spare_streams_max) spare_.push_back(std::move(owned));
 }
 

@@ -28,6 +28,9 @@ struct stream {
 
     // All memory that it takes while it waits.
     std::size_t held_bytes() const;
+    // Wipes what is kept of the request, since it may hold a credential, and gives each text above
+    // `kept_bytes_max` of capacity back.
+    void forget_request(std::size_t kept_bytes_max);
 };
 
 // Load shedding: a worker that is short of memory still answers what needs no key, so that health
@@ -44,6 +47,9 @@ inline constexpr base::mono_ns event_room_wait = 100 * base::millisecond;
 // A request that waits is copied, unless it was when its body was awaited.
 void keep_request(stream& owner, http::request const& request);
 void restore_request(stream const& owner, http::request& request);
+// The command is held in the place of its request: what is kept of a request that does not go on
+// after its commit is wiped and given back here, so that a body is not held twice while many wait.
+domain::command take_command(stream& owner);
 
 // Object pool: capacities survive from request to request, so that a request in the steady state
 // allocates nothing. What clients sent is wiped, since it may have been a key.

@@ -164,6 +164,32 @@ TEST_F(http1_test, a_body_that_came_with_its_head_is_read_in_place) {
     session_.complete(session_.current(), service.commit(session_.take_command()));
 }
 
+TEST_F(http1_test, a_commit_that_waits_holds_its_body_once) {
+    std::string const text(15'000, 'x');
+    auto const body = R"({"user_id":)" + std::to_string(service.add_user()) +
+                      R"(,"title":"a","body":")" + text + "\"}";
+    auto head = head_of_post(body.size());
+    head.replace(head.find("/users"), 6, "/posts");
+    ASSERT_EQ(advance(head + body.substr(0, 10)).kind, step_kind::grant_body);
+    session_.grant();
+    ASSERT_EQ(advance().kind, step_kind::grant_body);
+    session_.grant();
+    ASSERT_EQ(advance().kind, step_kind::read);
+    ASSERT_EQ(advance(body.substr(10)).kind, step_kind::commit);
+    auto const body_held = session_.held_bytes();
+    EXPECT_GE(body_held, text.size());
+    auto const command = session_.take_command();
+    EXPECT_GE(session_.held_bytes(), text.size()) << "the command counts";
+    EXPECT_LT(session_.held_bytes(), body_held + text.size() / 2) << "in the place of the body";
+    EXPECT_EQ(session_.stream().body.capacity(), std::string().capacity());
+    session_.complete(session_.current(), service.commit(command));
+    EXPECT_EQ(advance().kind, step_kind::write);
+    write();
+    EXPECT_TRUE(answers("201")) << output_;
+    EXPECT_EQ(finished_.path, "/api/v1/posts");
+    EXPECT_EQ(session_.held_bytes(), 0u);
+}
+
 TEST_F(http1_test, a_client_that_waits_for_it_is_told_to_continue) {
     EXPECT_EQ(advance(head_of_post(10, "Expect: 100-continue")).kind, step_kind::grant_body);
     session_.grant();

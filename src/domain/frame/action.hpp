@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <variant>
 
 #include "domain/store_terms.hpp"
@@ -25,8 +26,10 @@ namespace latchkey::domain {
 struct command;
 struct outcome;
 
-// The approximate bytes that an action has beside itself; those that have any have an overload.
+// The approximate bytes that an action has beside itself. An action that is not trivially copyable
+// may have some, so it does not compile without an overload: no memory stays uncounted.
 template <class Action>
+    requires std::is_trivially_copyable_v<Action>
 std::size_t bytes_of(Action const&) {
     return 0;
 }

@@ -234,4 +234,8 @@ std::size_t bytes_of(change_key const& action) {
     return bytes + action.expected.size() * sizeof(expected_member);
 }
 
+std::size_t bytes_of(rotate_key const& action) {
+    return action.start.size() + action.last4.size();
+}
+
 }  // namespace latchkey::domain

@@ -84,6 +84,7 @@ outcome run(transaction& txn, note_key_times const& action, command const& comma
 
 std::size_t bytes_of(create_key const& action);
 std::size_t bytes_of(change_key const& action);
+std::size_t bytes_of(rotate_key const& action);
 std::size_t bytes_of(note_key_times const& action);
 using key_actions = types<create_key, change_key, rotate_key, deactivate_key, reactivate_key,
                           end_sessions, note_key_times>;

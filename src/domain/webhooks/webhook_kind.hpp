@@ -108,6 +108,9 @@ outcome run(transaction& txn, take_delivery_lease const& action, command const& 
 
 std::size_t bytes_of(create_webhook const& action);
 std::size_t bytes_of(change_webhook const& action);
+inline std::size_t bytes_of(rotate_webhook_secret const&) {
+    return 0;  // the secret wipes itself, and lies in the action
+}
 std::size_t bytes_of(replay_webhook const& action);
 std::size_t bytes_of(note_deliveries const& action);
 std::size_t bytes_of(take_delivery_lease const& action);

@@ -288,7 +288,7 @@ void connection<Session>::end_read(wake_reason woken, step const& next) {
     reason_ = goes_on ? wake_reason::bytes : woken;
 }
 
-// Until its outcome a command is held beside the request.
+// Until its outcome a command is held in the place of the request.
 template <session::protocol_session Session>
 domain::command connection<Session>::take_command() {
     auto command = session_.take_command();

@@ -305,7 +305,7 @@ TEST_F(half_bodies, of_one_key_leave_room_for_large_answers_to_another) {
 // Posts that wait for the store, all of one key, with the beginning of another request behind each.
 // A connection that was reset keeps its command until the outcome, and is smaller than the others.
 TEST(waiting_commits, of_reset_connections_are_no_reason_to_end_others) {
-    constexpr std::size_t count = 9, body_bytes = 60 * kib;
+    constexpr std::size_t count = 14, body_bytes = 60 * kib;
     running_worker service{{.overload_queued_mib = budget_mib}};
     base::descriptor const folder(
         ::open(service.access_log().parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
