@@ -16,7 +16,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const testFolder = path.dirname(fileURLToPath(import.meta.url));
-let fileLimit = Number(process.env.E2E_FILE_SECONDS ?? 300) * 1000;
+let fileLimit = Number(process.env.E2E_FILE_SECONDS ?? 600) * 1000;
 
 // These mostly wait for deadlines and minutes to pass.
 const waiting = ['cluster_failover', 'cluster_faults', 'cluster_leases', 'cluster_limits', 'cluster_streams', 'cluster_webhooks', 'config', 'hostile',
