@@ -25,8 +25,8 @@
 #include <string_view>
 #include <utility>
 
+#include "auth/bearer_grant.hpp"
 #include "auth/identity.hpp"
-#include "auth/token_grant.hpp"
 #include "base/clock.hpp"
 #include "base/problem.hpp"
 #include "domain/snapshot.hpp"
@@ -40,7 +40,7 @@ class principal {
   public:
     model::key const& record() const { return identity_->record; }
     limit::policy const& limits() const { return identity_->limits; }
-    token_grant const* token() const { return token_.get(); }  // null: it showed a key
+    bearer_grant const* token() const { return token_.get(); }  // null: it showed a key
     bool may(model::scope needs) const {
         return record().scopes.allows(needs) && (!narrows() || token_->scopes->allows(needs));
     }
@@ -59,12 +59,12 @@ class principal {
 
   private:
     friend class cache;
-    friend class token_cache;
+    friend class bearer_cache;
     bool narrows() const { return token_ != nullptr && token_->scopes.has_value(); }
     explicit principal(boost::local_shared_ptr<identity const> identity)
         : identity_(std::move(identity)) {}
     boost::local_shared_ptr<identity const> identity_;
-    boost::local_shared_ptr<token_grant const> token_;
+    boost::local_shared_ptr<bearer_grant const> token_;
 };
 
 struct verdict {
@@ -112,7 +112,7 @@ class cache {
         return authenticate(present(key), client, snapshot, now);
     }
     // The same for a caller that was accepted before, whose key may have changed since: for what
-    // goes on after its request was answered. Its token is not judged (token_cache::is_good).
+    // goes on after its request was answered. Its token is not judged (bearer_cache::is_good).
     verdict authenticate_again(principal const& caller, model::address const* client,
                                domain::snapshot const& snapshot, base::instant now);
 

@@ -291,7 +291,7 @@ base::result<void> worker::set_up(std::vector<listener> const& listeners) {
     if (auto const result = context_.open(); !result) return result;
     snapshot_ = std::make_unique<domain::snapshot>(context_.shared.store);
     keys_ = std::make_unique<auth::cache>();
-    tokens_ = std::make_unique<auth::token_cache>(*keys_);
+    tokens_ = std::make_unique<auth::bearer_cache>(*keys_);
     leases_ = std::make_unique<limit::leases>(context_.shared.buckets);
     if (context_.shared.quota != nullptr)
         purse_ = std::make_unique<cluster::quota_purse>(*context_.shared.quota);

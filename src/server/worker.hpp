@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "auth/bearer_cache.hpp"
 #include "auth/cache.hpp"
-#include "auth/token_cache.hpp"
 #include "auth/usage_counter.hpp"
 #include "cluster/quota_purse.hpp"
 #include "domain/snapshot.hpp"
@@ -101,7 +101,7 @@ class worker {
 
     std::unique_ptr<domain::snapshot> snapshot_;
     std::unique_ptr<auth::cache> keys_;
-    std::unique_ptr<auth::token_cache> tokens_;
+    std::unique_ptr<auth::bearer_cache> tokens_;
     std::unique_ptr<limit::leases> leases_;
     std::unique_ptr<cluster::quota_purse> purse_;  // of a node, in the place of leases
     std::uint64_t random_ = 0;

@@ -217,7 +217,7 @@ void api_fixture::accept_tokens_of(auth::token_signer const& signer) {
 }
 
 // As a worker does after a reload.
-void api_fixture::accept_tokens_of(std::shared_ptr<auth::token_issuers const> issuers) {
+void api_fixture::accept_tokens_of(std::shared_ptr<auth::bearer_issuers const> issuers) {
     services_.tokens = issuers ? &tokens_ : nullptr;
     tokens_.use(std::move(issuers));
 }

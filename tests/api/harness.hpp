@@ -18,7 +18,7 @@
 
 #include "api/exchange/exchange.hpp"
 #include "api/frame/event_stream.hpp"
-#include "auth/token_cache.hpp"
+#include "auth/bearer_cache.hpp"
 #include "store/layout.hpp"
 #include "tests/auth/temp_store.hpp"
 #include "wire/http/parser.hpp"
@@ -85,12 +85,12 @@ class api_fixture {
     // From now on JWTs of that issuer are accepted.
     void accept_tokens_of(auth::token_signer const& signer);
     // Null: from now on none are.
-    void accept_tokens_of(std::shared_ptr<auth::token_issuers const> issuers);
+    void accept_tokens_of(std::shared_ptr<auth::bearer_issuers const> issuers);
     // Adds a record for tokens of that issuer with that subject.
     model::key add_bearer(auth::token_signer const& signer, std::string subject,
                           std::vector<std::string_view> const& scopes = {"*"},
                           model::key record = {.rate_limits = {}});
-    auth::token_cache const& tokens() const { return tokens_; }
+    auth::bearer_cache const& tokens() const { return tokens_; }
     // Takes all tokens of the last key that was added.
     void exhaust();
     auth::usage_counter& uses() { return uses_; }
@@ -138,7 +138,7 @@ class api_fixture {
     auth::temp_store temp_store_;
     domain::snapshot snapshot_{temp_store_.store()};
     auth::cache keys_;
-    auth::token_cache tokens_{keys_};
+    auth::bearer_cache tokens_{keys_};
     std::unique_ptr<limit::buckets> buckets_;
     limit::leases leases_{*buckets_, {.tokens = 0}};  // no leases, so that every token is counted
     std::unique_ptr<limit::auth_failure_limiter> failures_ =

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "auth/token_issuers.hpp"
+#include "auth/bearer_issuers.hpp"
 #include "base/check.hpp"
 
 namespace latchkey::auth {
@@ -69,8 +69,8 @@ class token_signer {
         base::check(result.keys != nullptr, "a JWKS that cannot be read");
         return result;
     }
-    std::shared_ptr<token_issuers const> issuers() const {
-        auto result = std::make_shared<token_issuers>();
+    std::shared_ptr<bearer_issuers const> issuers() const {
+        auto result = std::make_shared<bearer_issuers>();
         result->current.push_back(accepted());
         result->documents.push_back(jwks());
         return result;

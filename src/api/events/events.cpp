@@ -1,9 +1,9 @@
 // External events (api.md §12): a delivery of an external service becomes a record, once. The
 // payload is kept byte for byte as it was signed, including a member api_key, which is the sender's
 // and is never read as a credential.
-#include "api/events/delivery.hpp"
 #include "api/events/event_json.hpp"
 #include "api/events/event_routes.hpp"
+#include "api/events/receipt.hpp"
 #include "api/frame/json/json_reader.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/resource.hpp"
@@ -77,9 +77,8 @@ api_result<domain::command> plan_receive_event(request_context const& context) {
     if (auto error = context.query.refuse_rest()) return *error;
     auto const text = payload.text.text();
     auto const id = model::is_delivery_id(text) ? text : std::string_view();
-    auto identity = secrets
-                        ? verified_delivery(signature.format, request, id, signature.verdict.mac)
-                        : unverified_delivery(request, id);
+    auto identity = secrets ? verified_receipt(signature.format, request, id, signature.verdict.mac)
+                            : unverified_receipt(request, id);
     domain::command command;
     command.action = domain::receive_event{.source = std::string(context.event_source),
                                            .delivery_id = std::move(identity.id),

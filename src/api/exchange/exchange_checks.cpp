@@ -9,8 +9,8 @@
 #include "api/frame/checks/forwarded.hpp"
 #include "api/frame/checks/negotiate.hpp"
 #include "api/frame/refusal_detail.hpp"
+#include "auth/bearer_cache.hpp"
 #include "auth/key_form.hpp"
-#include "auth/token_cache.hpp"
 
 namespace latchkey::api {
 namespace {

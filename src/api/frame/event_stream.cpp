@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "auth/token_cache.hpp"
+#include "auth/bearer_cache.hpp"
 #include "base/time_units.hpp"
 
 namespace latchkey::api {

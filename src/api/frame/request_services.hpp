@@ -18,7 +18,7 @@
 
 namespace latchkey::auth {
 
-class token_cache;
+class bearer_cache;
 
 }
 
@@ -60,7 +60,7 @@ struct request_services {
     event_streams* streams = nullptr;                // of this worker; null: it has none
     auth::session_cipher const* sessions = nullptr;  // null: browsers get none
     report_source const* report = nullptr;           // null: there is none
-    auth::token_cache* tokens = nullptr;             // null: no JWT is accepted
+    auth::bearer_cache* tokens = nullptr;            // null: no JWT is accepted
     std::int64_t boot = 0;  // of a node: the turn's time of CLOCK_BOOTTIME, in nanoseconds
 };
 

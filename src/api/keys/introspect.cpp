@@ -9,7 +9,7 @@
 #include "api/frame/resource.hpp"
 #include "api/keys/key_json.hpp"
 #include "api/keys/key_routes.hpp"
-#include "auth/token_cache.hpp"
+#include "auth/bearer_cache.hpp"
 #include "base/visible.hpp"
 #include "wire/http/target.hpp"
 #include "wire/jwt/base64url.hpp"

@@ -8,7 +8,7 @@
 #include "api/keys/key_json.hpp"
 #include "api/keys/key_routes.hpp"
 #include "api/keys/verification.hpp"
-#include "auth/token_cache.hpp"
+#include "auth/bearer_cache.hpp"
 
 namespace latchkey::api {
 namespace {

@@ -30,8 +30,8 @@ struct config_snapshot {
 
 // The contents of the files that a configuration names.
 struct loaded_files {
-    std::shared_ptr<tls::identity const> identity;       // null: no listener speaks TLS
-    std::shared_ptr<auth::token_issuers const> issuers;  // null: no JWT is accepted
+    std::shared_ptr<tls::identity const> identity;        // null: no listener speaks TLS
+    std::shared_ptr<auth::bearer_issuers const> issuers;  // null: no JWT is accepted
 };
 
 // The configuration as a worker gets it at its start and again by each reload.
@@ -39,7 +39,7 @@ struct worker_config {
     std::shared_ptr<config_snapshot const> rules;
     std::shared_ptr<tls::identity const> identity;  // null: no listener speaks TLS
     std::shared_ptr<tls::ticket_keys const> tickets;
-    std::shared_ptr<auth::token_issuers const> issuers = {};  // null: no JWT is accepted
+    std::shared_ptr<auth::bearer_issuers const> issuers = {};  // null: no JWT is accepted
 
     void take(loaded_files const& files) {
         identity = files.identity;

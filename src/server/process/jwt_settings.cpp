@@ -114,7 +114,7 @@ bool is_same(jwt::issuer const& left, jwt::issuer const& right) {
 }
 
 // The issuer's position in `former`; its size: it was not there.
-std::size_t position_of(auth::token_issuers const& former, std::string const& name) {
+std::size_t position_of(auth::bearer_issuers const& former, std::string const& name) {
     auto const match = std::ranges::find(former.current, name, &jwt::issuer::name);
     return static_cast<std::size_t>(match - former.current.begin());
 }
@@ -170,11 +170,11 @@ base::result<void> check_issuers(std::vector<jwt_settings> const& tables) {
     return {};
 }
 
-base::result<std::shared_ptr<auth::token_issuers const>> load_issuers(
+base::result<std::shared_ptr<auth::bearer_issuers const>> load_issuers(
     std::vector<jwt_settings> const& tables,
-    std::shared_ptr<auth::token_issuers const> const& former, base::wall_ms clock) {
-    if (tables.empty()) return std::shared_ptr<auth::token_issuers const>();
-    auto result = std::make_shared<auth::token_issuers>();
+    std::shared_ptr<auth::bearer_issuers const> const& former, base::wall_ms clock) {
+    if (tables.empty()) return std::shared_ptr<auth::bearer_issuers const>();
+    auto result = std::make_shared<auth::bearer_issuers>();
     bool differs = former == nullptr || former->current.size() != tables.size();
     for (std::size_t i = 0; i < tables.size(); ++i) {
         std::string text;
@@ -200,7 +200,7 @@ base::result<std::shared_ptr<auth::token_issuers const>> load_issuers(
     }
     if (!differs && former->former.empty()) return former;
     if (!result->former.empty()) result->former_until = clock + auth::former_keys_ms;
-    return std::shared_ptr<auth::token_issuers const>(std::move(result));
+    return std::shared_ptr<auth::bearer_issuers const>(std::move(result));
 }
 
 }  // namespace latchkey::server

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "auth/token_issuers.hpp"
+#include "auth/bearer_issuers.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 
@@ -39,9 +39,9 @@ std::string to_toml(std::vector<jwt_settings> const& tables);
 // With `former`, the keys that these issuers had there are accepted for a while; `clock` is the
 // machine's. Returns `former` itself where nothing differs. Logs what was taken and what was
 // left out.
-base::result<std::shared_ptr<auth::token_issuers const>> load_issuers(
+base::result<std::shared_ptr<auth::bearer_issuers const>> load_issuers(
     std::vector<jwt_settings> const& tables,
-    std::shared_ptr<auth::token_issuers const> const& former, base::wall_ms clock);
+    std::shared_ptr<auth::bearer_issuers const> const& former, base::wall_ms clock);
 
 // Checks that the files can be taken. The error is that of load_issuers.
 base::result<void> check_issuers(std::vector<jwt_settings> const& tables);

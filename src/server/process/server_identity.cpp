@@ -33,7 +33,7 @@ base::result<std::shared_ptr<tls::identity const>> load_identity(config const& c
 }
 
 base::result<loaded_files> load_files(config const& configuration,
-                                      std::shared_ptr<auth::token_issuers const> const& former) {
+                                      std::shared_ptr<auth::bearer_issuers const> const& former) {
     auto identity = load_identity(configuration);
     if (!identity) return identity.error();
     auto issuers = load_issuers(configuration.jwt, former, base::read_clocks().clock);

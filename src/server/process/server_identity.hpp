@@ -15,7 +15,7 @@ base::result<std::shared_ptr<tls::identity const>> load_identity(config const& c
 
 // The identity, and the issuers of tokens with their keys; `former` as load_issuers has it.
 base::result<loaded_files> load_files(config const& configuration,
-                                      std::shared_ptr<auth::token_issuers const> const& former);
+                                      std::shared_ptr<auth::bearer_issuers const> const& former);
 
 // Checks that the certificate, the key, the keys of issuers and the header fields for traces that a
 // configuration names can be loaded.

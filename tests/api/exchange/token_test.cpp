@@ -313,7 +313,7 @@ TEST_F(token_streams, end_when_the_issuers_change_or_are_removed) {
 
 // After a reload: the key that signed the token counts for an hour more.
 TEST_F(token_streams, end_with_the_former_key) {
-    auto issuers = std::make_shared<auth::token_issuers>(*auth::token_signer("2").issuers());
+    auto issuers = std::make_shared<auth::bearer_issuers>(*auth::token_signer("2").issuers());
     issuers->former.push_back(signer_.accepted());
     issuers->former_until = service.now.clock + 5'000;
     service.accept_tokens_of(issuers);

@@ -1,5 +1,5 @@
 // Tokens of an issuer over a real store.
-#include "auth/token_cache.hpp"
+#include "auth/bearer_cache.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,12 +15,12 @@ using base::problem;
 constexpr base::wall_ms present_ms = 1'800'000'000'000;
 constexpr std::int64_t present_s = present_ms / 1000;
 
-struct token_cache_test : ::testing::Test {
+struct bearer_cache_test : ::testing::Test {
     temp_store store;
     domain::snapshot snapshot{store.store()};
     cache keys;
     token_signer signer;
-    token_cache subject{keys};
+    bearer_cache subject{keys};
     base::instant now{.mono = 1'000'000'000'000, .wall = present_ms, .clock = present_ms};
 
     void SetUp() override {
@@ -57,7 +57,7 @@ struct token_cache_test : ::testing::Test {
     }
 };
 
-TEST_F(token_cache_test, verifies_a_token_once) {
+TEST_F(bearer_cache_test, verifies_a_token_once) {
     auto const record = add("anna");
     auto const text = token("anna");
     for (unsigned i = 0; i < 4; ++i) {
@@ -73,7 +73,7 @@ TEST_F(token_cache_test, verifies_a_token_once) {
     }
 }
 
-TEST_F(token_cache_test, allocates_nothing_for_a_token_that_it_knows) {
+TEST_F(bearer_cache_test, allocates_nothing_for_a_token_that_it_knows) {
     if (!test::counts_allocations()) GTEST_SKIP();
     add("anna");
     auto const text = token("anna", 60, R"(,"scope":"users:read events:write:a posts:*")");
@@ -88,7 +88,7 @@ TEST_F(token_cache_test, allocates_nothing_for_a_token_that_it_knows) {
 }
 
 // Each byte counts, whether or not the text of the last token is at hand.
-TEST_F(token_cache_test, refuses_what_nearly_equals_a_token) {
+TEST_F(bearer_cache_test, refuses_what_nearly_equals_a_token) {
     add("anna");
     auto const text = token("anna");
     for (std::size_t i = 3; i < text.size(); i += 7) {
@@ -100,7 +100,7 @@ TEST_F(token_cache_test, refuses_what_nearly_equals_a_token) {
     EXPECT_EQ(subject.count().verified, 1u);
 }
 
-TEST_F(token_cache_test, sees_a_change_of_the_record_with_the_next_request) {
+TEST_F(bearer_cache_test, sees_a_change_of_the_record_with_the_next_request) {
     auto const record = add("anna");
     auto const text = token("anna");
     EXPECT_EQ(show(text).problem, problem::none);
@@ -115,7 +115,7 @@ TEST_F(token_cache_test, sees_a_change_of_the_record_with_the_next_request) {
     EXPECT_EQ(subject.count().verified, 1u);
 }
 
-TEST_F(token_cache_test, knows_when_a_token_that_it_keeps_expires) {
+TEST_F(bearer_cache_test, knows_when_a_token_that_it_keeps_expires) {
     add("anna");
     auto const text = token("anna", 60);
     EXPECT_EQ(show(text).problem, problem::none);
@@ -131,7 +131,7 @@ TEST_F(token_cache_test, knows_when_a_token_that_it_keeps_expires) {
 }
 
 // Both are right but for the time: repeated, they cost no signature.
-TEST_F(token_cache_test, remembers_tokens_that_come_too_late_or_too_early) {
+TEST_F(bearer_cache_test, remembers_tokens_that_come_too_late_or_too_early) {
     add("anna");
     auto const late = token("anna", -60);
     auto const early = token("anna", 60, R"(,"nbf":)" + std::to_string(present_s + 3));
@@ -145,7 +145,7 @@ TEST_F(token_cache_test, remembers_tokens_that_come_too_late_or_too_early) {
     EXPECT_EQ(show(early).problem, problem::none);
 }
 
-TEST_F(token_cache_test, narrows_the_scopes_of_the_record) {
+TEST_F(bearer_cache_test, narrows_the_scopes_of_the_record) {
     add("anna");
     auto const narrow = show(
         token("anna", 60, R"(,"scope":"openid users:read profile keys:verify events:write:shop")"));
@@ -166,7 +166,7 @@ TEST_F(token_cache_test, narrows_the_scopes_of_the_record) {
 }
 
 // A token gives nothing that its record lacks.
-TEST_F(token_cache_test, widens_nothing) {
+TEST_F(bearer_cache_test, widens_nothing) {
     model::key record;
     record.name = "ben";
     record.scopes.add("users:read");
@@ -178,7 +178,7 @@ TEST_F(token_cache_test, widens_nothing) {
     EXPECT_EQ(result.caller->scopes().names(), std::vector<std::string>{"users:read"});
 }
 
-TEST_F(token_cache_test, finds_no_record_for_another_subject) {
+TEST_F(bearer_cache_test, finds_no_record_for_another_subject) {
     add("anna");
     auto const text = token("ben");
     EXPECT_EQ(show(text).problem, problem::key_invalid);
@@ -188,7 +188,7 @@ TEST_F(token_cache_test, finds_no_record_for_another_subject) {
     EXPECT_EQ(show(text).problem, problem::none);
 }
 
-TEST_F(token_cache_test, verifies_nothing_for_an_address_that_is_refused) {
+TEST_F(bearer_cache_test, verifies_nothing_for_an_address_that_is_refused) {
     add("anna");
     auto const cached_token = token("anna"), other = token("anna", 61);
     EXPECT_EQ(show(cached_token).problem, problem::none);
@@ -199,7 +199,7 @@ TEST_F(token_cache_test, verifies_nothing_for_an_address_that_is_refused) {
     EXPECT_EQ(show(other).problem, problem::none);
 }
 
-TEST_F(token_cache_test, forgets_all_when_the_issuers_change) {
+TEST_F(bearer_cache_test, forgets_all_when_the_issuers_change) {
     add("anna");
     auto const text = token("anna");
     auto const result = show(text);
@@ -212,11 +212,11 @@ TEST_F(token_cache_test, forgets_all_when_the_issuers_change) {
     EXPECT_FALSE(subject.may_be_token(text));
 }
 
-TEST_F(token_cache_test, accepts_the_former_keys_for_a_while) {
+TEST_F(bearer_cache_test, accepts_the_former_keys_for_a_while) {
     add("anna");
     auto const text = token("anna", 7200);
     token_signer const successor("2");
-    auto issuers = std::make_shared<token_issuers>(*successor.issuers());
+    auto issuers = std::make_shared<bearer_issuers>(*successor.issuers());
     issuers->former.push_back(signer.accepted());
     issuers->former_until = now.clock + former_keys_ms;
     subject.use(issuers);
@@ -230,15 +230,15 @@ TEST_F(token_cache_test, accepts_the_former_keys_for_a_while) {
 }
 
 // The keys of before, beside those of the successor, until `former_keys_ms` from now.
-std::shared_ptr<token_issuers const> overlap(token_signer const& former,
-                                             token_signer const& successor, base::instant now) {
-    auto issuers = std::make_shared<token_issuers>(*successor.issuers());
+std::shared_ptr<bearer_issuers const> overlap(token_signer const& former,
+                                              token_signer const& successor, base::instant now) {
+    auto issuers = std::make_shared<bearer_issuers>(*successor.issuers());
     issuers->former.push_back(former.accepted());
     issuers->former_until = now.clock + former_keys_ms;
     return issuers;
 }
 
-TEST_F(token_cache_test, forgets_with_its_key_what_a_former_key_has_signed) {
+TEST_F(bearer_cache_test, forgets_with_its_key_what_a_former_key_has_signed) {
     add("anna");
     token_signer const successor("2");
     subject.use(overlap(signer, successor, now));
@@ -265,7 +265,7 @@ TEST_F(token_cache_test, forgets_with_its_key_what_a_former_key_has_signed) {
 }
 
 // An issuer publishes old and new keys together: then nothing ends with the overlap.
-TEST_F(token_cache_test, keeps_what_a_key_of_both_sets_has_signed) {
+TEST_F(bearer_cache_test, keeps_what_a_key_of_both_sets_has_signed) {
     add("anna");
     subject.use(overlap(signer, signer, now));
     auto const text = token("anna", 7200);
@@ -276,7 +276,7 @@ TEST_F(token_cache_test, keeps_what_a_key_of_both_sets_has_signed) {
     EXPECT_EQ(subject.count().verified, 1u);
 }
 
-TEST_F(token_cache_test, tells_when_time_alone_ends_what_was_shown) {
+TEST_F(bearer_cache_test, tells_when_time_alone_ends_what_was_shown) {
     auto const record = add("anna", {.expires_at = present_ms + 50'000});
     EXPECT_EQ(show(token("anna", 60)).caller->ends_at(), record.expires_at);
     EXPECT_EQ(show(token("anna", 40)).caller->ends_at(), present_ms + 40'000);
@@ -295,7 +295,7 @@ TEST_F(token_cache_test, tells_when_time_alone_ends_what_was_shown) {
 
 // One rule for the claim and the record: there is a record for whatever a token can carry, and none
 // that no token could name.
-TEST_F(token_cache_test, accepts_the_subjects_that_a_record_can_have) {
+TEST_F(bearer_cache_test, accepts_the_subjects_that_a_record_can_have) {
     for (std::string const& name :
          {std::string("a"), std::string(255, 's'), std::string(256, 's'),
           std::string("J\xc3\xb6rg"), std::string("Ada Lovelace"), std::string("a\xc2\x85"),
@@ -307,7 +307,7 @@ TEST_F(token_cache_test, accepts_the_subjects_that_a_record_can_have) {
     }
 }
 
-TEST_F(token_cache_test, takes_no_token_of_more_than_8_kib) {
+TEST_F(bearer_cache_test, takes_no_token_of_more_than_8_kib) {
     add("anna");
     auto const of_size = [&](std::size_t filler) {
         return token("anna", 60, R"(,"x":")" + std::string(filler, 'x') + "\"");
@@ -317,7 +317,7 @@ TEST_F(token_cache_test, takes_no_token_of_more_than_8_kib) {
 }
 
 // RFC 7515 allows white space in the header, so a token need not begin with eyJ.
-TEST_F(token_cache_test, takes_tokens_whose_header_has_white_space) {
+TEST_F(bearer_cache_test, takes_tokens_whose_header_has_white_space) {
     add("anna");
     auto const end = std::to_string(present_s + 60);
     for (std::string_view const space : {" ", "\n", "\r\n", "\t  "}) {
@@ -328,7 +328,7 @@ TEST_F(token_cache_test, takes_tokens_whose_header_has_white_space) {
 }
 
 // However short it is, and whatever keys were imported.
-TEST_F(token_cache_test, looks_up_as_a_key_nothing_that_looks_like_a_token) {
+TEST_F(bearer_cache_test, looks_up_as_a_key_nothing_that_looks_like_a_token) {
     for (std::string const& text :
          {"eyJh." + std::string(30, 'a') + ".b", "eyAi." + std::string(60, 'a') + ".b"}) {
         store.add(text, {.name = "imported"});
@@ -337,7 +337,7 @@ TEST_F(token_cache_test, looks_up_as_a_key_nothing_that_looks_like_a_token) {
     }
 }
 
-TEST_F(token_cache_test, looks_up_as_a_key_what_is_no_token) {
+TEST_F(bearer_cache_test, looks_up_as_a_key_what_is_no_token) {
     auto const text = "eyJ" + std::string(60, 'k');
     store.add(text, {.name = "imported"});
     turn();
@@ -348,7 +348,7 @@ TEST_F(token_cache_test, looks_up_as_a_key_what_is_no_token) {
 }
 
 // What the record is found by is no secret, so it must not be a key.
-TEST_F(token_cache_test, has_records_that_no_key_leads_to) {
+TEST_F(bearer_cache_test, has_records_that_no_key_leads_to) {
     auto const record = add("anna");
     store.add("eyJ" + std::string(60, 'k'), {.name = "imported"});  // keys may have any form
     turn();
@@ -358,8 +358,8 @@ TEST_F(token_cache_test, has_records_that_no_key_leads_to) {
     EXPECT_EQ(keys.authenticate(text, nullptr, snapshot, now).problem, problem::key_invalid);
 }
 
-TEST_F(token_cache_test, keeps_its_answers_when_there_are_more_tokens_than_entries) {
-    token_cache small(keys, 8);
+TEST_F(bearer_cache_test, keeps_its_answers_when_there_are_more_tokens_than_entries) {
+    bearer_cache small(keys, 8);
     small.use(signer.issuers());
     add("anna");
     std::vector<std::string> texts;

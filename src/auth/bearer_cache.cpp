@@ -2,7 +2,7 @@
 // a grant (scopes, times, digest of the key record) or a refusal that time alone explains. Only a
 // miss is verified: with the keys in force, then with those before the last reload. `use` raises a
 // generation, by which `is_good` knows grants of former issuers that a stream still holds.
-#include "auth/token_cache.hpp"
+#include "auth/bearer_cache.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ namespace latchkey::auth {
 namespace {
 
 using base::problem;
-using grant_ptr = boost::local_shared_ptr<token_grant const>;
+using grant_ptr = boost::local_shared_ptr<bearer_grant const>;
 
 // So that there can be a record for every token; base::is_visible says of both what text they have.
 static_assert(jwt::subject_bytes_max == model::subject_bytes_max);
@@ -38,7 +38,7 @@ class grant_table {
         base::check(entries >= ways && std::has_single_bit(entries), "a cache of that size");
     }
 
-    token_grant const* find(model::digest const& digest, grant_ptr& grant) {
+    bearer_grant const* find(model::digest const& digest, grant_ptr& grant) {
         auto& set = bucket_of(digest);
         for (unsigned way = 0; way < ways; ++way) {
             if (!set.grants[way] || set.digests[way] != digest) continue;
@@ -124,13 +124,13 @@ std::string_view sentence_of(problem problem) {
 
 }  // namespace
 
-struct token_cache::state {
+struct bearer_cache::state {
     state(cache& records, std::size_t entries, bool keeps_text)
         : keys(records), grants(entries), recent(keeps_text) {}
 
     [[no_unique_address]] base::thread_checker thread;
     cache& keys;
-    std::shared_ptr<token_issuers const> issuers;
+    std::shared_ptr<bearer_issuers const> issuers;
     std::uint64_t generation = 1;
     grant_table grants;
     basic_recent_text<jwt::token_bytes_max> recent;
@@ -138,14 +138,14 @@ struct token_cache::state {
 
     jwt::verification verify(std::string_view token, base::wall_ms clock) const;
     base::wall_ms end_of_key(jwt::verified_token const& token) const;
-    boost::local_shared_ptr<token_grant> make_grant(jwt::verified_token const& token) const;
+    boost::local_shared_ptr<bearer_grant> make_grant(jwt::verified_token const& token) const;
     verdict judge(grant_ptr grant, model::address const* client, domain::snapshot const& snapshot,
                   base::instant now);
 };
 
 // With the keys of now, then with those of before the last reload. What the claims say holds for
 // both, so only a wrong signature is tried again.
-jwt::verification token_cache::state::verify(std::string_view token, base::wall_ms clock) const {
+jwt::verification bearer_cache::state::verify(std::string_view token, base::wall_ms clock) const {
     auto result = jwt::verify(token, issuers->current, clock / second_ms);
     bool const is_wrong = !result && result.error().reason == jwt::refusal_reason::invalid;
     if (!is_wrong || issuers->former.empty() || clock >= issuers->former_until) return result;
@@ -155,15 +155,15 @@ jwt::verification token_cache::state::verify(std::string_view token, base::wall_
 }
 
 // A token that the keys of now verify too is never one of the former keys.
-base::wall_ms token_cache::state::end_of_key(jwt::verified_token const& token) const {
+base::wall_ms bearer_cache::state::end_of_key(jwt::verified_token const& token) const {
     bool const is_former = std::ranges::any_of(
         issuers->former, [&](auto const& issuer) { return &issuer == token.signer; });
     return is_former ? issuers->former_until : never;
 }
 
-boost::local_shared_ptr<token_grant> token_cache::state::make_grant(
+boost::local_shared_ptr<bearer_grant> bearer_cache::state::make_grant(
     jwt::verified_token const& token) const {
-    auto grant = boost::make_local_shared<token_grant>();
+    auto grant = boost::make_local_shared<bearer_grant>();
     grant->generation = generation;
     grant->record = digest_of(model::bearer_identity(token.signer->name, token.subject));
     if (token.scopes) grant->scopes = known_scopes(*token.scopes);
@@ -173,8 +173,8 @@ boost::local_shared_ptr<token_grant> token_cache::state::make_grant(
     return grant;
 }
 
-verdict token_cache::state::judge(grant_ptr grant, model::address const* client,
-                                  domain::snapshot const& snapshot, base::instant now) {
+verdict bearer_cache::state::judge(grant_ptr grant, model::address const* client,
+                                   domain::snapshot const& snapshot, base::instant now) {
     auto result = keys.authenticate(keys.present(grant->record), client, snapshot, now);
     // An imported digest could be any, also one that belongs to a subject.
     if (result.caller && result.caller->record().kind != model::key_kind::jwt)
@@ -184,9 +184,9 @@ verdict token_cache::state::judge(grant_ptr grant, model::address const* client,
     return result;
 }
 
-verdict token_cache::authenticate(std::string_view token, model::address const* client,
-                                  domain::snapshot const& snapshot, base::instant now,
-                                  bool may_verify) {
+verdict bearer_cache::authenticate(std::string_view token, model::address const* client,
+                                   domain::snapshot const& snapshot, base::instant now,
+                                   bool may_verify) {
     auto& own = *state_;
     own.thread.check();
     if (token.size() > jwt::token_bytes_max)
@@ -215,7 +215,7 @@ verdict token_cache::authenticate(std::string_view token, model::address const* 
         auto const code = problem_of(verification.error().reason);
         // Right but for the time: a client that repeats it is answered without a verification.
         if (code != problem::token_invalid) {
-            auto const reminder = boost::make_local_shared<token_grant>();
+            auto const reminder = boost::make_local_shared<bearer_grant>();
             reminder->refusal = code;
             reminder->kept_until =
                 code == problem::token_expired ? never : now.clock + early_retry_ms;
@@ -230,17 +230,17 @@ verdict token_cache::authenticate(std::string_view token, model::address const* 
     return result;
 }
 
-bool token_cache::may_be_token(std::string_view text) const {
+bool bearer_cache::may_be_token(std::string_view text) const {
     return state_->issuers != nullptr && jwt::begins_as_jwt(text);
 }
 
-bool token_cache::is_good(principal const& caller, base::instant now) const {
+bool bearer_cache::is_good(principal const& caller, base::instant now) const {
     auto const* const token = caller.token();
     return token == nullptr ||
            (token->generation == state_->generation && now.clock < token->kept_until);
 }
 
-void token_cache::use(std::shared_ptr<token_issuers const> issuers) {
+void bearer_cache::use(std::shared_ptr<bearer_issuers const> issuers) {
     auto& own = *state_;
     if (issuers == own.issuers) return;
     own.issuers = std::move(issuers);
@@ -248,16 +248,16 @@ void token_cache::use(std::shared_ptr<token_issuers const> issuers) {
     own.grants.clear();
 }
 
-void token_cache::forget_text() {
+void bearer_cache::forget_text() {
     state_->recent.wipe();
 }
 
-token_cache::counters const& token_cache::count() const {
+bearer_cache::counters const& bearer_cache::count() const {
     return state_->count;
 }
 
-token_cache::token_cache(cache& keys, std::size_t entries, bool keeps_text)
+bearer_cache::bearer_cache(cache& keys, std::size_t entries, bool keeps_text)
     : state_(std::make_unique<state>(keys, entries, keeps_text)) {}
-token_cache::~token_cache() = default;
+bearer_cache::~bearer_cache() = default;
 
 }  // namespace latchkey::auth

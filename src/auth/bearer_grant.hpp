@@ -12,7 +12,7 @@
 
 namespace latchkey::auth {
 
-struct token_grant {
+struct bearer_grant {
     // none, token_expired or token_not_yet_valid: the answer until `kept_until`.
     base::problem refusal = base::problem::none;
     model::digest record{};                  // by which the key record is found

@@ -19,23 +19,23 @@
 #include <memory>
 #include <string_view>
 
+#include "auth/bearer_grant.hpp"
+#include "auth/bearer_issuers.hpp"
 #include "auth/cache.hpp"
-#include "auth/token_grant.hpp"
-#include "auth/token_issuers.hpp"
 
 namespace latchkey::auth {
 
-class token_cache {
+class bearer_cache {
   public:
     // `keys` outlives it. `entries`: a power of two, at least 4; 64 bytes each. `keeps_text`:
     // recent_text.hpp.
-    explicit token_cache(cache& keys, std::size_t entries = 4096, bool keeps_text = true);
-    ~token_cache();
-    token_cache(token_cache const&) = delete;
-    token_cache& operator=(token_cache const&) = delete;
+    explicit bearer_cache(cache& keys, std::size_t entries = 4096, bool keeps_text = true);
+    ~bearer_cache();
+    bearer_cache(bearer_cache const&) = delete;
+    bearer_cache& operator=(bearer_cache const&) = delete;
 
     // Null or without issuers: no token is recognised. Others than before: forgets all tokens.
-    void use(std::shared_ptr<token_issuers const> issuers);
+    void use(std::shared_ptr<bearer_issuers const> issuers);
     // Once a turn, after its requests.
     void forget_text();
 

@@ -10,7 +10,7 @@
 
 namespace latchkey::auth {
 
-struct token_issuers {
+struct bearer_issuers {
     std::vector<jwt::issuer> current;
     std::vector<std::string> documents;  // the JWKS of each, as it was read
     // The same issuers with the keys that they had before the last reload: tokens that were signed

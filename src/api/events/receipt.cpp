@@ -1,4 +1,4 @@
-#include "api/events/delivery.hpp"
+#include "api/events/receipt.hpp"
 
 #include "auth/key_form.hpp"
 #include "base/ascii.hpp"
@@ -18,8 +18,8 @@ std::string_view valid_id(auth::signed_field const& field) {
                                                                   : std::string_view();
 }
 
-delivery identify(std::string_view kind, std::string_view id) {
-    delivery result{std::string(id), {}};
+receipt identify(std::string_view kind, std::string_view id) {
+    receipt result{std::string(id), {}};
     if (!id.empty()) result.marks.push_back(mark_of(kind, id));
     return result;
 }
@@ -47,8 +47,8 @@ auth::signed_request signed_request_of(http::request const& request) {
     return result;
 }
 
-delivery verified_delivery(event_format format, auth::signed_request const& request,
-                           std::string_view stripe_id, auth::hmac_digest const& mac) {
+receipt verified_receipt(event_format format, auth::signed_request const& request,
+                         std::string_view stripe_id, auth::hmac_digest const& mac) {
     auto result = format == event_format::standard ? identify("standard", request.webhook_id.value)
                   : format == event_format::github
                       ? identify("github", valid_id(request.hub_delivery))
@@ -61,7 +61,7 @@ delivery verified_delivery(event_format format, auth::signed_request const& requ
     return result;
 }
 
-delivery unverified_delivery(auth::signed_request const& request, std::string_view stripe_id) {
+receipt unverified_receipt(auth::signed_request const& request, std::string_view stripe_id) {
     auto const standard = valid_id(request.webhook_id), github = valid_id(request.hub_delivery);
     if (!standard.empty()) return identify("unverified", standard);
     if (!github.empty()) return identify("unverified", github);
