@@ -2,6 +2,7 @@
 
 #include "api/frame/change_json.hpp"
 #include "auth/webhook_signature.hpp"
+#include "domain/webhooks/webhook_lists.hpp"
 #include "model/message_id.hpp"
 
 namespace latchkey::delivery {
@@ -28,7 +29,7 @@ std::variant<deliver::protocol::attempt, unsendable> render(domain::snapshot con
         snapshot.clear_damage();
         return unsendable{damaged ? "the change cannot be read" : ""};
     }
-    auto const webhook = snapshot.signing_webhook(attempt.webhook, now.wall);
+    auto const webhook = domain::find_signing_webhook(snapshot, attempt.webhook, now.wall);
     if (!webhook) {
         snapshot.clear_damage();
         return unsendable{"the webhook cannot be read"};

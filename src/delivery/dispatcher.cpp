@@ -10,6 +10,7 @@
 #include "base/system/log.hpp"
 #include "delivery/attempt_rendering.hpp"
 #include "delivery/store_feed.hpp"
+#include "domain/webhooks/webhook_lists.hpp"
 
 namespace latchkey::delivery {
 namespace {
@@ -192,16 +193,17 @@ void dispatcher::look_at_webhooks(base::instant const& now) {
     next_webhooks_ = now.mono + webhook_interval;
     webhooks_seen_ = snapshot_.version();
     std::vector<domain::webhook_entry> entries;
-    snapshot_.webhooks(std::nullopt, {.limit = domain::webhooks_max}, [&](auto const& entry) {
-        if (entry.webhook.is_enabled()) entries.push_back(entry);
-    });
+    domain::list_webhooks(snapshot_, std::nullopt, {.limit = domain::webhooks_max},
+                          [&](auto const& entry) {
+                              if (entry.webhook.is_enabled()) entries.push_back(entry);
+                          });
     webhooks_ = entries.size();
     if (!schedule_) return;
     std::vector<model::id> enabled;
     for (auto const& each : entries) enabled.push_back(each.webhook.id);
     schedule_->keep_only(enabled);
     for (auto const& each : entries) {
-        auto const replays = snapshot_.webhook_replays(each.webhook.id);
+        auto const replays = domain::read_replays(snapshot_, each.webhook.id);
         if (schedule_->has(each.webhook.id))
             schedule_->update(each.webhook, replays);
         else
@@ -211,7 +213,7 @@ void dispatcher::look_at_webhooks(base::instant const& now) {
 
 std::vector<delivery::pending_delivery> dispatcher::pending_of(model::id webhook) const {
     std::vector<delivery::pending_delivery> pending;
-    snapshot_.pending_deliveries(webhook, 0, [&](model::delivery const& each) {
+    domain::visit_pending_deliveries(snapshot_, webhook, 0, [&](model::delivery const& each) {
         auto const attempts = std::min(each.attempts.size(), model::delivery_attempts_max);
         pending.push_back({.sequence = each.sequence,
                            .type = each.type,

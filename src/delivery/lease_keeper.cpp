@@ -1,6 +1,7 @@
 #include "delivery/lease_keeper.hpp"
 
 #include "base/time_units.hpp"
+#include "domain/webhooks/webhook_lists.hpp"
 
 namespace latchkey::delivery {
 
@@ -14,7 +15,7 @@ void lease_keeper::ask(base::mono_ns length) {
 void lease_keeper::turn(domain::snapshot const& snapshot, base::instant const& now, bool has_work) {
     if (!has_work || port_.is_busy() || now.mono < next_ask_) return;
     next_ask_ = now.mono + length_ / 3;
-    auto const lease = snapshot.delivery_lease();
+    auto const lease = domain::find_delivery_lease(snapshot);
     if (lease && lease->node != node_ && lease->deadline > now.wall) {
         end_ = 0;
         auto const rest = (lease->deadline - now.wall + 1) * base::millisecond;

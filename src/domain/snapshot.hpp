@@ -20,11 +20,8 @@
 #include "base/function_ref.hpp"
 #include "domain/changes/change_record.hpp"
 #include "domain/command.hpp"
-#include "domain/events/event_secret.hpp"
-#include "model/event.hpp"
 #include "model/key.hpp"
 #include "model/post.hpp"
-#include "model/usage.hpp"
 #include "model/user.hpp"
 #include "store/environment.hpp"
 #include "store/read_work.hpp"
@@ -159,53 +156,6 @@ class snapshot {
     using change_visitor = base::function_ref<bool(change_view const&)>;
     void changes_after(model::id position, change_visitor visitor) const;
 
-    // Usage of a key, one step at a time from the step that contains `begin` to the last that
-    // starts before `end`; zeros where nothing was counted.
-    using usage_sink = base::function_ref<void(base::wall_ms start, model::usage const&)>;
-    void usage(model::id key, model::granularity granularity, base::wall_ms begin,
-               base::wall_ms end, usage_sink sink) const;
-
-    // Usage of all keys in those steps, ascending, then by key, until the visitor returns false; of
-    // the first step that of keys beyond `last_key`.
-    using usage_visitor =
-        base::function_ref<bool(base::wall_ms start, model::id key, model::usage const&)>;
-    void usage_of_all(model::granularity granularity, base::wall_ms begin, base::wall_ms end,
-                      usage_visitor visitor, model::id last_key = 0) const;
-
-    // Events of external services; with `source` those of that source.
-    std::optional<model::event_view> event(model::id id) const;
-    using event_sink = base::function_ref<void(model::event_view const&)>;
-    list_result events(std::optional<std::string_view> source, range const& part,
-                       event_sink sink) const;
-
-    // The secrets that are valid at `now`; nullopt: none, or unreadable (`damaged`).
-    std::optional<domain::event_secrets> event_secrets(std::string_view source,
-                                                       base::wall_ms now) const;
-    // The sources above `position` that have a secret or events, in the order of their names; at
-    // most `limit`. True: there are more.
-    using event_source_sink = base::function_ref<void(event_source&&)>;
-    bool event_sources(std::string_view position, std::size_t limit, base::wall_ms now,
-                       event_source_sink sink) const;
-
-    // Webhooks, without the values of their header fields. With `project` those of that project;
-    // each webhook is read.
-    std::optional<webhook_entry> webhook(model::id id) const;
-    using webhook_sink = base::function_ref<void(webhook_entry const&)>;
-    list_result webhooks(std::optional<std::string_view> project, range const& part,
-                         webhook_sink sink) const;
-    // With what is needed to send: for the one who sends, and for nobody else. nullopt: there is
-    // none, or it is unreadable or encrypted under another master key (`damaged`).
-    std::optional<domain::signing_webhook> signing_webhook(model::id id, base::wall_ms now) const;
-    std::vector<model::webhook_replay> webhook_replays(model::id webhook) const;  // ascending
-    std::optional<model::delivery> delivery(model::id sequence, model::id webhook) const;
-    // Pending deliveries of sequences above `after`, ascending, until the sink returns false.
-    using pending_sink = base::function_ref<bool(model::delivery const&)>;
-    void pending_deliveries(model::id webhook, model::id position, pending_sink sink) const;
-    using delivery_sink = base::function_ref<void(model::delivery const&)>;
-    delivery_page deliveries(model::id webhook, delivery_range const& part,
-                             delivery_sink sink) const;
-    std::optional<domain::delivery_lease> delivery_lease() const;  // it may have ended
-
     // The kept outcome under an Idempotency-Key, or the rejection of a different request; nullopt:
     // none is kept.
     std::optional<outcome> find_outcome(idempotency const& idempotency, base::wall_ms now) const;
@@ -219,7 +169,7 @@ class snapshot {
     // entries) does not reach back that far.
     std::optional<std::vector<model::digest>> keys_changed_since(std::uint64_t epoch) const;
 
-    // For functions that read one kind of record, beside that record.
+    // For functions that read one kind of record, beside that record (webhook_lists.hpp).
     snapshot_state& state() const { return *state_; }
 
   private:

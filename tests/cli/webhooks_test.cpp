@@ -1,6 +1,7 @@
 // latchkey webhooks: each command, what it prints, what it refuses.
 #include "auth/webhook_signature.hpp"
 #include "command_fixture.hpp"
+#include "domain/webhooks/webhook_lists.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -18,7 +19,7 @@ class webhooks_commands : public command_test {
         auto const store = open();
         domain::snapshot snapshot(*store);
         snapshot.renew();
-        return snapshot.signing_webhook(id, snapshot.time()).value();
+        return domain::find_signing_webhook(snapshot, id, snapshot.time()).value();
     }
     // Makes deliveries of the first change: as the service does.
     void deliver(model::id webhook, model::delivery_state state) const {

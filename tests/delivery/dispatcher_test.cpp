@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "domain/admin/check_consistency.hpp"
+#include "domain/webhooks/webhook_lists.hpp"
 #include "tests/domain/support.hpp"
 
 namespace latchkey::delivery {
@@ -97,10 +98,12 @@ struct dispatcher_test : testing::Test {
         return query(snapshot);
     }
     std::optional<model::delivery> delivery_of(model::id sequence, model::id webhook) {
-        return view([&](auto const& each) { return each.delivery(sequence, webhook); });
+        return view(
+            [&](auto const& each) { return domain::find_delivery(each, sequence, webhook); });
     }
     model::webhook_progress progress(model::id webhook) {
-        return view([&](auto const& each) { return each.webhook(webhook)->progress; });
+        return view(
+            [&](auto const& each) { return domain::find_webhook(each, webhook)->progress; });
     }
 
     domain::temporary_directory directory;
@@ -198,7 +201,7 @@ TEST_F(dispatcher_test, gone_disables_the_webhook) {
     change();
     answer(hear().value(), 410);
     settle();
-    auto const entry = view([&](auto const& each) { return *each.webhook(webhook); });
+    auto const entry = view([&](auto const& each) { return *domain::find_webhook(each, webhook); });
     EXPECT_EQ(entry.webhook.end, model::webhook_end::gone);
     change();
     EXPECT_FALSE(hear(20));
@@ -237,7 +240,8 @@ TEST_F(dispatcher_test, replay_and_test_are_noticed) {
     EXPECT_TRUE(again->fields[2].value.starts_with("msg_1_"));
     answer(*again, 200);
     settle();
-    EXPECT_TRUE(view([&](auto const& each) { return each.webhook_replays(webhook); }).empty());
+    EXPECT_TRUE(
+        view([&](auto const& each) { return domain::read_replays(each, webhook); }).empty());
     EXPECT_EQ(one(*store, {.action = domain::test_webhook{webhook}}).problem, base::problem::none);
     auto const test = hear();
     ASSERT_TRUE(test);

@@ -15,6 +15,8 @@
 #include "../domain/admin/schema_1.hpp"
 #include "domain/audit/audit_lists.hpp"
 #include "domain/audit/verify_audit.hpp"
+#include "domain/events/event_lists.hpp"
+#include "domain/usage/usage_lists.hpp"
 #include "store/checksum.hpp"
 #include "store/environment_state.hpp"
 #include "store/pages/tree_reader.hpp"
@@ -131,7 +133,7 @@ void questions::ask_for_records() {
     }
     for (model::id id = 1; id <= 3; ++id)
         ask("event " + std::to_string(id), [&](std::string& text) {
-            if (auto const event = snapshot_.event(id)) show(text, *event);
+            if (auto const event = find_event(snapshot_, id)) show(text, *event);
         });
 }
 
@@ -153,10 +155,10 @@ void questions::ask_for_lists() {
         return audit_entries(snapshot_, "default", part, sink);
     });
     ask_for_list("events", [&](range const& part, auto sink) {
-        return snapshot_.events(std::nullopt, part, sink);
+        return list_events(snapshot_, std::nullopt, part, sink);
     });
     ask_for_list("events of shop", [&](range const& part, auto sink) {
-        return snapshot_.events("shop", part, sink);
+        return list_events(snapshot_, "shop", part, sink);
     });
 }
 
@@ -190,14 +192,14 @@ void questions::ask_for_keys() {
 
 void questions::ask_for_other_records() {
     ask("usage", [&](std::string& text) {
-        snapshot_.usage(1, model::granularity::day, 0, base::wall_ms{1} << 31,
-                        [&](auto, auto const&) {});
+        list_usage(snapshot_, 1, model::granularity::day, 0, base::wall_ms{1} << 31,
+                   [&](auto, auto const&) {});
         auto const now = base::read_clocks().wall;
-        snapshot_.usage(1, model::granularity::day, now - 86'400'000, now + 86'400'000,
-                        [&](auto start, auto const& counted) {
-                            add(text, start);
-                            add(text, counted.requests());
-                        });
+        list_usage(snapshot_, 1, model::granularity::day, now - 86'400'000, now + 86'400'000,
+                   [&](auto start, auto const& counted) {
+                       add(text, start);
+                       add(text, counted.requests());
+                   });
     });
     ask("outcome", [&](std::string& text) {
         auto const outcome = snapshot_.find_outcome(*new_user_once(1).idempotency, 0);
@@ -206,7 +208,7 @@ void questions::ask_for_other_records() {
         add(text, outcome->time);
     });
     ask("secret", [&](std::string& text) {
-        auto const secrets = snapshot_.event_secrets("shop", 0);
+        auto const secrets = find_event_secrets(snapshot_, "shop", 0);
         if (secrets) add(text, secrets->current.text.text());
     });
 }

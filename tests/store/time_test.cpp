@@ -11,6 +11,8 @@
 #include "domain/admin/time_reset.hpp"
 #include "domain/audit/audit.hpp"
 #include "domain/audit/verify_audit.hpp"
+#include "domain/events/event_lists.hpp"
+#include "domain/usage/usage_lists.hpp"
 #include "domain/writer/group.hpp"
 #include "store/environment_state.hpp"
 #include "store/files/claim.hpp"
@@ -467,15 +469,15 @@ class repaired_store : public store_time {
         view.renew();
         EXPECT_EQ(view.user(user_)->updated_at, right);
         EXPECT_EQ(view.post(1)->published_at, right);
-        EXPECT_EQ(view.event(1)->received_at, today);
-        EXPECT_EQ(view.event(2)->received_at, right);
+        EXPECT_EQ(find_event(view, 1)->received_at, today);
+        EXPECT_EQ(find_event(view, 2)->received_at, right);
         EXPECT_EQ(view.last_use(early_), right);
-        auto const secrets = view.event_secrets("shop", right + hour - 1);
+        auto const secrets = find_event_secrets(view, "shop", right + hour - 1);
         EXPECT_TRUE(secrets && secrets->previous);
         EXPECT_EQ(secrets->current.created_at, right);
-        EXPECT_FALSE(view.event_secrets("shop", right + hour)->previous);
+        EXPECT_FALSE(find_event_secrets(view, "shop", right + hour)->previous);
         std::uint64_t requests = 0;
-        view.usage(early_, model::granularity::day, today - day, right + 1,
+        list_usage(view, early_, model::granularity::day, today - day, right + 1,
                    [&](wall_ms, model::usage const& counted) { requests += counted.requests(); });
         EXPECT_EQ(requests, 3u) << "what was counted is not lost";
         view.reset();

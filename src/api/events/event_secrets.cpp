@@ -7,6 +7,7 @@
 #include "api/frame/resource.hpp"
 #include "auth/signature.hpp"
 #include "base/limits.hpp"
+#include "domain/events/event_lists.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -44,8 +45,8 @@ std::optional<api_error> list_event_sources(request_context const& context,
     auto& output = response.body;
     output.append("{\"data\":[");
     auto const begin = output.size();
-    bool const has_more = snapshot.event_sources(
-        position.value_or(std::string_view()), static_cast<std::size_t>(count_max),
+    bool const has_more = domain::list_event_sources(
+        snapshot, position.value_or(std::string_view()), static_cast<std::size_t>(count_max),
         context.now.wall, [&](domain::event_source&& source) {
             if (output.size() != begin) output.push_back(',');
             append_event_source(output, source);
@@ -59,7 +60,8 @@ std::optional<api_error> get_event_secret(request_context const& context,
                                           domain::snapshot const& snapshot,
                                           http::response& response) {
     if (auto error = context.query.refuse_rest()) return error;
-    auto const secrets = snapshot.event_secrets(context.event_source, context.now.wall);
+    auto const secrets =
+        domain::find_event_secrets(snapshot, context.event_source, context.now.wall);
     if (!secrets) return no_such_source();
     append_event_secrets(response.body, context.event_source, *secrets);
     show_resource(response);

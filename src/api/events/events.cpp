@@ -7,6 +7,7 @@
 #include "api/frame/json/json_reader.hpp"
 #include "api/frame/json/json_writer.hpp"
 #include "api/frame/resource.hpp"
+#include "domain/events/event_lists.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -46,13 +47,13 @@ std::optional<api_error> list_events(request_context const& context,
     auto const each = [&](model::event_view const& event) {
         append_event(list.element(response.body), event);
     };
-    return list.end(snapshot.events(source, list.range(response), each), response);
+    return list.end(domain::list_events(snapshot, source, list.range(response), each), response);
 }
 
 std::optional<api_error> get_event(request_context const& context, domain::snapshot const& snapshot,
                                    http::response& response) {
     if (auto error = context.query.refuse_rest()) return error;
-    auto const event = snapshot.event(context.id);
+    auto const event = domain::find_event(snapshot, context.id);
     if (!event) return no_such("event");
     append_event(response.body, *event);
     show_resource(response);

@@ -2,6 +2,7 @@
 
 #include "api/frame/charge.hpp"
 #include "api/frame/request_services.hpp"
+#include "domain/events/event_lists.hpp"
 
 namespace latchkey::api {
 
@@ -27,7 +28,7 @@ std::string_view request_context::make_key() const {
     return fresh_key_.emplace(settings.key_prefix).text();
 }
 std::optional<domain::event_secrets> request_context::event_secrets() const {
-    return services_.snapshot.event_secrets(event_source, now.wall);
+    return domain::find_event_secrets(services_.snapshot, event_source, now.wall);
 }
 base::wall_ms request_context::last_use(model::id key) const {
     return services_.uses == nullptr ? 0 : services_.uses->last(key);

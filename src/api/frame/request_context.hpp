@@ -18,6 +18,7 @@
 #include "base/time_units.hpp"
 #include "cluster/quota.hpp"
 #include "domain/command.hpp"
+#include "domain/events/event_secret.hpp"
 #include "domain/snapshot.hpp"
 #include "wire/http/request.hpp"
 #include "wire/http/response.hpp"

@@ -12,6 +12,7 @@
 #include "api/usage/usage_report.hpp"
 #include "api/usage/usage_routes.hpp"
 #include "base/time_units.hpp"
+#include "domain/usage/usage_lists.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -148,8 +149,8 @@ api_result<key_choice> take_choice(api::query& query) {
 
 points points_of(domain::snapshot const& snapshot, model::id key, time_range const& range) {
     points result;
-    snapshot.usage(key, range.step, range.begin, range.end,
-                   [&](wall_ms start, model::usage const& usage) { result[start] = usage; });
+    domain::list_usage(snapshot, key, range.step, range.begin, range.end,
+                       [&](wall_ms start, model::usage const& usage) { result[start] = usage; });
     return result;
 }
 
@@ -243,8 +244,8 @@ bool usage_report::add_all(usage_view const& view, std::int64_t cost_end) {
     auto const begin = count_ == 0 ? range_.begin : last_start_;
     bool is_begun = false, is_ended = true;
     model::usage* sum = nullptr;
-    view.snapshot.usage_of_all(
-        range_.step, begin, range_.end,
+    domain::list_usage_of_all(
+        view.snapshot, range_.step, begin, range_.end,
         [&](wall_ms start, model::id key, model::usage const& usage) {
             if (is_begun && work.cost() >= cost_end) return is_ended = false;
             is_complete_ = ++count_ <= base::limits::usage_records_max;
@@ -313,11 +314,11 @@ std::optional<api_error> append_usage_of(model::id id, api::query& query, usage_
     clamp(range, view.now);
     output.append("{\"data\":[");
     bool first = true;
-    view.snapshot.usage(id, range.step, range.begin, range.end,
-                        [&](wall_ms start, model::usage const& usage) {
-                            if (!std::exchange(first, false)) output.push_back(',');
-                            append_point(output, start, usage);
-                        });
+    domain::list_usage(view.snapshot, id, range.step, range.begin, range.end,
+                       [&](wall_ms start, model::usage const& usage) {
+                           if (!std::exchange(first, false)) output.push_back(',');
+                           append_point(output, start, usage);
+                       });
     output.append("]}");
     return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include "api/webhooks/webhook_json.hpp"
 #include "api/webhooks/webhook_routes.hpp"
 #include "base/limits.hpp"
+#include "domain/webhooks/webhook_lists.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -43,7 +44,7 @@ std::optional<api_error> list_deliveries(request_context const& context,
                                          http::response& response) {
     auto range = take_range(context.query);
     if (!range) return range.error();
-    auto const entry = snapshot.webhook(context.id);
+    auto const entry = domain::find_webhook(snapshot, context.id);
     if (!entry || !sees_webhook(context, entry->webhook)) return no_such("webhook");
     auto& body = response.body;
     range->output = &body;
@@ -51,10 +52,11 @@ std::optional<api_error> list_deliveries(request_context const& context,
     range->cost_max = base::limits::page_cost_max;
     body.append("{\"data\":[");
     bool first = true;
-    auto const page = snapshot.deliveries(context.id, *range, [&](model::delivery const& delivery) {
-        if (!std::exchange(first, false)) body.push_back(',');
-        append_delivery(body, delivery, message_id_of(snapshot, delivery.sequence));
-    });
+    auto const page =
+        domain::list_deliveries(snapshot, context.id, *range, [&](model::delivery const& delivery) {
+            if (!std::exchange(first, false)) body.push_back(',');
+            append_delivery(body, delivery, message_id_of(snapshot, delivery.sequence));
+        });
     body.append("],\"pagination\":{\"next_before\":");
     append_id_or_null(body, page.has_more ? page.next_before : 0);
     body.append(",\"has_more\":").append(page.has_more ? "true}}" : "false}}");

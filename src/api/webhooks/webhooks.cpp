@@ -8,6 +8,7 @@
 #include "api/webhooks/webhook_json.hpp"
 #include "api/webhooks/webhook_routes.hpp"
 #include "auth/webhook_signature.hpp"
+#include "domain/webhooks/webhook_lists.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -53,13 +54,13 @@ std::optional<api_error> list_webhooks(request_context const& context,
     auto const each = [&](domain::webhook_entry const& entry) {
         append_webhook(list.element(response.body), entry, context.now.wall);
     };
-    return list.end(snapshot.webhooks(project, list.range(response), each), response);
+    return list.end(domain::list_webhooks(snapshot, project, list.range(response), each), response);
 }
 
 std::optional<api_error> get_webhook(request_context const& context,
                                      domain::snapshot const& snapshot, http::response& response) {
     if (auto error = context.query.refuse_rest()) return error;
-    auto const entry = snapshot.webhook(context.id);
+    auto const entry = domain::find_webhook(snapshot, context.id);
     if (!entry || !sees_webhook(context, entry->webhook)) return no_such("webhook");
     append_webhook(response.body, *entry, context.now.wall);
     show_resource(response);

@@ -20,6 +20,7 @@
 #include "cli/frame/print.hpp"
 #include "cli/frame/secret_file.hpp"
 #include "cli/frame/standard_output.hpp"
+#include "domain/events/event_lists.hpp"
 #include "domain/snapshot.hpp"
 
 namespace latchkey::cli {
@@ -138,7 +139,7 @@ answer_of<std::string> show_here(secret_options const& options) {
     if (store == nullptr) return refusal{{}, code};
     domain::snapshot snapshot(*store);
     snapshot.renew();
-    auto const secrets = snapshot.event_secrets(options.source, snapshot.time());
+    auto const secrets = domain::find_event_secrets(snapshot, options.source, snapshot.time());
     if (snapshot.damaged())
         return refusal{"the secret of the source " + options.source +
                            " cannot be read (was master.key replaced?): set it again with latchkey "

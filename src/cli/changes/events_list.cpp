@@ -9,6 +9,7 @@
 #include "cli/frame/json.hpp"
 #include "cli/frame/print.hpp"
 #include "cli/frame/whole_number.hpp"
+#include "domain/events/event_lists.hpp"
 #include "domain/snapshot.hpp"
 
 namespace latchkey::cli {
@@ -51,7 +52,7 @@ std::optional<refusal> list_here(list_options const& options, std::vector<std::s
     if (!options.source.empty()) source = options.source;
     domain::range const part{.limit = options.is_all ? UINT32_MAX : options.limit,
                              .descending = true};
-    snapshot.events(source, part, [&](model::event_view const& event) {
+    domain::list_events(snapshot, source, part, [&](model::event_view const& event) {
         api::append_event(records.emplace_back(), event);
     });
     if (snapshot.damaged()) return refusal{{}, report_damage()};

@@ -19,6 +19,7 @@
 #include "cli/serve/serve.hpp"
 #include "domain/admin/state_load.hpp"
 #include "domain/snapshot.hpp"
+#include "domain/webhooks/webhook_lists.hpp"
 #include "server/process/cluster_checks.hpp"
 #include "server/process/cluster_member.hpp"
 
@@ -161,7 +162,8 @@ base::result<std::optional<delivery_report>> find_deliverer(store::environment& 
     if (!store.node()) return std::optional<delivery_report>();
     domain::snapshot snapshot(store);
     snapshot.renew();
-    delivery_report report{.position = snapshot.position(), .lease = snapshot.delivery_lease()};
+    delivery_report report{.position = snapshot.position(),
+                           .lease = domain::find_delivery_lease(snapshot)};
     if (snapshot.damaged())
         return base::error{
             "the lease of the node that delivers is damaged in this store: run latchkey check"};

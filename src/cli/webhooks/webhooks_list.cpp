@@ -10,6 +10,7 @@
 #include "cli/frame/whole_number.hpp"
 #include "cli/webhooks/webhooks.hpp"
 #include "domain/snapshot.hpp"
+#include "domain/webhooks/webhook_lists.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -47,9 +48,10 @@ std::optional<refusal> list_here(store_command const& options, std::vector<std::
     domain::snapshot snapshot(*store);
     snapshot.renew();
     auto const now = snapshot.time();
-    snapshot.webhooks(std::nullopt, {.limit = UINT32_MAX}, [&](domain::webhook_entry const& entry) {
-        api::append_webhook(records.emplace_back(), entry, now);
-    });
+    domain::list_webhooks(snapshot, std::nullopt, {.limit = UINT32_MAX},
+                          [&](domain::webhook_entry const& entry) {
+                              api::append_webhook(records.emplace_back(), entry, now);
+                          });
     if (snapshot.damaged()) return refusal{{}, report_damage()};
     return std::nullopt;
 }
@@ -103,7 +105,7 @@ answer_of<std::string> show_here(webhook_command const& options) {
     if (store == nullptr) return refusal{{}, code};
     domain::snapshot snapshot(*store);
     snapshot.renew();
-    auto const entry = snapshot.webhook(options.id);
+    auto const entry = domain::find_webhook(snapshot, options.id);
     if (snapshot.damaged()) return refusal{{}, report_damage()};
     if (!entry) return refusal{missing_webhook(options.id), failed};
     std::string document;
@@ -158,12 +160,13 @@ answer_of<std::string> deliveries_here(deliveries_options const& options) {
     std::vector<std::string> records;
     domain::snapshot snapshot(*store);
     snapshot.renew();
-    if (!snapshot.webhook(options.id) && !snapshot.damaged())
+    if (!domain::find_webhook(snapshot, options.id) && !snapshot.damaged())
         return refusal{missing_webhook(options.id), failed};
-    auto const page = snapshot.deliveries(options.id, range, [&](model::delivery const& delivery) {
-        api::append_delivery(records.emplace_back(), delivery,
-                             api::message_id_of(snapshot, delivery.sequence));
-    });
+    auto const page =
+        domain::list_deliveries(snapshot, options.id, range, [&](model::delivery const& delivery) {
+            api::append_delivery(records.emplace_back(), delivery,
+                                 api::message_id_of(snapshot, delivery.sequence));
+        });
     if (snapshot.damaged()) return refusal{{}, report_damage()};
     return page_of(records, page);
 }

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "domain/events/event_index.hpp"
-#include "domain/snapshot.hpp"
+#include "domain/events/event_lists.hpp"
 #include "store/lmdb_value.hpp"
 #include "store/scoped_cursor.hpp"
 #include "store/snapshot_state.hpp"
@@ -30,9 +30,9 @@ std::string source_above(snapshot_state& state, MDB_cursor* cursor, tag tag,
 
 }  // namespace
 
-bool snapshot::event_sources(std::string_view position, std::size_t limit, base::wall_ms now,
-                             event_source_sink sink) const {
-    auto& state = *state_;
+bool list_event_sources(snapshot const& view, std::string_view position, std::size_t limit,
+                        base::wall_ms now, event_source_sink sink) {
+    auto& state = view.state();
     scoped_cursor const counts(state, table::index), secrets(state, table::index);
     std::string last(position);
     for (;; --limit) {
@@ -44,7 +44,7 @@ bool snapshot::event_sources(std::string_view position, std::size_t limit, base:
         last = first_is_counted ? counted : secured;
         sink({.name = last,
               .events = event_count(state.get(table::index, event_count_key(last))),
-              .secrets = event_secrets(last, now)});
+              .secrets = find_event_secrets(view, last, now)});
     }
 }
 

@@ -1,6 +1,8 @@
-// Reading webhooks, how far they have come, and their deliveries.
+// Each query is a look-up or a walk, and a decoding of the bytes found. The deliveries of a webhook
+// are found among those of all by jumping over the others.
+#include "domain/webhooks/webhook_lists.hpp"
+
 #include "domain/frame/list_part.hpp"
-#include "domain/snapshot.hpp"
 #include "domain/webhooks/webhook_record.hpp"
 
 namespace latchkey::domain {
@@ -80,14 +82,15 @@ class delivery_walk {
 
 }  // namespace
 
-std::optional<webhook_entry> snapshot::webhook(model::id id) const {
-    auto const bytes = state_->get(table::index, webhook_key(id));
-    return bytes ? entry_of(*state_, id, bytes) : std::nullopt;
+std::optional<webhook_entry> find_webhook(snapshot const& view, model::id id) {
+    auto& state = view.state();
+    auto const bytes = state.get(table::index, webhook_key(id));
+    return bytes ? entry_of(state, id, bytes) : std::nullopt;
 }
 
-list_result snapshot::webhooks(std::optional<std::string_view> project, range const& part,
-                               webhook_sink sink) const {
-    auto& state = *state_;
+list_result list_webhooks(snapshot const& view, std::optional<std::string_view> project,
+                          range const& part, webhook_sink sink) {
+    auto& state = view.state();
     id_walk walk(state, table::index, key_bytes{tag::webhook});
     auto const includes = [&] {
         if (!project) return true;
@@ -105,47 +108,54 @@ list_result snapshot::webhooks(std::optional<std::string_view> project, range co
     return list_part(walk, part, total, includes, emit).emit();
 }
 
-std::optional<signing_webhook> snapshot::signing_webhook(model::id id, base::wall_ms now) const {
-    auto const bytes = state_->get(table::index, webhook_key(id));
-    auto record = bytes ? state_->readable(decode_webhook_record(id, *bytes)) : std::nullopt;
+std::optional<signing_webhook> find_signing_webhook(snapshot const& view, model::id id,
+                                                    base::wall_ms now) {
+    auto& state = view.state();
+    auto const bytes = state.get(table::index, webhook_key(id));
+    auto record = bytes ? state.readable(decode_webhook_record(id, *bytes)) : std::nullopt;
     if (!record) return std::nullopt;
-    auto secrets = state_->readable(decrypt_secrets(state_->store, *record, now));
-    if (!secrets || !decrypt_header_values(state_->store, *record)) {
-        state_->damaged = true;
+    auto secrets = state.readable(decrypt_secrets(state.store, *record, now));
+    if (!secrets || !decrypt_header_values(state.store, *record)) {
+        state.damaged = true;
         return std::nullopt;
     }
-    return domain::signing_webhook{std::move(record->webhook), std::move(*secrets)};
+    return signing_webhook{std::move(record->webhook), std::move(*secrets)};
 }
 
-std::vector<model::webhook_replay> snapshot::webhook_replays(model::id webhook) const {
+std::vector<model::webhook_replay> read_replays(snapshot const& view, model::id webhook) {
+    auto& state = view.state();
     std::vector<model::webhook_replay> replays;
-    id_walk walk(*state_, table::index, replays_of(webhook));
+    id_walk walk(state, table::index, replays_of(webhook));
     for (bool valid = walk.first(); valid; valid = walk.next()) {
         auto const bytes = walk.content();
         auto const ordinal = static_cast<std::uint64_t>(walk.id());
         auto const replay =
-            state_->readable(bytes ? model::decode_webhook_replay(ordinal, *bytes) : std::nullopt);
+            state.readable(bytes ? model::decode_webhook_replay(ordinal, *bytes) : std::nullopt);
         if (replay) replays.push_back(*replay);
     }
     return replays;
 }
 
-std::optional<model::delivery> snapshot::delivery(model::id sequence, model::id webhook) const {
-    auto const bytes = state_->get(table::deliveries, delivery_key(sequence, webhook));
-    return bytes ? state_->readable(decode_delivery(sequence, *bytes)) : std::nullopt;
+std::optional<model::delivery> find_delivery(snapshot const& view, model::id sequence,
+                                             model::id webhook) {
+    auto& state = view.state();
+    auto const bytes = state.get(table::deliveries, delivery_key(sequence, webhook));
+    return bytes ? state.readable(decode_delivery(sequence, *bytes)) : std::nullopt;
 }
 
-void snapshot::pending_deliveries(model::id webhook, model::id position, pending_sink sink) const {
-    id_walk walk(*state_, table::index, pending_of(webhook));
+void visit_pending_deliveries(snapshot const& view, model::id webhook, model::id position,
+                              pending_visitor visitor) {
+    auto& state = view.state();
+    id_walk walk(state, table::index, pending_of(webhook));
     for (bool valid = walk.at_or_above(position + 1); valid; valid = walk.next()) {
-        auto const each = state_->readable(delivery(walk.id(), webhook));
-        if (each && !sink(*each)) return;
+        auto const each = state.readable(find_delivery(view, walk.id(), webhook));
+        if (each && !visitor(*each)) return;
     }
 }
 
-delivery_page snapshot::deliveries(model::id webhook, delivery_range const& part,
-                                   delivery_sink sink) const {
-    auto& state = *state_;
+delivery_page list_deliveries(snapshot const& view, model::id webhook, delivery_range const& part,
+                              delivery_sink sink) {
+    auto& state = view.state();
     constexpr model::id above_all = INT64_MAX;
     auto const bound = part.bound != 0 ? part.bound : above_all;
     auto const cost_end =
@@ -171,7 +181,7 @@ delivery_page snapshot::deliveries(model::id webhook, delivery_range const& part
     if (part.state == model::delivery_state::pending) {
         id_walk walk(state, table::index, pending_of(webhook));
         for (bool valid = walk.below(bound); valid; valid = walk.previous()) {
-            auto const each = state.readable(delivery(walk.id(), webhook));
+            auto const each = state.readable(find_delivery(view, walk.id(), webhook));
             if ((each && !emit(*each)) || is_full(walk.id())) break;
         }
         return page;
@@ -187,9 +197,10 @@ delivery_page snapshot::deliveries(model::id webhook, delivery_range const& part
     return page;
 }
 
-std::optional<delivery_lease> snapshot::delivery_lease() const {
-    auto const bytes = state_->get(table::index, key_bytes{tag::delivery_lease});
-    return bytes ? state_->readable(decode_delivery_lease(*bytes)) : std::nullopt;
+std::optional<delivery_lease> find_delivery_lease(snapshot const& view) {
+    auto& state = view.state();
+    auto const bytes = state.get(table::index, key_bytes{tag::delivery_lease});
+    return bytes ? state.readable(decode_delivery_lease(*bytes)) : std::nullopt;
 }
 
 }  // namespace latchkey::domain

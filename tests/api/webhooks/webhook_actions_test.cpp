@@ -144,7 +144,7 @@ TEST_F(webhook_actions, replay_changes) {
     auto const by_time = R"({"from":"2020-01-01T00:00:00Z","to":"2099-01-01T00:00:00Z"})";
     EXPECT_EQ(post(id, "/replay", by_time).body, range(1, last));
     service.services().snapshot.renew();
-    EXPECT_EQ(service.services().snapshot.webhook_replays(id).size(), 6u)
+    EXPECT_EQ(domain::read_replays(service.services().snapshot, id).size(), 6u)
         << "the two sequences are ranges of their own";
 
     std::string many = "1";

@@ -7,6 +7,7 @@
 
 #include "../harness.hpp"
 #include "api/exchange/openapi.hpp"
+#include "domain/webhooks/webhook_lists.hpp"
 
 namespace latchkey::api {
 
@@ -36,7 +37,8 @@ class webhooks_test : public api_test {
     void disable(model::id id) { EXPECT_EQ(patch(id, R"({"enabled":false})").status, 200); }
     domain::signing_webhook signing(model::id id) {
         service.services().snapshot.renew();  // sees what the last request wrote
-        return service.services().snapshot.signing_webhook(id, service.now.wall).value();
+        return domain::find_signing_webhook(service.services().snapshot, id, service.now.wall)
+            .value();
     }
     // What the deliverer commits of one change.
     void deliver(model::id webhook, model::id sequence, model::delivery_state state,

@@ -1,5 +1,6 @@
 #include "../support.hpp"
 #include "domain/keys/key_list.hpp"
+#include "domain/usage/usage_lists.hpp"
 #include "store/checksum.hpp"
 #include "store/environment_state.hpp"
 
@@ -181,7 +182,8 @@ TEST_F(damaged_stores, of_usage_are_found) {
     expect_damage("an entry of usage has a key of another form");
     snapshot_.renew();
     std::size_t count = 0;
-    snapshot_.usage(1, granularity::hour, minute, minute + 1, [&](auto, auto const&) { ++count; });
+    list_usage(snapshot_, 1, granularity::hour, minute, minute + 1,
+               [&](auto, auto const&) { ++count; });
     EXPECT_EQ(count, 1u);
     EXPECT_TRUE(snapshot_.damaged());
 }

@@ -1,6 +1,7 @@
 #include "store/upgrade.hpp"
 
 #include "domain/audit/verify_audit.hpp"
+#include "domain/events/event_lists.hpp"
 #include "schema_1.hpp"
 #include "store/environment_state.hpp"
 #include "store/lmdb_value.hpp"
@@ -146,7 +147,7 @@ TEST(upgrades, of_version_1_keep_every_record) {
         EXPECT_FALSE(snapshot.user(4));
         EXPECT_EQ(snapshot.post(6)->title, "Title 6");
         EXPECT_EQ(snapshot.posts_of(1), 2u);
-        EXPECT_EQ(snapshot.event(2)->payload, R"({"hello":"again"})");
+        EXPECT_EQ(find_event(snapshot, 2)->payload, R"({"hello":"again"})");
         EXPECT_EQ(snapshot.key(2)->project, "alpha");
         EXPECT_FALSE(snapshot.damaged());
         snapshot.reset();

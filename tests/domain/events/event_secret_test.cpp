@@ -7,6 +7,7 @@
 #include "domain/audit/audit.hpp"
 #include "domain/audit/audit_lists.hpp"
 #include "domain/audit/verify_audit.hpp"
+#include "domain/events/event_lists.hpp"
 #include "domain/events/event_secret_record.hpp"
 #include "store/encryption.hpp"
 #include "store/environment_state.hpp"
@@ -44,7 +45,7 @@ class event_secrets_of_sources : public testing::Test {
     std::vector<std::string> signing(std::string_view source) {
         snapshot view(*store_);
         view.renew();
-        auto const secrets = view.event_secrets(source, wall);
+        auto const secrets = find_event_secrets(view, source, wall);
         damaged_ = view.damaged();
         std::vector<std::string> texts;
         if (secrets) texts.emplace_back(secrets->current.text.text());
@@ -191,7 +192,7 @@ TEST_F(event_secrets_of_sources, that_are_unreadable_do_not_affect_the_next_requ
     store_ = open();
     snapshot view(*store_);
     view.renew();
-    EXPECT_FALSE(view.event_secrets("shop", wall));
+    EXPECT_FALSE(find_event_secrets(view, "shop", wall));
     EXPECT_TRUE(view.damaged());
     view.clear_damage();
     EXPECT_FALSE(view.damaged());

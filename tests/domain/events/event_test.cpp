@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "../support.hpp"
+#include "domain/events/event_lists.hpp"
 #include "domain/writer/group.hpp"
 #include "store/checksum.hpp"
 #include "store/environment_state.hpp"
@@ -59,8 +60,8 @@ class events : public testing::Test {
     std::vector<model::id> list(std::optional<std::string_view> source, range const& part = {}) {
         std::vector<model::id> ids;
         snapshot_->renew();
-        last_ = snapshot_->events(source, part,
-                                  [&](model::event_view const& event) { ids.push_back(event.id); });
+        last_ = list_events(*snapshot_, source, part,
+                            [&](model::event_view const& event) { ids.push_back(event.id); });
         EXPECT_FALSE(snapshot_->damaged());
         snapshot_->reset();
         return ids;
@@ -85,7 +86,7 @@ TEST_F(events, are_stored_with_their_sender) {
     request.required_scope = model::scope::events_write;
     EXPECT_EQ(receive(request), 1);
     snapshot_->renew();
-    auto const event = snapshot_->event(1);
+    auto const event = find_event(*snapshot_, 1);
     ASSERT_TRUE(event);
     EXPECT_EQ(event->source, "shop");
     EXPECT_EQ(event->delivery_id, "msg_1");
@@ -93,7 +94,7 @@ TEST_F(events, are_stored_with_their_sender) {
     EXPECT_TRUE(event->verified);
     EXPECT_EQ(event->received_at, event_clock);
     EXPECT_EQ(event->payload, "{ \"b\" : 2 }");
-    EXPECT_FALSE(snapshot_->event(2));
+    EXPECT_FALSE(find_event(*snapshot_, 2));
     snapshot_->reset();
     expect_sound(*store_);
 
@@ -241,7 +242,7 @@ TEST_F(events, that_are_unreadable_are_reported_and_not_removed) {
         reported |= sentence == "event 1 cannot be read";
     EXPECT_TRUE(reported);
     snapshot_->renew();
-    EXPECT_FALSE(snapshot_->event(1));
+    EXPECT_FALSE(find_event(*snapshot_, 1));
     EXPECT_TRUE(snapshot_->damaged());
     snapshot_->reset();
     event_clock += 60 * day;

@@ -1,5 +1,8 @@
 #include "known_content.hpp"
 
+#include "domain/events/event_lists.hpp"
+#include "domain/usage/usage_lists.hpp"
+
 namespace latchkey::domain {
 namespace {
 
@@ -116,16 +119,16 @@ std::map<std::string, std::string> content_of(environment& store) {
         content[key_name(key.id)] = encoding_of(key);
         std::uint64_t uses = 0;
         constexpr auto day = model::length_of(model::granularity::day);
-        snapshot.usage(key.id, model::granularity::day, now - day, now + day,
-                       [&](auto, model::usage const& counted) { uses += counted.requests(); });
+        list_usage(snapshot, key.id, model::granularity::day, now - day, now + day,
+                   [&](auto, model::usage const& counted) { uses += counted.requests(); });
         if (uses != 0) content[use_name(key.id)] = std::to_string(uses);
     }
-    snapshot.events({}, all, [&](auto const& event) {
+    list_events(snapshot, {}, all, [&](auto const& event) {
         content["event/" + std::to_string(event.id)] =
             line_of(event.source, event.delivery_id, event.payload);
     });
     for (std::string const source : {"shop", "till"})
-        if (auto const secrets = snapshot.event_secrets(source, now))
+        if (auto const secrets = find_event_secrets(snapshot, source, now))
             content["secret/" + source] = secrets->current.text.text();
     for (unsigned i = 0; i < once_max; ++i)
         if (auto const outcome = snapshot.find_outcome(once_number(i), now))

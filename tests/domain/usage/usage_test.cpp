@@ -7,6 +7,7 @@
 #include "../support.hpp"
 #include "domain/audit/audit_lists.hpp"
 #include "domain/usage/usage_commands.hpp"
+#include "domain/usage/usage_lists.hpp"
 #include "domain/writer/group.hpp"
 #include "store/environment_state.hpp"
 #include "store/lmdb_value.hpp"
@@ -57,7 +58,7 @@ class usages : public testing::Test {
         view.renew();
         points result;
         auto expected = model::start_of(step, begin);
-        view.usage(key, step, begin, end, [&](wall_ms start, model::usage const& usage) {
+        list_usage(view, key, step, begin, end, [&](wall_ms start, model::usage const& usage) {
             EXPECT_EQ(start, expected);
             expected += model::length_of(step);
             if (usage != model::usage{}) result[start] = usage;

@@ -23,7 +23,7 @@ class webhook_deliveries : public webhook_store {
         return note({.webhook = webhook, .deliveries = {std::move(each)}, .replays = {}});
     }
     std::vector<model::webhook_replay> replays(model::id webhook) {
-        return view([&](snapshot const& each) { return each.webhook_replays(webhook); });
+        return view([&](snapshot const& each) { return read_replays(each, webhook); });
     }
     struct page {
         std::vector<model::id> sequences;
@@ -32,9 +32,10 @@ class webhook_deliveries : public webhook_store {
     page list(model::id webhook, delivery_range const& range) {
         return view([&](snapshot const& each) {
             page result;
-            result.end = each.deliveries(webhook, range, [&](model::delivery const& delivery) {
-                result.sequences.push_back(delivery.sequence);
-            });
+            result.end =
+                list_deliveries(each, webhook, range, [&](model::delivery const& delivery) {
+                    result.sequences.push_back(delivery.sequence);
+                });
             return result;
         });
     }
@@ -100,7 +101,7 @@ TEST_F(webhook_deliveries, disable_a_webhook_once) {
     auto const bound = change();
     for (int i = 0; i < 2; ++i)
         note({.webhook = id, .deliveries = {}, .replays = {}, .end = model::webhook_end::gone});
-    auto const entry = view([&](snapshot const& each) { return each.webhook(id).value(); });
+    auto const entry = view([&](snapshot const& each) { return find_webhook(each, id).value(); });
     EXPECT_EQ(entry.webhook.end, model::webhook_end::gone);
     EXPECT_EQ(entry.webhook.disabled_at, webhook_wall);
     std::vector<model::change_type> types;
@@ -230,7 +231,7 @@ TEST_F(webhook_deliveries, of_a_deleted_webhook_are_not_pending) {
     deliver(id, result_of(sequence, pending, 10));
     apply_one(replay_webhook{id, {sequence}});
     EXPECT_EQ(apply_one(delete_webhook{id}).problem, problem::none);
-    EXPECT_FALSE(view([&](snapshot const& each) { return each.webhook(id); }));
+    EXPECT_FALSE(view([&](snapshot const& each) { return find_webhook(each, id); }));
     EXPECT_EQ(pending_sequences(id), sequences{});
     EXPECT_TRUE(replays(id).empty());
     expect_sound(*store_);
@@ -272,7 +273,7 @@ TEST_F(webhook_deliveries, are_made_by_one_node) {
     EXPECT_EQ(take("left"), (delivery_lease{"left", begin + 1500}));
     webhook_wall += 1000;
     EXPECT_EQ(take("right"), (delivery_lease{"right", begin + 2500}));
-    EXPECT_EQ(view([](snapshot const& each) { return each.delivery_lease(); }),
+    EXPECT_EQ(view([](snapshot const& each) { return find_delivery_lease(each); }),
               (delivery_lease{"right", begin + 2500}));
     EXPECT_EQ(apply_one(take_delivery_lease{"", 1000}).problem, problem::internal_error);
 }

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "../support.hpp"
+#include "domain/webhooks/webhook_lists.hpp"
 #include "domain/webhooks/webhook_record.hpp"
 #include "store/environment_state.hpp"
 
@@ -64,12 +65,12 @@ class webhook_store : public testing::Test {
     }
     static model::id last_change(snapshot const& snapshot) { return snapshot.changes().last; }
     model::webhook_progress progress(model::id webhook) {
-        return view([&](snapshot const& each) { return each.webhook(webhook)->progress; });
+        return view([&](snapshot const& each) { return find_webhook(each, webhook)->progress; });
     }
     std::vector<model::id> pending_sequences(model::id webhook, model::id position = 0) {
         return view([&](snapshot const& each) {
             std::vector<model::id> sequences;
-            each.pending_deliveries(webhook, position, [&](model::delivery const& delivery) {
+            visit_pending_deliveries(each, webhook, position, [&](model::delivery const& delivery) {
                 sequences.push_back(delivery.sequence);
                 return true;
             });
@@ -77,7 +78,7 @@ class webhook_store : public testing::Test {
         });
     }
     std::optional<model::delivery> delivery(model::id sequence, model::id webhook) {
-        return view([&](snapshot const& each) { return each.delivery(sequence, webhook); });
+        return view([&](snapshot const& each) { return find_delivery(each, sequence, webhook); });
     }
     std::string file() {
         std::ifstream input(directory_.path() + "/store.mdb", std::ios::binary);

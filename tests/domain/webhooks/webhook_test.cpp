@@ -15,10 +15,11 @@ class webhooks : public webhook_store {
         return apply_one(std::move(action), caller);
     }
     webhook_entry entry(model::id id) {
-        return view([&](snapshot const& each) { return each.webhook(id).value(); });
+        return view([&](snapshot const& each) { return find_webhook(each, id).value(); });
     }
     std::optional<domain::signing_webhook> signing(model::id id) {
-        return view([&](snapshot const& each) { return each.signing_webhook(id, webhook_wall); });
+        return view(
+            [&](snapshot const& each) { return find_signing_webhook(each, id, webhook_wall); });
     }
     std::string signing_letters(model::id id) {
         std::string letters;
@@ -200,7 +201,7 @@ TEST_F(webhooks, are_seen_by_callers_of_their_project) {
         return view([&](snapshot const& each) {
             std::vector<model::id> ids;
             auto const result =
-                each.webhooks(project, {.limit = 10},
+                list_webhooks(each, project, {.limit = 10},
                               [&](webhook_entry const& entry) { ids.push_back(entry.webhook.id); });
             EXPECT_EQ(result.total, ids.size());
             return ids;
