@@ -9,6 +9,7 @@ namespace latchkey::web {
 
 struct guide_heading {
     std::string_view id, text;
+    std::string_view plain;  // what stands below it, without markup
 };
 
 struct guide {
@@ -17,6 +18,7 @@ struct guide {
     std::string_view title;    // plain text, as all but `html`
     std::string_view summary;  // one sentence
     std::string_view html;     // without the title
+    std::string_view plain;    // what stands before the first heading, without markup
     std::span<guide_heading const> headings;
 };
 

@@ -26,6 +26,10 @@ def slug(text):
     return re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
 
 
+def plain_text(markup):
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", markup)).split())
+
+
 def sample(match):
     """One block, or several in different languages, of which the first is shown."""
     blocks = block.findall(match[0])
@@ -65,11 +69,12 @@ def guide(path, guides):
     markup, headings = rendered(text), []
 
     def heading(match):
-        plain = html.unescape(re.sub(r"<[^>]*>", "", match[2]))
+        plain = plain_text(match[2])
         headings.append((slug(plain), plain))
         return f'<{match[1]} id="{slug(plain)}"><a href="#{slug(plain)}">{match[2]}</a></{match[1]}>'
 
     markup = re.sub(r"<(h[23])>(.*?)</\1>", heading, markup)
+    texts = [plain_text(part) for part in re.split(r"<h[23] id=.*?</h[23]>", markup)]  # before the first heading, and below each
     markup = re.sub(rf"(?:{block.pattern})+", sample, markup, flags=re.S)
     markup = markup.replace("<pre><code>", '<pre tabindex="0"><code>')  # a block without a language
     markup = re.sub(r"<p>(\|.*\n\|-.*(?:\n\|.*)*)</p>\n", table, markup)
@@ -77,7 +82,7 @@ def guide(path, guides):
     markup = markup.replace("<p>", '<p class="lead">', 1)
     markup = re.sub(r'(<p class="lead">.*?</p>\n<ul)(>\n<li><a href="#)', r'\1 class="parts"\2', markup, count=1, flags=re.S)
     group = "Guides" if path.parent.name == "guides" else "Operations"
-    return path.stem, group, title[1], " ".join(summary[1].split()), markup, headings
+    return path.stem, group, title[1], " ".join(summary[1].split()), markup, texts[0], [(*each, text) for each, text in zip(headings, texts[1:])]
 
 
 def literal(text):
@@ -92,11 +97,11 @@ def main():
     options = parser.parse_args()
     lists, rows = [], []
     guides = {path.resolve() for path in options.inputs}
-    for name, group, title, summary, markup, headings in (guide(path, guides) for path in options.inputs):
+    for name, group, title, summary, markup, plain, headings in (guide(path, guides) for path in options.inputs):
         array = f"headings_{len(rows)}"
-        members = "".join(f"    {{{literal(anchor)}, {literal(text)}}},\n" for anchor, text in headings)
+        members = "".join(f"    {{{', '.join(map(literal, heading))}}},\n" for heading in headings)
         lists.append(f"constexpr guide_heading {array}[] = {{\n{members}}};\n")
-        rows.append(f"    {{{literal(name)}, {literal(group)}, {literal(title)}, {literal(summary)}, {literal(markup)}, {array}}},\n")
+        rows.append(f"    {{{', '.join(map(literal, (name, group, title, summary, markup, plain)))}, {array}}},\n")
     options.output.write_text('#include "web/guides.hpp"\n\nnamespace latchkey::web {\nnamespace {\n\n' + "".join(lists)
                               + "constexpr guide all_guides[] = {\n" + "".join(rows) + "};\n\n}  // namespace\n\n"
                               + "std::span<guide const> guides() {\n    return all_guides;\n}\n\n}  // namespace latchkey::web\n")

@@ -9,7 +9,7 @@
 #include "api/docs/operation_pages.hpp"
 #include "api/docs/page_frame.hpp"
 #include "api/docs/problem_pages.hpp"
-#include "api/docs/schema_page.hpp"
+#include "api/docs/schema_pages.hpp"
 #include "api/docs/search_index.hpp"
 #include "api/exchange/openapi.hpp"
 #include "base/ascii.hpp"
@@ -29,12 +29,28 @@ string hash_of(string_view bytes) {
     return base::to_hex(number);
 }
 
+documents::page page_of(string path, http::content type, string content) {
+    auto compressed = gzip(content);
+    auto hash = hash_of(content);
+    return {.path = std::move(path),
+            .type = type,
+            .plain = std::move(content),
+            .gzip = std::move(compressed),
+            .hash = std::move(hash)};
+}
+
 class page_set {
   public:
     page_set(reference const& reference, settings const& settings)
         : reference_(reference), settings_(settings), frame_(reference, settings.console) {}
 
-    std::vector<documents::page> make() {
+    documents::page missing() const {
+        auto page = page_of({}, http::content::html,
+                            frame_.page({}, "There is no such page", missing_content()));
+        page.hash.clear();
+        return page;
+    }
+    std::vector<documents::page> all() && {
         add("/docs", "Documents", start_content(reference_, settings_.base_url));
         for (auto const& guide : web::guides())
             add("/docs/" + string(guide.name), guide.title, guide_content(reference_, guide));
@@ -43,14 +59,18 @@ class page_set {
             add("/docs/" + base::to_lower(name), name,
                 group_content(reference_, group.as_object()));
         }
-        add("/docs/schemas", "Schemas", schemas_content(reference_));
+        add("/docs/schemas", "Schemas", schema_list_content(reference_));
+        schema_uses const uses(reference_);
+        for (auto const& [name, schema] : reference_.schemas())
+            add("/docs/schemas/" + string(name), name,
+                schema_content(reference_, uses, name, schema.as_object()));
         add("/problems", "Problems", problem_list_content());
         for (auto const& entry : base::problems)
             if (entry.code != base::problem::none)
                 add("/problems/" + string(entry.name), entry.title,
                     problem_content(reference_, entry, settings_.base_url));
-        add_file("/docs/search.json", http::content::json,
-                 boost::json::serialize(search_index(reference_)));
+        pages_.push_back(page_of("/docs/search.json", http::content::json,
+                                 boost::json::serialize(search_index(reference_))));
         std::ranges::sort(pages_, {}, &documents::page::path);
         return std::move(pages_);
     }
@@ -58,16 +78,7 @@ class page_set {
   private:
     void add(string path, string_view title, string_view content) {
         auto text = frame_.page(path, title, content);
-        add_file(std::move(path), http::content::html, std::move(text));
-    }
-    void add_file(string path, http::content type, string content) {
-        auto compressed = gzip(content);
-        auto hash = hash_of(content);
-        pages_.push_back({.path = std::move(path),
-                          .type = type,
-                          .plain = std::move(content),
-                          .gzip = std::move(compressed),
-                          .hash = std::move(hash)});
+        pages_.push_back(page_of(std::move(path), http::content::html, std::move(text)));
     }
 
     reference const& reference_;
@@ -90,7 +101,9 @@ std::shared_ptr<documents const> make_documents(settings const& settings) {
     result->openapi = boost::json::serialize(whole);
     result->openapi_tag = '"' + hash_of(result->openapi) + '"';
     reference const reference(whole);
-    result->pages = page_set(reference, settings).make();
+    page_set pages(reference, settings);
+    result->missing = pages.missing();
+    result->pages = std::move(pages).all();
     return result;
 }
 

@@ -18,11 +18,12 @@ struct documents {
         std::string path;  // "/docs/users"
         http::content type;
         std::string plain, gzip;
-        std::string hash;  // of the content, for its ETag
+        std::string hash;  // of the content, for its ETag; empty: it has none
     };
 
     std::string openapi, openapi_tag;  // the bytes, and their ETag with its quotes
     std::vector<page> pages;           // ascending by path
+    page missing;                      // for a path with no page
 
     // Null: there is none with this path.
     page const* find(std::string_view path) const;

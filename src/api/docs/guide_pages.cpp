@@ -89,6 +89,19 @@ string start_content(reference const& reference, string_view base_url) {
     return markup;
 }
 
+string missing_content() {
+    string markup;
+    html output(markup);
+    output.raw(
+        "<h1>There is no such page</h1>\n<p class=\"lead\">Nothing is at this path. The search "
+        "looks through all documents, and these pages list them.</p>\n<ul class=\"cards\">\n");
+    append_card(output, "/docs", "Overview", "The guides, and the operations by group.");
+    append_card(output, "/docs/schemas", "Schemas", "The bodies of requests and answers.");
+    append_card(output, "/problems", "Problems", "What each code of an error means.");
+    output.raw("</ul>\n");
+    return markup;
+}
+
 string guide_content(reference const& reference, web::guide const& guide) {
     string markup;
     html output(markup);

@@ -3,6 +3,7 @@
 #include "api/docs/page_frame.hpp"
 #include "api/exchange/public_routes.hpp"
 #include "api/exchange/static_files.hpp"
+#include "api/frame/checks/negotiate.hpp"
 #include "api/frame/problem_document.hpp"
 #include "api/frame/route.hpp"
 
@@ -24,11 +25,18 @@ std::optional<api_error> show_openapi(public_request const& call, http::response
     return std::nullopt;
 }
 
-// /docs, /docs/{guide}, /problems and /problems/{code}: the path names the page.
+// /docs, /problems and what is below them: the path names the page.
 std::optional<api_error> show_page(public_request const& call, http::response& response) {
-    auto const* const page = call.settings.documents->find(call.request.path);
-    if (page == nullptr) return make_error(base::problem::route_not_found, "there is no such page");
-    response.add("Cache-Control", "public, max-age=300");
+    auto const* page = call.settings.documents->find(call.request.path);
+    bool const is_missing = page == nullptr;
+    if (is_missing) {
+        if (!asks_for_html(call.request))
+            return make_error(base::problem::route_not_found, "there is no such page");
+        page = &call.settings.documents->missing;
+        response.code = base::problem::route_not_found;
+        response.status = base::describe(response.code).status;
+    }
+    response.add("Cache-Control", is_missing ? "no-store" : "public, max-age=300");
     response.add("Content-Security-Policy", page_policy);
     show_encoded(call.request, {page->plain, page->gzip, {}}, page->hash, page->type, response);
     return std::nullopt;

@@ -64,7 +64,7 @@ void append_bounds(html& output, object const& schema) {
 
 void append_type(html& output, object const& schema) {
     if (auto const name = name_in(schema); !name.empty()) {
-        output.link("/docs/schemas#" + string(name), name);
+        output.link("/docs/schemas/" + string(name), name);
         return;
     }
     if (auto const* const choice = schema.if_contains("anyOf")) {

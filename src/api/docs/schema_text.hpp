@@ -1,5 +1,5 @@
-// JSON Schema in words: types, bounds and members. Schemas are linked to their place on
-// /docs/schemas. Any thread.
+// JSON Schema in words: types, bounds and members. Schemas are linked to their pages
+// below /docs/schemas. Any thread.
 #pragma once
 
 #include <boost/json/fwd.hpp>

@@ -1,4 +1,5 @@
-// The index of the search on the pages: [{"title", "path", "kind", "text"}]. Any thread.
+// The index of the search on the pages: [{"title", "path", "kind", "text", "words"}], guides first.
+// `text` is shown, `words` are those of the whole text. Any thread.
 #pragma once
 
 #include <boost/json/fwd.hpp>

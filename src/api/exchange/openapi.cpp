@@ -362,15 +362,17 @@ class document {
         return all;
     }
 
-    // A component for each set of codes that an operation answers with one status.
+    // A component for each set of codes that an operation answers with one status, in one form.
     object refusal(std::uint16_t status, std::set<problem> const& codes, route const& route) {
         bool const masked = std::holds_alternative<gateway>(route.run) && status == 403;
-        auto& name = refusals_[{status, codes, masked}];
+        bool const is_page = route.operation.result == success::document && status == 404;
+        auto& name = refusals_[{status, codes, masked || is_page}];
         if (name.empty()) {
             name = "Problem" + std::to_string(status);
             for (int i = 2; responses_.contains(name); ++i)
                 name = "Problem" + std::to_string(status) + "-" + std::to_string(i);
             responses_[name] = refusal_part(status, codes, masked);
+            if (is_page) add_page(responses_[name].as_object());
         }
         return {{"$ref", "#/components/responses/" + name}};
     }
@@ -394,6 +396,13 @@ class document {
                 {"headers",
                  headers_of_refusal(status, masked, std::ranges::any_of(codes, domain::is_kept))},
                 {"content", object{{"application/problem+json", content}}}};
+    }
+    // The same refusal as a page, to a client that asks for one.
+    void add_page(object& refusal) {
+        refusal["content"].as_object()["text/html"] =
+            object{{"schema", object{{"type", "string"}}}};
+        for (auto const* const name : {"Content-Security-Policy?", "Content-Encoding?"})
+            add_header(refusal["headers"].as_object(), name);
     }
     // `is_replayable`: the refusal may be replayed under an Idempotency-Key.
     object headers_of_refusal(std::uint16_t status, bool masked, bool is_replayable) {

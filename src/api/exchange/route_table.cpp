@@ -24,6 +24,14 @@ constexpr route_tree tree = [] {
     return result;
 }();
 
+// The route to which all paths below it belong that no other pattern matches; null: there is none.
+auto const* find_folder(std::string_view path, std::string_view& variable) {
+    for (std::string_view const folder : {gateway_folder, docs_folder, problems_folder})
+        if (path.starts_with(folder))
+            return tree.find(folder.substr(0, folder.size() - 1), variable);
+    return static_cast<route_tree::node const*>(nullptr);
+}
+
 bool serves(route const& route, method verb) {
     return std::holds_alternative<gateway>(route.run) || route.method == verb ||
            (verb == method::head && route.method == method::get);
@@ -38,8 +46,7 @@ std::span<route const> routes() {
 match find_route(method verb, std::string_view path) {
     match result;
     auto const* leaf = tree.find(path, result.variable);
-    if (leaf == nullptr && path.starts_with(gateway_folder))
-        leaf = tree.find(gateway_folder.substr(0, gateway_folder.size() - 1), result.variable);
+    if (leaf == nullptr) leaf = find_folder(path, result.variable);
     if (leaf == nullptr) return result;
     auto const& first = table[leaf->row];
     result.pattern = first.pattern;

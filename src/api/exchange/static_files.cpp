@@ -51,7 +51,7 @@ void show_encoded(http::request const& request, encoded_content const& content,
         response.add("Content-Encoding", name_of(coding::gzip));
     }
     response.add("Vary", "Accept-Encoding");
-    response.add("ETag", "\"", hash, suffix, "\"");
+    if (!hash.empty()) response.add("ETag", "\"", hash, suffix, "\"");
     response.content_type = type;
     response.body.append(body);
 }

@@ -13,7 +13,8 @@ namespace latchkey::api {
 struct encoded_content {
     std::string_view plain, gzip, brotli;
 };
-// Adds the content, Vary, Content-Encoding and an ETag made of `hash`, which differs by coding.
+// Adds the content, Vary, Content-Encoding and an ETag made of `hash`, which differs by coding; no
+// ETag if that is empty.
 void show_encoded(http::request const& request, encoded_content const& content,
                   std::string_view hash, http::content type, http::response& response);
 

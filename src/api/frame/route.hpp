@@ -134,5 +134,8 @@ inline constexpr std::string_view prefix = "/api/v1";
 // A gateway that appends its client's target (Envoy) asks below it: a scope or `-`, then anything,
 // which is ignored with the query.
 inline constexpr std::string_view gateway_folder = "/auth/";
+// An unknown path below these is a page that says so.
+inline constexpr std::string_view docs_folder = "/docs/";
+inline constexpr std::string_view problems_folder = "/problems/";
 
 }  // namespace latchkey::api

@@ -3,6 +3,8 @@
 
 #include <zlib.h>
 
+#include <boost/json/parse.hpp>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -52,11 +54,58 @@ TEST(documents, have_a_page_for_each_guide_group_and_problem) {
         EXPECT_NE(pages.find("/docs/" + std::string(guide.name)), nullptr) << guide.name;
         EXPECT_FALSE(guide.headings.empty()) << guide.name;
     }
+    auto const& list = pages.find("/docs/schemas")->plain;
+    for (auto const* const schema : {"User", "UserList", "Problem"}) {
+        auto const* const page = pages.find("/docs/schemas/" + std::string(schema));
+        ASSERT_NE(page, nullptr) << schema;
+        EXPECT_NE(page->plain.find("<h1>" + std::string(schema) + "</h1>"), std::string::npos);
+        EXPECT_NE(list.find("<li id=\"" + std::string(schema) + "\"><a href=\"/docs/schemas/"),
+                  list.npos);
+    }
     std::set<std::string> paths;
     for (auto const& page : pages.pages) EXPECT_TRUE(paths.insert(page.path).second) << page.path;
     EXPECT_EQ(pages.find("/docs/"), nullptr);
     EXPECT_EQ(pages.find("/docs/nothing"), nullptr);
     EXPECT_EQ(pages.find(""), nullptr);
+}
+
+TEST(documents, say_where_a_schema_is_used) {
+    auto const& page = all_documents().find("/docs/schemas/User")->plain;
+    auto const uses = page.substr(page.find("id=\"uses\""));
+    for (auto const* const place : {"/docs/users#createUser", "/docs/schemas/UserList"})
+        EXPECT_NE(uses.find("href=\"" + std::string(place) + "\""), uses.npos) << place;
+    EXPECT_EQ(uses.substr(0, uses.find("</ul>")).find("#listPosts"), uses.npos);
+}
+
+// The index has each page and each section once, and the words of their texts.
+TEST(documents, are_searched_by_their_full_text) {
+    auto const index = boost::json::parse(all_documents().find("/docs/search.json")->plain);
+    std::map<std::string, std::string> words;
+    std::vector<std::string> kinds;
+    for (auto const& each : index.as_array()) {
+        auto const& entry = each.as_object();
+        std::string const path(entry.at("path").get_string());
+        EXPECT_TRUE(
+            words.emplace(path, " " + std::string(entry.at("words").get_string()) + " ").second)
+            << path;
+        EXPECT_NE(all_documents().find(path.substr(0, path.find('#'))), nullptr) << path;
+        std::string const kind(entry.at("kind").get_string());
+        if (kinds.empty() || kinds.back() != kind) kinds.push_back(kind);
+    }
+    EXPECT_EQ(kinds, (std::vector<std::string>{"Guide", "Operation", "Problem", "Schema"}));
+    std::pair<std::string, std::string> const texts[] = {
+        {"/docs/limits#token-buckets", "refills"},
+        {"/docs/protect-your-own-api", "auth"},
+        {"/docs/protect-your-own-api#ask-in-a-gateway", "traefik"},
+        {"/docs/users#createUser", "email"},
+        {"/problems/key_expired", "key"},
+        {"/docs/schemas/User", "email"}};
+    for (auto const& [path, word] : texts) {
+        auto const& all = words[path];
+        auto const first = all.find(" " + word + " ");
+        ASSERT_NE(first, all.npos) << path << ": " << all;
+        EXPECT_EQ(all.find(" " + word + " ", first + 1), all.npos) << path;
+    }
 }
 
 TEST(documents, have_a_heading_for_each_operation) {
@@ -146,6 +195,36 @@ TEST(documents, depend_on_the_settings) {
               start.npos);
 }
 
+TEST_F(api_test, an_unknown_page_is_a_page_for_people_and_a_problem_for_programs) {
+    for (auto const* const path :
+         {"/docs/nothing", "/docs/", "/docs/users/1", "/docs/a/b/c", "/docs/schemas/NoSuchSchema",
+          "/problems/nothing", "/problems/", "/problems/not_found/more"}) {
+        auto const line = "GET " + std::string(path);
+        auto const page = service.request_anonymous(
+            line, {}, {"Accept: text/html,*/*;q=0.8", "If-None-Match: *"});
+        EXPECT_EQ(page.status, 404) << path;
+        EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
+        EXPECT_EQ(page.field("Content-Security-Policy"), page_policy);
+        EXPECT_EQ(page.field("Cache-Control"), "no-store");
+        EXPECT_EQ(page.field("ETag"), "");
+        for (auto const* const part : {"<h1>There is no such page</h1>", "id=\"search\"",
+                                       "<a href=\"/docs\">", "<a href=\"/problems\">"})
+            EXPECT_NE(page.body.find(part), page.body.npos) << part;
+        auto const packed =
+            service.request_anonymous(line, {}, {"Accept: text/html", "Accept-Encoding: gzip"});
+        EXPECT_EQ(unzipped(packed.body), page.body);
+        for (auto const* const accept : {"Accept: */*", "Accept: text/html;q=0"})
+            EXPECT_EQ(service.request_anonymous(line, {}, {accept}).code(), "route_not_found");
+        EXPECT_EQ(service.request_anonymous(line).code(), "route_not_found");
+        EXPECT_EQ(service.request_anonymous("POST " + std::string(path)).status, 405);
+    }
+    for (auto const* const other : {"/docsx", "/problemsx/y", "/document/a"})
+        EXPECT_EQ(service.request_anonymous("GET " + std::string(other), {}, {"Accept: text/html"})
+                      .status,
+                  401)
+            << other;
+}
+
 TEST_F(api_test, the_root_leads_browsers_to_the_documents) {
     auto const people = service.request_anonymous("GET /", {}, {"Accept: text/html,*/*;q=0.8"});
     EXPECT_EQ(people.status, 302);
@@ -175,7 +254,6 @@ TEST_F(api_test, pages_are_answered_in_the_coding_that_the_client_accepts) {
         EXPECT_EQ(service.request_anonymous("HEAD " + std::string(path)).field("Content-Length"),
                   plain.field("Content-Length"));
     }
-    EXPECT_EQ(service.request_anonymous("GET /docs/nothing").code(), "route_not_found");
     EXPECT_EQ(service.request_anonymous("GET /docs/search.json").field("Content-Type"),
               "application/json; charset=utf-8");
 }

@@ -178,8 +178,7 @@ TEST_F(api_test, other_paths_are_not_found) {
           "/api/v1/users//posts", "/api/v1//users", "//api/v1/users", "/api/v1/users/1/posts/",
           "/api/v1/users/1/posts/1", "/api/v2/users", "/api/v10/users", "/api/v1users",
           "/API/v1/users", "/api/v1/Users", "/users/", "/posts/1/", "/api/v1/healthz", "/healthz/",
-          "/api/v1/problems/not_found", "/problems/not_found/", "/api/v1/api/v1/users",
-          "/api/v1/users/../users",
+          "/api/v1/problems/not_found", "/api/v1/api/v1/users", "/api/v1/users/../users",
           // Paths that other software may read as public or as existing ones.
           "/healthz/../api/v1/users", "/healthz/..;/api/v1/users", "/healthz/%2e%2e/api/v1/users",
           "/healthz;a=b", "/healthz%00", "/%68ealthz", "/api/v1/%75sers", "/api/v1/users%2f1",

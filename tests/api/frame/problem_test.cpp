@@ -293,7 +293,7 @@ TEST_F(api_test, problem_pages_explain_every_code_without_a_key) {
     }
     EXPECT_EQ(service.request_anonymous("GET /problems/none").code(), "route_not_found");
     EXPECT_EQ(service.request_anonymous("GET /problems/nothing").code(), "route_not_found");
-    EXPECT_EQ(service.request_anonymous("GET /problems/").code(), "key_missing");
+    EXPECT_EQ(service.request_anonymous("GET /problems/").code(), "route_not_found");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 // harness.mjs reads the document when a server accepts; wire.mjs checks each response.
 //
 // A response outside of the operations (another method, an unknown path, no request) must be a problem document, unless it
-// is a part of a page.
+// is a page or a part of one.
 
 import assert from 'node:assert/strict';
 import zlib from 'node:zlib';
@@ -51,7 +51,8 @@ export class Contract {
   check(request, { status, headers, body, method }) {
     const { pattern, method: used, operation } = request ? this.find(request.method, request.target) : {};
     const label = request ? `${request.method} ${request.target.slice(0, 200)} → ${status}` : `an answer ${status}`;
-    const code = status >= 400 && body.length > 0 ? JSON.parse(body).code : null;
+    const isPage = /^\/(?:docs|problems)\//.test(request?.target) && (headers.get('content-type') ?? '').startsWith('text/html');
+    const code = status >= 400 && body.length > 0 && !isPage ? JSON.parse(body).code : null;
     if (!operation) {
       const options = status === 204 && request?.method === 'OPTIONS';
       assert.ok(status >= 400 || options || request === null || pagePart.test(request.target), `${label}: only an operation succeeds`);
