@@ -1,6 +1,13 @@
 import { all, button, element } from './dom';
 
-// A button at each block of text that puts it on the clipboard.
+const titles: Record<string, string> = { sh: 'Shell', http: 'HTTP', json: 'JSON', ts: 'TypeScript', typescript: 'TypeScript', python: 'Python', go: 'Go' };
+
+function titleOf(block: HTMLElement): string {
+  const language = block.querySelector('code')?.className.replace('language-', '') ?? '';
+  return titles[language] ?? language;
+}
+
+// A bar above each block of text, with a button that puts it on the clipboard: over the block it would cover text.
 export function addCopyButtons(within: ParentNode = document): void {
   for (const block of all('pre', within)) {
     const frame = element('div', { class: 'copyable' });
@@ -15,6 +22,6 @@ export function addCopyButtons(within: ParentNode = document): void {
       }
       setTimeout(() => { copy.textContent = 'Copy'; }, 1500);
     });
-    frame.append(block, copy);
+    frame.append(element('div', { class: 'bar' }, element('span', {}, titleOf(block)), copy), block);
   }
 }

@@ -1,35 +1,7 @@
 import { element } from './dom';
+import { type Entry, find, type Prepared, prepare, suggestions } from './search_index';
 
 // A combobox (WAI-ARIA) over the index that the service made of all pages. It is loaded when the field is used first.
-
-interface Entry { title: string; path: string; kind: string; text: string }
-
-const resultsMax = 12;
-const ranks: Record<string, number> = { Guide: 0, Operation: 1, Problem: 2, Schema: 3 };
-
-// Lower is better; undefined: it does not fit. Every word must be found.
-function score(entry: Entry, words: string[]): number | undefined {
-  const title = entry.title.toLowerCase().replaceAll('_', ' ');
-  const text = `${entry.path} ${entry.text}`.toLowerCase();
-  let sum = ranks[entry.kind] ?? 4;
-  for (const word of words) {
-    if (title.startsWith(word)) sum += 0;
-    else if (title.includes(` ${word}`)) sum += 10;
-    else if (title.includes(word)) sum += 20;
-    else if (text.includes(word)) sum += 40;
-    else return undefined;
-  }
-  return sum;
-}
-
-function find(index: Entry[], query: string): Entry[] {
-  const words = query.toLowerCase().replaceAll('_', ' ').split(/\s+/).filter((word) => word !== '');
-  if (words.length === 0) return [];
-  return index.flatMap((entry) => {
-    const points = score(entry, words);
-    return points === undefined ? [] : [{ entry, points }];
-  }).sort((left, right) => left.points - right.points).slice(0, resultsMax).map(({ entry }) => entry);
-}
 
 export function addSearch(): void {
   const place = document.getElementById('search');
@@ -42,13 +14,14 @@ export function addSearch(): void {
   list.hidden = true;
   place.append(field, element('kbd', { 'aria-hidden': 'true' }, '/'), list, status);
 
-  let index: Promise<Entry[]> | undefined;
+  let index: Promise<Prepared[]> | undefined;
   let results: Entry[] = [];
+  let others: string[] = []; // words to try where nothing was found
   let active = 0;
   const load = () => (index ??= fetch(source).then((response) => {
     if (!response.ok) throw new Error(String(response.status));
-    return response.json() as Promise<Entry[]>;
-  }));
+    return response.json();
+  }).then((entries: Entry[]) => entries.map(prepare)));
 
   const mark = (next: number) => {
     active = next;
@@ -81,7 +54,7 @@ export function addSearch(): void {
     const isEmpty = field.value.trim() === '';
     list.hidden = results.length === 0;
     field.setAttribute('aria-expanded', String(!list.hidden));
-    status.textContent = isEmpty ? '' : results.length === 0 ? 'Nothing found' : `${results.length} found`;
+    status.textContent = isEmpty ? '' : results.length === 0 ? `Nothing found: try ${others.join(', ')}` : `${results.length} found`;
     status.classList.toggle('hidden-text', isEmpty || results.length > 0);
     mark(0);
   };
@@ -93,6 +66,7 @@ export function addSearch(): void {
       const entries = await load();
       if (query !== field.value) return; // a later letter has been typed
       results = find(entries, query);
+      others = results.length === 0 ? suggestions(entries) : [];
       show();
     } catch {
       index = undefined;

@@ -43,6 +43,23 @@ describe('a page, in a browser', { timeout: 120_000 }, () => {
   });
 });
 
+const searched = JSON.parse(utf8((await server.ask('GET', '/docs/search.json')).body));
+
+// What the search lists for a query, in order: "Guide Limits".
+async function found(page, query) {
+  await page.tab.$eval('#search-field', (field) => { field.value = ''; });
+  await page.tab.focus('#search-field');
+  await page.tab.evaluate((text) => {
+    const field = document.getElementById('search-field');
+    document.getElementById('search-results').replaceChildren();
+    document.querySelector('#search [role=status]').textContent = '';
+    field.value = text;
+    field.dispatchEvent(new Event('input'));
+  }, query);
+  await page.tab.waitForFunction(() => document.querySelector('#search [role=status]').textContent !== '');
+  return page.tab.$$eval('#search-results li', (all) => all.map((each) => `${each.querySelector('.kind').textContent} ${each.querySelector('strong').textContent}`));
+}
+
 describe('by keyboard', { timeout: 120_000 }, () => {
   test('search finds as one types, and Enter opens', async () => {
     const page = await opened('/docs');
@@ -64,7 +81,14 @@ describe('by keyboard', { timeout: 120_000 }, () => {
     const page = await opened('/docs', { width: 390 });
     await page.tab.focus('#search-field');
     await page.tab.keyboard.type('zzzzz');
-    await page.tab.waitForFunction(() => document.querySelector('#search [role=status]').textContent === 'Nothing found');
+    const line = '#search [role=status]:not(.hidden-text)';
+    await page.tab.waitForFunction((status) => document.querySelector(status)?.textContent.startsWith('Nothing found'), {}, line);
+    const text = await page.tab.$eval(line, (status) => status.textContent);
+    assert.match(text, /^Nothing found: try \w+, \w+, \w+$/);
+    assert.ok((await page.tab.$eval(line, (status) => status.getBoundingClientRect().height)) > 20, 'it can be seen');
+    await page.assertClean('nothing found');
+    for (const word of text.replace('Nothing found: try ', '').split(', ')) assert.ok((await found(page, word)).length > 0, word);
+    await page.tab.focus('#search-field');
     await page.tab.keyboard.press('Backspace');
     await page.tab.keyboard.press('Escape');
     assert.equal(await page.evaluate('document.getElementById("search-field").value'), '');
@@ -72,9 +96,40 @@ describe('by keyboard', { timeout: 120_000 }, () => {
     await page.close();
   });
 
+  // Each of the field's words, and where the first result has to lead.
+  const fieldWords = {
+    revoke: /^\/docs\/authentication#revoke/, retry: /^\/docs\/(idempotency$|client-libraries#retries)/, quota: /^\/docs\/limits$/, ttl: /^\/docs\/authentication#expiry/,
+    expiry: /^\/docs\/authentication#expiry/, bearer: /^\/docs\/(authentication$|configure#bearer)/, sse: /^\/docs\/changes-and-webhooks#a-stream$/,
+    etag: /^\/docs\/no-lost-changes$/, nginx: /^\/docs\/protect-your-own-api#ask-in-a-gateway$/,
+    kong: /gateway|keys-from-other-systems/, backup: /back-up/, docker: /install/,
+  };
+  test('finds the words of the field, and guides before schemas', async () => {
+    const page = await opened('/docs');
+    const paths = new Map(searched.map(({ title, kind, path }) => [`${kind} ${title}`, path]));
+    for (const [word, target] of Object.entries(fieldWords)) {
+      const results = await found(page, word);
+      assert.ok(results.length > 0, word);
+      assert.match(results[0], /^Guide /, `${word}: ${results.join(', ')}`);
+      const entries = searched.filter(({ title, kind }) => `${kind} ${title}` === results[0]).map(({ path }) => path);
+      assert.ok(entries.some((path) => target.test(path)), `${word}: ${results.join(', ')}`);
+    }
+    assert.ok(paths.size > 100);
+    await page.close();
+  });
+
+  test('finds what only the text of a section says, in any part of several words', async () => {
+    const page = await opened('/docs');
+    assert.ok((await found(page, 'refills window')).includes('Guide Token buckets'));
+    assert.ok((await found(page, 'traefik')).includes('Guide Ask in a gateway'));
+    const kinds = ['Guide', 'Operation', 'Problem', 'Schema'];
+    const ranks = (await found(page, 'webhook')).map((each) => kinds.indexOf(each.split(' ')[0]));
+    assert.deepEqual(ranks, ranks.toSorted((one, other) => one - other)); // all have it in their titles
+    await page.close();
+  });
+
   test('finds problems, schemas and headings of guides', async () => {
     const page = await opened('/docs');
-    for (const [query, path] of [['last_admin_key', '/problems/last_admin_key'], ['UserList', '/docs/schemas#UserList'], ['cursors', '/docs/paging#cursors']]) {
+    for (const [query, path] of [['last_admin_key', '/problems/last_admin_key'], ['UserList', '/docs/schemas/UserList'], ['cursors', '/docs/paging#cursors']]) {
       await page.tab.focus('#search-field');
       await page.tab.keyboard.type(query);
       await page.tab.waitForFunction((words) => document.querySelector('#search-results li strong')?.textContent.toLowerCase() === words.toLowerCase(), {}, query);
@@ -130,8 +185,51 @@ test('a sample is copied as it is written', { timeout: 60_000 }, async () => {
   await button.click();
   await page.tab.waitForFunction(() => [...document.querySelectorAll('.copy')].some((each) => each.textContent === 'Copied'));
   const text = await page.evaluate('navigator.clipboard.readText()');
-  assert.equal(text, 'curl -sS "$LATCHKEY_URL/api/v1/users" \\\n  -H "Authorization: Bearer $LATCHKEY_KEY"\n');
+  assert.equal(text, `curl -sS "${server.base()}/api/v1/users" \\\n  -H "Authorization: Bearer $LATCHKEY_KEY"\n`);
   await page.close();
+});
+
+test('samples have the origin of the page, in each language', { timeout: 120_000 }, async () => {
+  const page = await browser.newPage();
+  const guides = new Set(searched.filter(({ kind }) => kind === 'Guide').map(({ path }) => path.split('#')[0]));
+  for (const path of ['/docs', ...guides, '/docs/keys', '/docs/service', '/problems/rate_limited']) {
+    await page.open(server.base() + path);
+    for (const [language, text] of await page.tab.$$eval('pre > code', (all) => all.map((code) => [code.className, code.textContent]))) {
+      if (!/-(sh|ts|typescript|python|go)$/.test(language)) continue;
+      const isSet = /export LATCHKEY_URL=(\S+)/.exec(text)?.[1] === server.base(); // and what follows may read it
+      assert.ok(isSet || !text.includes('LATCHKEY_URL'), `${path}: ${text}`);
+      if (/^curl .*https:.*\/api\//m.test(text)) assert.ok(text.includes(server.base()), `${path}: ${text}`);
+      const imports = /^(import os|\t"os")$/m.test(text);
+      if (language.endsWith('go') && text.includes('package main')) assert.equal(imports, /\bos\.[A-Z]/.test(text), `${path}: ${text}`);
+      if (language.endsWith('python') && imports) assert.match(text, /\bos\./, `${path}: ${text}`);
+    }
+  }
+  const [start] = await (async () => {
+    await page.open(`${server.base()}/docs/users`);
+    return page.tab.$$eval('code.language-python', (all) => all.map((code) => code.textContent));
+  })();
+  assert.ok(start.includes(`    "${server.base()}/api/v1/users",\n`), start);
+  await page.close();
+});
+
+test('an anchor of the list of schemas leads to the page of the schema', { timeout: 60_000 }, async () => {
+  const page = await opened('/docs/schemas#User');
+  await page.tab.waitForFunction(() => location.pathname === '/docs/schemas/User' && document.querySelector('h1')?.textContent === 'User');
+  await page.close();
+});
+
+test('a browser gets a page where there is none', { timeout: 60_000 }, async () => {
+  for (const [path, width] of [['/docs/nothing', 1440], ['/problems/a/b', 390]]) {
+    const page = await browser.newPage({ width });
+    assert.equal((await page.open(server.base() + path)).status(), 404);
+    assert.equal(await page.tab.$eval('h1', (title) => title.textContent), 'There is no such page');
+    assert.ok(page.errors.every((each) => /404/.test(each)), page.errors.join()); // the browser notes the status itself
+    page.errors.length = 0;
+    await page.assertClean(path);
+    assert.equal((await found(page, 'quota'))[0], 'Guide Limits');
+    await page.screenshot(`docs-missing-${width}`);
+    await page.close();
+  }
 });
 
 describe('"try it"', { timeout: 120_000 }, () => {

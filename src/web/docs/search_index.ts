@@ -1,0 +1,81 @@
+// What a query finds. Every word of it must begin a word of the title or of the text, or one of its synonyms must. Titles go before
+// texts, then guides before operations, problems and schemas.
+
+export interface Entry { title: string; path: string; kind: string; text: string; words: string }
+export interface Prepared { entry: Entry; rank: number; title: string; text: string }
+
+const resultsMax = 12;
+const kinds = ['Guide', 'Operation', 'Problem', 'Schema'];
+
+// The field's words for what the documents call otherwise.
+const synonyms: Record<string, string[]> = {
+  apikey: ['key'],
+  auth: ['authentication'],
+  backup: ['back up', 'restore'],
+  bearer: ['authentication', 'authorization'],
+  docker: ['container', 'install'],
+  etag: ['no lost changes'],
+  expiry: ['expire'],
+  idempotent: ['idempotency'],
+  kong: ['keys from other systems', 'gateway'],
+  kubernetes: ['container', 'install'],
+  nginx: ['gateway', 'proxy'],
+  oauth: ['jwt', 'token'],
+  pagination: ['paging'],
+  permission: ['scope'],
+  podman: ['container', 'install'],
+  quota: ['limit'],
+  remove: ['delete', 'deactivate'],
+  retry: ['retries', 'idempotency'],
+  revoke: ['deactivate'],
+  sdk: ['client libraries'],
+  sse: ['stream'],
+  throttle: ['limit'],
+  ttl: ['expiry', 'expire'],
+};
+// What is proposed where nothing is found, as far as it finds something.
+const proposals = ['revoke', 'quota', 'retry', 'backup', 'webhook'];
+const proposalsMax = 3;
+
+// As the service cuts texts into words.
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
+}
+
+function spaced(text: string): string {
+  return ` ${wordsOf(text).join(' ')}`;
+}
+
+export function prepare(entry: Entry): Prepared {
+  return { entry, rank: kinds.indexOf(entry.kind), title: spaced(entry.title), text: spaced(`${entry.path} ${entry.text} ${entry.words}`) };
+}
+
+// Where a word is found; lower is better.
+function placeOf({ title, text }: Prepared, word: string): number {
+  const isLong = word.length > 3; // a shorter one stands within many words
+  if (title.startsWith(` ${word}`)) return 0;
+  if (title.includes(` ${word}`)) return 1;
+  if (isLong && title.includes(word)) return 2;
+  if (text.includes(` ${word}`)) return 100;
+  return isLong && text.includes(word) ? 101 : Infinity;
+}
+
+// A synonym in the title counts like the word itself where the text has that, else a little less.
+function placeOfAny(each: Prepared, word: string): number {
+  const stem = word.length > 3 ? word.replace(/s$/, '') : word; // limits, limit
+  const place = Math.min(placeOf(each, word), placeOf(each, stem));
+  const others = (synonyms[word] ?? synonyms[stem] ?? []).map((phrase) => Math.max(...phrase.split(' ').map((part) => placeOf(each, part))));
+  return Math.min(place, Math.min(...others) + (place < Infinity ? 0 : 3));
+}
+
+export function find(index: Prepared[], query: string): Entry[] {
+  const words = wordsOf(query);
+  if (words.length === 0) return [];
+  return index.map((each) => ({ each, points: words.reduce((sum, word) => sum + placeOfAny(each, word), 10 * each.rank) }))
+    .filter(({ points }) => points < Infinity).sort((left, right) => left.points - right.points)
+    .slice(0, resultsMax).map(({ each }) => each.entry);
+}
+
+export function suggestions(index: Prepared[]): string[] {
+  return proposals.filter((word) => find(index, word).length > 0).slice(0, proposalsMax);
+}
