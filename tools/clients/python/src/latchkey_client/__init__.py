@@ -9,12 +9,12 @@ from .errors import (
 from .modify import modify
 from .pages import BackwardPages, ChangeFeed, CursorPages
 from .retry import RetryPolicy
+from .version import __version__
 from .webhooks import VerifiedWebhook, WebhookVerificationError, verify_webhook
 
-__version__ = "0.1.0"
 __all__ = [
     "ApiError", "AuthenticationError", "BackwardPages", "BadRequestError", "ChangeFeed", "ConflictError", "CursorPages", "GoneError",
     "Latchkey", "LatchkeyError", "NetworkError", "NotFoundError", "PermissionDeniedError", "PreconditionFailedError",
     "RateLimitError", "RequestTimeoutError", "ResponseInfo", "RetryPolicy", "ServerError", "ValidationError", "VerifiedWebhook",
-    "WebhookVerificationError", "models", "modify", "response_of", "verify_webhook",
+    "WebhookVerificationError", "__version__", "models", "modify", "response_of", "verify_webhook",
 ]

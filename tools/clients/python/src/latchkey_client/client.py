@@ -17,8 +17,9 @@ from .errors import ApiError, NetworkError, class_of
 from .operations import Operations
 from .retry import RetryPolicy, is_retryable, parse_retry_after
 from .transport import Answer, Transport
+from .version import __version__
 
-USER_AGENT = "latchkey-client-python/0.1.0"
+USER_AGENT = f"latchkey-client-python/{__version__}"
 
 
 class Latchkey(Operations):
