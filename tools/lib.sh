@@ -28,6 +28,9 @@ node_packages() {
   command -v npm >/dev/null || echo npm
 }
 
+# The version, which meson.build states and nothing else does.
+project_version() { sed -n "s/^ *version: '\(.*\)',$/\1/p" "$top/meson.build"; }
+
 as_root=(); [ "$(id -u)" -eq 0 ] || as_root=(sudo)
 
 # Installs the missing packages, without questions.

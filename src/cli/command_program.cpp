@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/system/log.hpp"
+#include "base/version.hpp"
 #include "base/visible.hpp"
 #include "cli/command_list.hpp"
 #include "cli/frame/serve_settings.hpp"

@@ -209,6 +209,7 @@ std::vector<dear_request> dear_requests(api_fixture& service, dear_sizes const& 
         {"GET /docs"},
         {"GET /docs/paging"},
         {"GET /problems"},
+        {"GET " + public_path("/docs/clients/{package}")},
         {"GET /problems/not_found"},
         {"GET /"},
         {"GET /favicon.ico"},

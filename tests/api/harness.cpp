@@ -56,7 +56,10 @@ std::string public_path(std::string_view pattern) {
     std::string_view asset = web::find_file("docs.css").path;
     asset.remove_prefix(asset.rfind('/') + 1);
     std::pair<std::string_view, std::string_view> const values[] = {
-        {"{code}", "not_found"}, {"{guide}", "errors"}, {"{asset}", asset}};
+        {"{code}", "not_found"},
+        {"{guide}", "errors"},
+        {"{asset}", asset},
+        {"{package}", client_kinds[0].name}};
     std::string path(pattern);
     for (auto const& [name, value] : values)
         if (auto const i = path.find(name); i != path.npos) path.replace(i, name.size(), value);
@@ -70,7 +73,9 @@ api_fixture::api_fixture(std::int64_t (*wall)(), std::size_t map_bytes)
       buckets_(limit::buckets::make(1024).value()),
       services_{settings, snapshot_, keys_,   leases_, *failures_,
                 cursors_, random_,   running, &uses_} {
-    static auto const documents = make_documents(settings);
+    // As large as one may be.
+    static client_package const packages[] = {{&client_kinds[0], std::string(1 << 20, 'a')}};
+    static auto const documents = make_documents(settings, packages);
     settings.documents = documents;
     settings.protected_resource = "{}";  // as if an issuer were configured
     services_.streams = &streams_;

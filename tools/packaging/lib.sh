@@ -1,4 +1,5 @@
-# Shared by tools/package and tools/package-cluster, which source it after tools/lib.sh. The same sources give the same bytes.
+# Shared by tools/package, tools/package-cluster and tools/package-clients, which source it after tools/lib.sh. The same sources
+# give the same bytes.
 
 packaged=$top/build/packaged
 maintainer="${DEBFULLNAME:-latchkey} <${DEBEMAIL:-latchkey@example.com}>"
@@ -65,12 +66,18 @@ put_program() {
   llvm-strip-19 --remove-section=.comment "$root/$2"
 }
 
-# put_documents NAME TARGET...: changelog, licences, and the list of components (SBOM) of these targets.
+# put_documents NAME: licence and changelog.
 put_documents() {
-  local name=$1 folder=$root/usr/share/doc/$1 component; shift
+  local name=$1 folder=$root/usr/share/doc/$1
   put 644 "$top/tools/packaging/copyright" "usr/share/doc/$name/copyright"
   printf '%s (%s) unstable; urgency=medium\n\n  * Version %s.\n\n -- %s  %s\n' "$name" "$version" "$version" "$maintainer" \
     "$(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")" | gzip -9n >"$folder/changelog.gz"
+  chmod 644 "$folder/changelog.gz"
+}
+
+# put_components NAME TARGET...: the list of components (SBOM) of these targets, and the licences of what is linked in.
+put_components() {
+  local name=$1 folder=$root/usr/share/doc/$1 component; shift
   "$top/tools/packaging/sbom.py" --build "$packaged" --boringssl "$top/build/boringssl" --name "$name" --version "$version" \
     --time "$SOURCE_DATE_EPOCH" "$@" >"$folder/sbom.cdx.json"
   # The licences of most ask that they go with the program.
@@ -82,7 +89,7 @@ for each in json.load(sys.stdin)["components"]:
     [ "$component" != boringssl ] || component=android-libboringssl
     [ ! -e "/usr/share/doc/$component/copyright" ] || put 644 "/usr/share/doc/$component/copyright" "usr/share/doc/$name/licences/$component"
   done
-  chmod 644 "$folder/changelog.gz" "$folder/sbom.cdx.json"
+  chmod 644 "$folder/sbom.cdx.json"
 }
 
 # depends_on FILE...: the packages of the libraries that these link, each with the lowest version that has the symbols they use.

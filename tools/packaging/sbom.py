@@ -2,7 +2,7 @@
 """Prints the components of programs of a build folder as CycloneDX 1.5 JSON: what was compiled into them or linked, by the
 files that ninja and the linker read and the packages that these are of, according to dpkg. The same build gives the same text.
 
-  sbom.py --build build/packaged --boringssl build/boringssl --name latchkey --version 0.1.0 --time 1700000000 src/latchkey…
+  sbom.py --build build/packaged --boringssl build/boringssl --name latchkey --version 1.2.3 --time 1700000000 src/latchkey…
 """
 import argparse
 import datetime

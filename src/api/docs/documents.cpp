@@ -29,8 +29,8 @@ string hash_of(string_view bytes) {
     return base::to_hex(number);
 }
 
-documents::page page_of(string path, http::content type, string content) {
-    auto compressed = gzip(content);
+documents::page page_of(string path, http::content type, string content, bool compress = true) {
+    auto compressed = compress ? gzip(content) : string();
     auto hash = hash_of(content);
     return {.path = std::move(path),
             .type = type,
@@ -41,8 +41,12 @@ documents::page page_of(string path, http::content type, string content) {
 
 class page_set {
   public:
-    page_set(reference const& reference, settings const& settings)
-        : reference_(reference), settings_(settings), frame_(reference, settings.console) {}
+    page_set(reference const& reference, settings const& settings,
+             std::span<client_package const> packages)
+        : reference_(reference),
+          settings_(settings),
+          packages_(packages),
+          frame_(reference, settings.console) {}
 
     documents::page missing() const {
         auto page = page_of({}, http::content::html,
@@ -64,6 +68,12 @@ class page_set {
         for (auto const& [name, schema] : reference_.schemas())
             add("/docs/schemas/" + string(name), name,
                 schema_content(reference_, uses, name, schema.as_object()));
+        add(string(clients_path), "Client packages",
+            clients_content(packages_, settings_.base_url));
+        for (auto const& each : packages_) {
+            auto path = string(clients_path).append("/").append(each.kind->name);
+            pages_.push_back(page_of(std::move(path), each.kind->type, each.bytes, false));
+        }
         add("/problems", "Problems", problem_list_content());
         for (auto const& entry : base::problems)
             if (entry.code != base::problem::none)
@@ -83,6 +93,7 @@ class page_set {
 
     reference const& reference_;
     settings const& settings_;
+    std::span<client_package const> packages_;
     frame frame_;
     std::vector<documents::page> pages_;
 };
@@ -95,13 +106,14 @@ documents::page const* documents::find(string_view path) const {
     return place == pages.end() || place->path != path ? nullptr : &*place;
 }
 
-std::shared_ptr<documents const> make_documents(settings const& settings) {
+std::shared_ptr<documents const> make_documents(settings const& settings,
+                                                std::span<client_package const> packages) {
     auto const whole = describe_interface(settings);
     auto result = std::make_shared<documents>();
     result->openapi = boost::json::serialize(whole);
     result->openapi_tag = '"' + hash_of(result->openapi) + '"';
     reference const reference(whole);
-    page_set pages(reference, settings);
+    page_set pages(reference, settings, packages);
     result->missing = pages.missing();
     result->pages = std::move(pages).all();
     return result;

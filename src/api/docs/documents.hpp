@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/docs/client_packages.hpp"
 #include "api/frame/settings.hpp"
 #include "wire/http/response.hpp"
 
@@ -17,8 +19,8 @@ struct documents {
     struct page {
         std::string path;  // "/docs/users"
         http::content type;
-        std::string plain, gzip;
-        std::string hash;  // of the content, for its ETag; empty: it has none
+        std::string plain, gzip;  // empty where it was not compressed
+        std::string hash;         // of the content, for its ETag; empty: it has none
     };
 
     std::string openapi, openapi_tag;  // the bytes, and their ETag with its quotes
@@ -29,7 +31,9 @@ struct documents {
     page const* find(std::string_view path) const;
 };
 
-// Takes some ten milliseconds. Servers, credentials and links are those of `settings`.
-std::shared_ptr<documents const> make_documents(settings const& settings);
+// Takes some ten milliseconds. Servers, credentials and links are those of `settings`; `packages`
+// are handed out at /docs/clients.
+std::shared_ptr<documents const> make_documents(settings const& settings,
+                                                std::span<client_package const> packages = {});
 
 }  // namespace latchkey::api

@@ -3,6 +3,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "api/docs/client_packages.hpp"
 #include "api/docs/html.hpp"
 #include "base/ascii.hpp"
 #include "web/files.hpp"
@@ -57,6 +58,7 @@ string frame::navigation(string_view path) const {
     output.raw("<h2>More</h2>\n<ul>\n");
     append_link(output, "/docs/schemas", "Schemas", path);
     append_link(output, "/problems", "Problems", path);
+    append_link(output, clients_path, "Client packages", path);
     output.raw("<li><a href=\"/openapi.json\">openapi.json</a></li>\n</ul>\n");
     return markup;
 }

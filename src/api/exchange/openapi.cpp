@@ -14,6 +14,7 @@
 #include "api/frame/problem_document.hpp"
 #include "api/frame/route.hpp"
 #include "base/check.hpp"
+#include "base/version.hpp"
 
 namespace latchkey::api {
 namespace {

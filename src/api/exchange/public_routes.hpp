@@ -40,6 +40,8 @@ inline constexpr operation get_docs_page{.id = "getDocsPage",
                                          .group = "Service",
                                          .summary = "A guide, or the operations of a group",
                                          .result = document};
+inline constexpr operation get_client{
+    .id = "getClient", .group = "Service", .summary = "A client package", .result = document};
 inline constexpr operation list_problems{.id = "listProblems",
                                          .group = "Service",
                                          .summary = "All codes of problems, as an HTML page",
@@ -72,6 +74,8 @@ inline constexpr route public_routes[] = {
      public_route{show_openapi, true}},
     {http::method::get, "/docs", operations::get_docs, model::scope::any, public_route{show_page}},
     {http::method::get, "/docs/{guide}", operations::get_docs_page, model::scope::any,
+     public_route{show_page, false, true}},
+    {http::method::get, "/docs/clients/{package}", operations::get_client, model::scope::any,
      public_route{show_page, false, true}},
     {http::method::get, "/problems", operations::list_problems, model::scope::any,
      public_route{show_page}},

@@ -4,6 +4,7 @@
 #include <boost/json/parse.hpp>
 
 #include "api/service/service_routes.hpp"
+#include "base/version.hpp"
 
 namespace latchkey::api::schema {
 namespace {
@@ -31,7 +32,8 @@ object service_report_schema() {
          {"streams", with_description(count(), "Of changes, open now.")},
          {"latency", latency},
          {"nodes", with_description(list_of(node, 1024), "Empty without a cluster.")}},
-        json::parse(R"({"version": "0.1.0", "started_at": "2026-01-02T03:04:05.678Z",
+        json::parse(R"({"version": ")" LATCHKEY_VERSION
+                    R"(", "started_at": "2026-01-02T03:04:05.678Z",
             "requests": {"2xx": 9, "3xx": 0, "4xx": 3, "5xx": 0}, "limited": 2,
             "failed_authentications": 1, "connections": 4, "streams": 0,
             "latency": {"count": 12, "sum_seconds": 0.0012, "buckets": [

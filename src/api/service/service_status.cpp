@@ -3,6 +3,7 @@
 #include "api/frame/request_services.hpp"
 #include "api/frame/resource.hpp"
 #include "api/service/service_routes.hpp"
+#include "base/version.hpp"
 
 namespace latchkey::api {
 namespace {

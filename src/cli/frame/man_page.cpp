@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "base/system/log.hpp"
+#include "base/version.hpp"
 #include "base/visible.hpp"
 #include "cli/frame/command_table.hpp"
 #include "cli/frame/command_texts.hpp"

@@ -13,6 +13,7 @@
 
 #include "base/system/log.hpp"
 #include "base/system/write_now.hpp"
+#include "base/version.hpp"
 
 namespace latchkey::kit {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/ascii.hpp"
 #include "base/bytes.hpp"
 #include "base/check.hpp"
+#include "base/version.hpp"
 
 namespace latchkey::remote {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "base/time_units.hpp"
+#include "base/version.hpp"
 #include "helpers/trace/otlp.hpp"
 
 namespace latchkey::trace {

@@ -9,6 +9,7 @@
 
 #include "api/frame/route.hpp"
 #include "base/time_units.hpp"
+#include "base/version.hpp"
 #include "server/observe/exposition_page.hpp"
 #include "store/files/space.hpp"
 

@@ -17,6 +17,7 @@
 #include "base/system/log.hpp"
 #include "base/system/read_within.hpp"
 #include "base/time_units.hpp"
+#include "base/version.hpp"
 #include "domain/admin/state_load.hpp"
 #include "helpers/kit/start.hpp"
 #include "server/process/node_instance.hpp"

@@ -14,6 +14,7 @@
 #include "base/ascii.hpp"
 #include "base/limits.hpp"
 #include "limit/auth_failure_limiter.hpp"
+#include "server/client_folder.hpp"
 #include "server/process/cluster_checks.hpp"
 #include "server/process/cores.hpp"
 #include "server/process/trace_checks.hpp"
@@ -58,6 +59,8 @@ constexpr setting table[] = {
     {"base_url", &config::base_url,
      "origin for links and problem types, such as https://api.example.com; empty makes them "
      "relative"},
+    at_start({"clients_folder", &config::clients_folder,
+              "folder with the client libraries that /docs/clients hands out; empty: none"}),
     {"trusted_proxies", &config::trusted_proxies,
      "networks (CIDR) whose X-Forwarded-For, X-Forwarded-Proto and PROXY header are trusted"},
     {"console", &config::console,
@@ -390,7 +393,8 @@ api::settings interface_settings(config const& configuration) {
     std::vector<std::string> issuers;
     for (auto const& each : configuration.jwt) issuers.push_back(each.issuer);
     api::describe_protected_resource(issuers, result);
-    result.documents = api::make_documents(result);
+    result.documents =
+        api::make_documents(result, read_client_folder(configuration.clients_folder));
     return result;
 }
 

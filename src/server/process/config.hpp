@@ -32,6 +32,7 @@ struct config {
     std::string log_format = "text";
     std::string log_level = "info";
     std::string base_url;
+    std::string clients_folder = "/usr/share/latchkey/clients";  // empty: none
     std::vector<std::string> trusted_proxies;
     std::vector<std::string> deprecated;
     std::uint64_t connections = 8192;
@@ -137,7 +138,8 @@ base::result<void> validate(config const& configuration);
 // loopback, Unix sockets and behind a trusted proxy.
 base::result<void> validate_plain(listen_address const& address, config const& configuration);
 
-// The options of the lower layers, made from a configuration that has passed `validate`.
+// The options of the lower layers, made from a configuration that has passed `validate`. Those of
+// the interface have the client libraries of the folder (client_folder.hpp).
 api::settings interface_settings(config const& configuration);
 http::size_limits parser_limits(config const& configuration);
 session::http2_options http2_options(config const& configuration);

@@ -15,6 +15,7 @@
 #include "base/system/log.hpp"
 #include "base/system/poll_until.hpp"
 #include "base/time_units.hpp"
+#include "base/version.hpp"
 
 namespace latchkey::server {
 namespace {

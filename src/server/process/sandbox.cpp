@@ -25,6 +25,7 @@ void file_sandbox::confine(config const& configuration, std::span<listen_sockets
     for (auto const& socket : sockets)
         if (socket.address().scheme == listen_address::kind::unix_socket)
             add(grants.remove, socket.address().path);
+    if (!configuration.clients_folder.empty()) grants.read.push_back(configuration.clients_folder);
     // It names the holder of the store's write lock (store/engine/write_lock).
     grants.read.push_back("/proc/locks");
     auto const result = base::restrict_files(grants);

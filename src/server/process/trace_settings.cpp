@@ -9,6 +9,7 @@
 
 #include "base/ascii.hpp"
 #include "base/system/read_within.hpp"
+#include "base/version.hpp"
 
 namespace latchkey::server {
 namespace {

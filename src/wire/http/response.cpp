@@ -21,6 +21,10 @@ std::string_view media_type_of(content kind) {
             return "image/svg+xml";
         case content::text:
             return "text/plain; charset=utf-8";
+        case content::gzip:
+            return "application/gzip";
+        case content::zip:
+            return "application/zip";
         case content::event_stream:
             return "text/event-stream; charset=utf-8";
         case content::none:

@@ -27,6 +27,8 @@ enum class content : std::uint8_t {
     style_sheet,
     svg,
     text,
+    gzip,
+    zip,
     event_stream
 };
 std::string_view media_type_of(content kind);

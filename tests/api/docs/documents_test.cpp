@@ -9,6 +9,7 @@
 #include <set>
 
 #include "../harness.hpp"
+#include "api/docs/client_packages.hpp"
 #include "api/docs/page_frame.hpp"
 #include "api/docs/problem_pages.hpp"
 #include "api/exchange/openapi.hpp"
@@ -48,7 +49,8 @@ std::set<std::string> matches(std::string const& text, char const* pattern) {
 
 TEST(documents, have_a_page_for_each_guide_group_and_problem) {
     auto const& pages = all_documents();
-    for (auto const* const path : {"/docs", "/docs/schemas", "/docs/search.json", "/problems"})
+    for (auto const* const path :
+         {"/docs", "/docs/schemas", "/docs/clients", "/docs/search.json", "/problems"})
         EXPECT_NE(pages.find(path), nullptr) << path;
     for (auto const& guide : web::guides()) {
         EXPECT_NE(pages.find("/docs/" + std::string(guide.name)), nullptr) << guide.name;
@@ -179,6 +181,29 @@ TEST(documents, say_what_to_do_about_each_problem) {
         EXPECT_NE(page.plain.find("&quot;code&quot;: &quot;" + std::string(entry.name)),
                   std::string::npos);
     }
+}
+
+TEST(documents, have_the_client_packages_that_are_given) {
+    settings settings;
+    settings.base_url = "https://api.example.com";
+    std::vector<client_package> const packages{{&client_kinds[0], "npm's"},
+                                               {&client_kinds[1], "pip's"}};
+    auto const documents = make_documents(settings, packages);
+    auto const& page = documents->find("/docs/clients")->plain;
+    for (auto const& [kind, bytes] : packages) {
+        auto const path = "/docs/clients/" + std::string(kind->name);
+        EXPECT_NE(page.find(std::string(kind->command) + " https://api.example.com" + path + "\n"),
+                  page.npos);
+        auto const* const file = documents->find(path);
+        ASSERT_NE(file, nullptr) << path;
+        EXPECT_EQ(file->plain, bytes);
+        EXPECT_EQ(file->type, kind->type);
+        EXPECT_TRUE(file->gzip.empty()) << "it is compressed already";
+        EXPECT_EQ(all_documents().find(path), nullptr);
+    }
+    auto const& empty_page = all_documents().find("/docs/clients")->plain;
+    EXPECT_NE(empty_page.find("<code>latchkey-clients</code>"), empty_page.npos);
+    EXPECT_EQ(page.find("<code>latchkey-clients</code>"), page.npos);
 }
 
 TEST(documents, depend_on_the_settings) {

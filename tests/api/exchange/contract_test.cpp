@@ -123,6 +123,7 @@ std::vector<contract_entry> const contract{
     {"GET /openapi.json", 200},
     {"GET /docs", 200},
     {"GET /docs/{guide}", 200},
+    {"GET /docs/clients/{package}", 200},
     {"GET /problems", 200},
     {"GET /problems/{code}", 200},
 

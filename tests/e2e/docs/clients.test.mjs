@@ -1,6 +1,6 @@
-// The client libraries of tools/clients, built from the document of this binary and installed as they would be published: each
-// lives a whole life over HTTPS, and does the same over a network that loses answers, against limits, and with the answers of a
-// gateway that fails.
+// The client libraries of tools/clients, built from the document of this binary and installed as they would be published, or from
+// a service that hands them out: each lives a whole life over HTTPS, and does the same over a network that loses answers, against
+// limits, and with the answers of a gateway that fails.
 
 import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
@@ -14,8 +14,9 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startBrowser } from '../helpers/browser.mjs';
-import { binary, run, sleep, startServer, temporaryFolder } from '../helpers/harness.mjs';
+import { assertStatus, binary, run, sleep, startServer, temporaryFolder, until } from '../helpers/harness.mjs';
 import { makeTrust, startReceiver } from '../helpers/webhook_receiver.mjs';
+import { utf8 } from '../helpers/wire.mjs';
 
 const testFolder = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const top = path.join(testFolder, '../..');
@@ -462,7 +463,7 @@ describe('the packages', () => {
     }
     assert.equal((typescript.match(/^    [a-z]\w*\(/gm) ?? []).filter((line) => !/iterate|constructor/.test(line)).length, names.length);
     assert.equal(JSON.parse(read('typescript/package.json')).version, document.info.version, 'a release of the service is one of its clients');
-    assert.match(read('python/pyproject.toml'), new RegExp(`^version = "${document.info.version}"$`, 'm'));
+    assert.ok(fileWith(path.join(built, 'python/dist'), '.whl').endsWith(`/latchkey_client-${document.info.version}-py3-none-any.whl`));
     assert.doesNotMatch(typescript + read('typescript/dist/generated/schema.d.ts') + python, /\bapi_key\b/, 'a key goes in a header field alone');
   });
 
@@ -481,6 +482,86 @@ describe('the packages', () => {
     }
     assert.doesNotMatch(metadata, /^Requires-Dist/m);
     assert.ok(fs.existsSync(path.join(site, 'latchkey_client/py.typed')), 'a type checker reads its types');
+  });
+
+  describe('handed out by a service', () => {
+    const clients = path.join(folder, 'handed out');
+    let files;
+    let own;
+
+    before(async () => {
+      files = [fileWith(path.join(built, 'typescript'), '.tgz'), fileWith(path.join(built, 'python/dist'), '.whl')];
+      fs.mkdirSync(clients);
+      for (const file of files) fs.copyFileSync(file, path.join(clients, path.basename(file)));
+      fs.writeFileSync(path.join(clients, 'latchkey-client-0.0.1.tgz'), 'another version');
+      fs.writeFileSync(path.join(folder, 'outside'), 'what nobody may read');
+      own = await startServer({ args: ['--clients-folder', clients] });
+    });
+    after(() => own.stop());
+
+    test('come whole, with their type, length and tag, and without a key', async () => {
+      for (const [index, type] of ['application/gzip', 'application/zip'].entries()) {
+        const target = `/docs/clients/${path.basename(files[index])}`;
+        const bytes = fs.readFileSync(files[index]);
+        const answer = await own.ask('GET', target, { headers: { 'Accept-Encoding': 'gzip, br' } });
+        assert.equal(answer.status, 200);
+        assert.deepEqual(Buffer.from(answer.body), bytes);
+        assert.deepEqual(['content-type', 'content-length', 'content-encoding'].map((name) => answer.headers.get(name) ?? null), [type, String(bytes.length), null]);
+        const head = await own.ask('HEAD', target);
+        assert.deepEqual([head.status, head.headers.get('content-length'), head.body.length], [200, String(bytes.length), 0]);
+        assertStatus(await own.ask('GET', target, { headers: { 'If-None-Match': answer.headers.get('etag') } }), 304);
+      }
+    });
+
+    test('and nothing else of the folder, or from outside of it, does', async () => {
+      const outside = ['../outside', '%2e%2e/outside', '%2e%2e%2foutside', '..%2Foutside', '.%2e/outside', '..%5coutside', '%252e%252e%252foutside',
+        `../../../../..${folder}/outside`, `/${folder}/outside`, `${folder}/outside`, encodeURIComponent(path.join(folder, 'outside'))];
+      const { key } = await own.makeKey(); // without one, a path of no route is 401
+      for (const name of ['latchkey-client-0.0.1.tgz', 'nothing', '', '.', '..', '%00', ...outside]) {
+        const answer = await own.ask('GET', `/docs/clients/${name}`, { key });
+        assert.deepEqual([answer.status, answer.json.code], [404, 'route_not_found'], name);
+      }
+    });
+
+    // The command as the page has it, for this service and into a folder of the test.
+    const commandFor = async (program) => {
+      const page = utf8((await own.ask('GET', '/docs/clients')).body);
+      const [, command] = new RegExp(`>(${program} install https://127.0.0.1:8443/\\S+)\n<`).exec(page);
+      return command.replace('https://127.0.0.1:8443', own.base()).split(' ').slice(1);
+    };
+
+    test('are installed by npm', { timeout: 60_000 }, async () => {
+      const project = path.join(folder, 'npm project');
+      fs.mkdirSync(project);
+      fs.writeFileSync(path.join(project, 'package.json'), '{"name": "project", "type": "module"}');
+      await runIn(project, 'npm', [...await commandFor('npm'), '--no-audit', '--no-fund', '--no-update-notifier', '--cache', path.join(folder, 'npm cache')],
+        { npm_config_cafile: own.certificateFile });
+      const text = "import { Latchkey } from 'latchkey-client';\nconsole.log(typeof Latchkey.prototype.createUser);\n";
+      assert.equal(await runIn(project, process.execPath, ['--input-type=module', '--eval', text]), 'function\n');
+    });
+
+    test('are installed by pip', { timeout: 60_000 }, async () => {
+      const target = path.join(folder, 'pip target');
+      await runIn(folder, '/usr/bin/python3', ['-m', 'pip', ...await commandFor('pip'), '--cert', own.certificateFile, '--target', target,
+        '--no-cache-dir', '--disable-pip-version-check', '--no-index'], { PIP_CONFIG_FILE: '/dev/null', REQUESTS_CA_BUNDLE: '', CURL_CA_BUNDLE: '' });
+      const text = 'import latchkey_client; print(latchkey_client.__version__, latchkey_client.Latchkey.create_user.__name__)';
+      const { info } = (await own.client(null).get('/openapi.json', { root: true })).json;
+      assert.equal(await runIn(folder, '/usr/bin/python3', ['-c', text], { ...pythonEnv, PYTHONPATH: target }), `${info.version} create_user\n`);
+    });
+
+    test('are found by a reload, and only those of the running version', async () => {
+      const later = path.join(folder, 'later');
+      fs.mkdirSync(later);
+      const late = await startServer({ config: '', args: ['--clients-folder', later] });
+      const target = `/docs/clients/${path.basename(files[0])}`;
+      assertStatus(await late.ask('GET', target), 404, 'route_not_found');
+      assert.match(utf8((await late.ask('GET', '/docs/clients')).body), /<code>latchkey-clients<\/code>/);
+      fs.copyFileSync(files[0], path.join(later, path.basename(files[0])));
+      late.child.kill('SIGHUP');
+      await until(() => /reloaded the configuration/.test(late.stderr), 'it is reloaded');
+      assert.equal((await late.ask('GET', target)).status, 200);
+      await late.stop();
+    });
   });
 
   test('run in a browser without anything of Node', { timeout: 60_000 }, async () => {

@@ -283,7 +283,7 @@ export function checkEveryResponse(answer) {
   } else if (type === 'application/json; charset=utf-8') {
     if (method !== 'HEAD') answer.json = JSON.parse(utf8(body));
   } else if (body.length > 0) {
-    assert.match(type ?? '', /^(text\/(html|plain|javascript|css)|application\/json|image\/svg\+xml)\b/i, `an unexpected Content-Type:\n${head}`);
+    assert.match(type ?? '', /^(text\/(html|plain|javascript|css)|application\/(json|gzip|zip)|image\/svg\+xml)\b/i, `an unexpected Content-Type:\n${head}`);
   }
 }
 

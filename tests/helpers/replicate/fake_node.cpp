@@ -61,7 +61,7 @@ void fake_node::start_helper() {
                                             .node = options_.name,
                                             .instance = options_.instance,
                                             .cluster = options_.cluster,
-                                            .version = "0.1.0",
+                                            .version = "1.2.3",
                                             .schema = test_schema,
                                             .lease_ms = options_.lease_ms};
     std::ranges::fill(settings.key_check, options_.key_byte);

@@ -286,7 +286,7 @@ TEST_F(lease_test, the_status_shows_all_nodes) {
     ASSERT_EQ(report.nodes.size(), 1u);
     EXPECT_EQ(report.nodes[0].name, "one");
     EXPECT_EQ(report.nodes[0].lease_ms, lease_ms);
-    EXPECT_EQ(report.nodes[0].version, "0.1.0");
+    EXPECT_EQ(report.nodes[0].version, "1.2.3");
 }
 
 }  // namespace
