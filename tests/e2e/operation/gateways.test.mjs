@@ -41,6 +41,8 @@ const service = http.createServer({ maxHeaderSize: 1 << 16 }, async (request, re
   for await (const part of request) parts.push(part);
   const { method, url, headers } = request;
   arrived.push({ method, url, fields: request.rawHeaders, trailers: request.rawTrailers });
+  if (url === '/stuck') return;
+  if (url === '/gone') return request.socket.destroy();
   response.setHeader('Content-Type', 'application/json');
   response.end(JSON.stringify({ method, url, headers, body: Buffer.concat(parts).toString() }));
 });
@@ -120,7 +122,7 @@ async function startNginx() {
   fs.writeFileSync(path.join(folder, 'nginx.conf'), `daemon off; master_process off; pid ${folder}/pid; error_log stderr;
 user ${os.userInfo().username};
 events {}
-http { access_log off; ${temporary.join(' ')} include ${folder}/recipe.conf; }\n`);
+http { access_log off; proxy_read_timeout 5s; ${temporary.join(' ')} include ${folder}/recipe.conf; }\n`);
   const child = launch(program('nginx'), ['-p', folder, '-c', path.join(folder, 'nginx.conf'), '-e', 'stderr']);
   return { child, port, ca: () => server.ca };
 }
@@ -333,6 +335,43 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
       }
     });
 
+    // A problem document without request_id, which only latchkey's own have.
+    const expectProblem = (answer, status, code) => {
+      assert.deepEqual([answer.status, answer.headers['content-type']], [status, 'application/problem+json'], answer.text);
+      assert.deepEqual(Object.keys(answer.json), ['type', 'title', 'status', 'code', 'detail']);
+      assert.deepEqual([answer.json.type, answer.json.status, answer.json.code], ['about:blank', status, code]);
+      assert.match(answer.json.detail, /^[A-Z].*\.$/);
+    };
+
+    test('answers problem documents of its own where the service fails', async () => {
+      expectProblem(await ask('GET', '/gone', { key: reader.key }), 502, 'bad_gateway');
+      const { text, headers } = await ask('HEAD', '/gone', { key: reader.key });
+      assert.deepEqual([text, headers['content-type']], ['', 'application/problem+json']);
+    });
+
+    test('answers problem documents of its own to what it refuses', { skip: name !== 'nginx' && 'Caddy passes on what latchkey answers' }, async () => {
+      expectProblem(await ask('GET', '/things'), 401, 'key_missing');
+      expectProblem(await ask('GET', '/things', { key: 'x' }), 401, 'key_invalid');
+      expectProblem(await ask('GET', '/things', { key: await sign({ sub: 'nobody', aud: 'others' }) }), 401, 'token_invalid');
+      expectProblem(await ask('GET', '/things', { key: stranger.key }), 403, 'insufficient_scope');
+      const admin = server.client((await server.makeKey()).key, { headers: { 'X-Forwarded-Proto': 'https' } });
+      const elsewhere = await admin.create('/keys', { name: 'elsewhere', scopes: ['posts:read'], ip_allowlist: ['127.0.0.99/32'] });
+      admin.close();
+      expectProblem(await ask('GET', '/things', { key: elsewhere.key }), 403, 'forbidden');
+      const { key } = await make(['posts:read'], { limits: ['once=1/3600'] });
+      assert.equal((await ask('GET', '/things', { key })).status, 200);
+      expectProblem(await ask('GET', '/things', { key }), 429, 'rate_limited');
+      for (let i = 0; i < 30; i++) await ask('GET', '/things', { key: 'x', from: '127.0.0.31' });
+      expectProblem(await ask('GET', '/things', { key: 'x', from: '127.0.0.31' }), 429, 'too_many_auth_failures');
+      expectProblem(await ask('GET', '/_problem', { key: reader.key }), 404, 'route_not_found');
+      expectProblem(await ask('POST', '/things', { key: writer.key, headers: { 'Content-Length': '2000000' } }), 413, 'body_too_large');
+      expectProblem(await ask('GET', `/${'x'.repeat(40_000)}`, { key: reader.key }), 414, 'uri_too_long');
+      expectProblem(await ask('GET', '/things', { key: reader.key, headers: { 'X-Long': 'x'.repeat(40_000) } }), 431, 'headers_too_large');
+      expectProblem(await ask('TRACE', '/things', { key: reader.key }), 405, 'method_not_allowed');
+      expectProblem(await ask('GET', '/things', { key: reader.key, headers: { Host: 'a b' } }), 400, 'malformed_request');
+      expectProblem(await ask('GET', '/stuck', { key: reader.key }), 504, 'gateway_timeout');
+    });
+
     test('asks with what latchkey needs, however much the client sends', async () => {
       // More than latchkey accepts; nginx accepts no line beyond 8 KiB.
       const bulk = name === 'nginx' ? Object.fromEntries(['Cookie', 'X-One', 'X-Two'].map((field) => [field, 'x'.repeat(6000)]))
@@ -418,8 +457,8 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
       relay.close();
       for (const socket of relayed) socket.destroy();
       const answer = await ask('GET', '/things', { key: reader.key });
-      assert.ok([500, 502].includes(answer.status), answer.text);
-      assert.equal(answer.json, undefined);
+      if (name === 'nginx') expectProblem(answer, 500, 'internal_error');
+      else expectProblem(answer, 502, 'bad_gateway');
       await new Promise((resolve) => { relay.listen(port, '127.0.0.1', resolve); });
       assert.equal((await ask('GET', '/things', { key: reader.key })).status, 200);
     });
