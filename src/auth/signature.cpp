@@ -100,9 +100,10 @@ signature_verdict verify_standard(base::secret const& secret, signed_request con
     auto const &id = request.webhook_id, &time = request.webhook_timestamp,
                &list = request.webhook_signature;
     if (id.count != 1 || time.count != 1 || list.count != 1)
-        return wrong("webhook-id, webhook-timestamp and webhook-signature must be there once.");
+        return wrong(
+            "`webhook-id`, `webhook-timestamp` and `webhook-signature` must be there once.");
     if (!model::is_delivery_id(id.value))
-        return wrong("webhook-id must be 1 to 255 visible ASCII characters.");
+        return wrong("`webhook-id` must be 1 to 255 visible ASCII characters.");
     if (auto const fault = time_fault(time.value, now); !fault.empty()) return wrong(fault);
     auto const key = standard_key(secret.text());
     auto const mac = mac_of(key.text(), {id.value, ".", time.value, ".", request.body});
@@ -113,7 +114,7 @@ signature_verdict verify_standard(base::secret const& secret, signed_request con
         known |= each.starts_with("v1,");
         fits |= base::equal_in_constant_time(each, expected);
     }
-    if (!known) return wrong("webhook-signature has no signature of version v1.");
+    if (!known) return wrong("`webhook-signature` has no signature of version v1.");
     return fits ? signature_verdict{true, {}, mac} : no_match();
 }
 

@@ -66,6 +66,13 @@ std::string public_path(std::string_view pattern) {
     return path;
 }
 
+// Sentences begin with a capital letter or with a name in backquotes.
+static bool is_sentence(std::string_view text) {
+    return text.size() > 2 &&
+           (text.front() == '`' || (text.front() >= 'A' && text.front() <= 'Z')) &&
+           (text.ends_with('.') || text.ends_with('?'));
+}
+
 // ---- the fixture
 
 api_fixture::api_fixture(std::int64_t (*wall)(), std::size_t map_bytes)
@@ -327,7 +334,8 @@ void api_fixture::check(reply const& response) const {
     EXPECT_EQ(response.at("/instance"), "\"urn:request:" + id + '"');
     EXPECT_EQ(response.at("/request_id"), '"' + id + '"');
     EXPECT_GT(response.at("/title").size(), 2u);
-    EXPECT_GT(response.at("/detail").size(), 2u);
+    auto const detail = response.json().at("detail").as_string();
+    EXPECT_TRUE(is_sentence(detail)) << detail;
 }
 
 // ---- the parts of a reply
@@ -374,7 +382,7 @@ std::map<std::string, std::string> reply::faults() const {
     for (auto const& each : list->as_array()) {
         auto const& object = each.as_object();
         EXPECT_EQ(object.size(), 3u) << json::serialize(each);
-        EXPECT_FALSE(object.at("detail").as_string().empty());
+        EXPECT_TRUE(is_sentence(object.at("detail").as_string())) << json::serialize(each);
         for (auto const* const place : {"pointer", "parameter", "header"})
             if (auto const* const name = object.if_contains(place)) {
                 auto const fresh = all.emplace(name->as_string(), object.at("code").as_string());

@@ -85,7 +85,7 @@ TEST_F(webhooks_commands, refuse_wrong_values_before_a_store_is_made) {
         {{"create"}, "URL is required"},
         {{"update", "0"}, "0"},
         {{"rotate-secret", "1", "--overlap", "49h"}, "--overlap must be 0 to 48h"},
-        {{"replay", "1"}, "sequences, from_sequence and to_sequence, or from and to"},
+        {{"replay", "1"}, "or `from_sequence` and `to_sequence`, or `from` and `to`"},
         {{"replay", "1", "--sequence", "1", "--from", "2026-01-02T00:00:00Z"}, "one of these"},
         {{"replay", "1", "--from", "monday"}, "from must be an RFC 3339 time"},
         {{"deliveries", "1", "--state", "lost"}, "--state must be pending, delivered or failed"},

@@ -175,7 +175,7 @@ api_client::planned_request api_client::read_nothing() {
     auto const id = next_id();
     request.text = head("GET /api/v1/users/999999", id);
     expect(request, problem_response("404 Not Found", "not_found", "There is no such resource",
-                                     "there is no user with this id", id));
+                                     "There is no user with this id.", id));
     return request;
 }
 

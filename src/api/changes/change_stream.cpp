@@ -59,7 +59,7 @@ api_result<std::optional<model::id>> last_event_id(http::request const& request)
     auto const read = std::from_chars(digits.data(), end, sequence);
     if (read.ec == std::errc() && read.ptr == end && sequence >= 0) return std::optional(sequence);
     return make_error(base::problem::invalid_parameter,
-                      "Last-Event-ID: must be there once, a sequence",
+                      "`Last-Event-ID` must be there once, a sequence.",
                       {base::fault::location_kind::header, "Last-Event-ID",
                        base::field_code::invalid_format, "must be there once, a sequence"});
 }
@@ -77,7 +77,7 @@ api_result<std::unique_ptr<event_stream>> open_change_stream(request_context con
     auto place = services.streams->enter(services.settings.streams_max, reader.key.record());
     if (!place)
         return make_error(base::problem::overloaded,
-                          "all streams are in use, or this key or its project has its share");
+                          "All streams are in use, or this key or its project has its share.");
     return std::unique_ptr<event_stream>(
         new change_stream(std::move(reader), std::move(place), part->position, part->types));
 }

@@ -82,7 +82,7 @@ api_result<change_range> take_change_range(request_context const& context,
                                            domain::snapshot const& snapshot,
                                            std::optional<model::id> last_event_id) {
     if (!context.settings.records_changes)
-        return make_error(base::problem::not_found, "changes are not recorded here");
+        return make_error(base::problem::not_found, "Changes are not recorded here.");
     auto const bounds = snapshot.changes();
     change_range range{.position = bounds.oldest == 0 ? 0 : bounds.oldest - 1};
     if (auto const text = context.query.take("after")) {

@@ -31,7 +31,7 @@ std::optional<api_error> show_page(public_request const& call, http::response& r
     bool const is_missing = page == nullptr;
     if (is_missing) {
         if (!asks_for_html(call.request))
-            return make_error(base::problem::route_not_found, "there is no such page");
+            return make_error(base::problem::route_not_found, "There is no such page.");
         page = &call.settings.documents->missing;
         response.code = base::problem::route_not_found;
         response.status = base::describe(response.code).status;

@@ -36,14 +36,16 @@ void add_error(object& document, string_view kind, string_view place, base::fiel
 void add_members(problem code, object& document) {
     using enum base::field_code;
     if (code == problem::validation_failed) {
-        add_error(document, "pointer", "/email", invalid_format, "must be an email address");
-        document["detail"] = "email must be an email address.";
+        add_error(document, "pointer", "/email", invalid_format,
+                  "`email` must be an email address.");
+        document["detail"] = "`email` must be an email address.";
     }
     if (code == problem::email_taken)
-        add_error(document, "pointer", "/email", not_unique, "belongs to another user");
+        add_error(document, "pointer", "/email", not_unique, "`email` belongs to another user.");
     if (code == problem::invalid_parameter) {
-        add_error(document, "parameter", "limit", invalid_format, "must be a whole number from 1");
-        document["detail"] = "limit must be a whole number from 1.";
+        add_error(document, "parameter", "limit", invalid_format,
+                  "`limit` must be a whole number from 1.");
+        document["detail"] = "`limit` must be a whole number from 1.";
     }
     if (code == problem::rate_limited)
         document["violated_policies"] = document["violated-policies"] = json::array{"minute"};

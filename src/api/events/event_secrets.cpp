@@ -15,7 +15,7 @@ namespace {
 using base::field_code;
 
 api_error no_such_source() {
-    return make_error(base::problem::not_found, "this source has no secret");
+    return make_error(base::problem::not_found, "This source has no secret.");
 }
 
 // The member `secret`. Its copy in the document is wiped.

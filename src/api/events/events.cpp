@@ -63,7 +63,7 @@ std::optional<api_error> get_event(request_context const& context, domain::snaps
 // The signature is checked first: a sender that cannot sign learns nothing about the rest.
 api_result<domain::command> plan_receive_event(request_context const& context) {
     if (context.event_source.empty())
-        return make_error(base::problem::not_found, "this is not the name of a source");
+        return make_error(base::problem::not_found, "This is not the name of a source.");
     auto const request = signed_request_of(context.request);
     auto const secrets = context.event_secrets();
     auto const signature =
@@ -73,7 +73,7 @@ api_result<domain::command> plan_receive_event(request_context const& context) {
     // The number of members is the sender's choice, so the payload is scanned and no document is
     // built. `id` is where Stripe puts an event's id.
     auto const payload = scan_json(request.body, "id", repeats::refused);
-    if (!payload.error.empty()) return make_error(base::problem::invalid_json, payload.error);
+    if (!payload.error.empty()) return invalid_json("payload", payload.error);
     if (!payload.object) return not_an_object("payload");
     if (auto error = context.query.refuse_rest()) return *error;
     auto const text = payload.text.text();

@@ -234,7 +234,10 @@ check_result accept_key(request_state& state, exchange_input const& input) {
     if (state.retry_after != 0 && !state.is_shared && state.client)
         state.resume_reading_at = services.failures.resume_at(*state.client, now.mono);
     if (state.retry_after != 0) return refuse(state, problem::too_many_auth_failures, response);
-    return refuse(state, make_error(verdict.problem, verdict.detail), response);
+    api_error error = make_error(verdict.problem, verdict.detail);
+    if (state.principal)
+        error.detail.append(state_detail(verdict.problem, state.principal->record()));
+    return refuse(state, std::move(error), response);
 }
 
 // In a cluster it may have to wait for tokens, and the lease may end meanwhile.
@@ -257,13 +260,21 @@ check_result charge_key(request_state& state, exchange_input const& input) {
     return passes;
 }
 
+// Nothing of the path is repeated.
+api_error unknown_path(std::string_view path) {
+    auto error = make_error(problem::route_not_found);
+    if (auto const pattern = nearest_pattern(path))
+        error.detail.append("There is no such path. Did you mean `").append(*pattern).append("`?");
+    return error;
+}
+
 // The route (404, 405, and OPTIONS, which every path answers). Not earlier: a client without a key
 // must not learn which paths exist.
 check_result find_handler(request_state& state, exchange_input const& input) {
     auto const& request = input.request;
     bool const is_asterisk = request.path == http::asterisk_path;
     if (state.matched.pattern.empty() && !is_asterisk)
-        return refuse(state, problem::route_not_found, input.response);
+        return refuse(state, unknown_path(request.path), input.response);
     if (state.matched.unprefixed) state.canonical_path.append(prefix).append(request.path);
     if (request.method == http::method::options) return serve_options(state, input.response);
     if (state.matched.route == nullptr)

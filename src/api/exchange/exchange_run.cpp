@@ -35,7 +35,7 @@ void tell_effective_time(domain::outcome const& outcome, http::response& respons
 
 api_error invalid_consistency_token() {
     return make_error(problem::malformed_request,
-                      "Consistency-Token must be there once, as a response had it");
+                      "`Consistency-Token` must be there once, as a response had it.");
 }
 
 api_error invalid_idempotency_key() {

@@ -47,7 +47,7 @@ void describe_protected_resource(std::vector<std::string> const& issuers, settin
 std::optional<api_error> show_protected_resource(public_request const& call,
                                                  http::response& response) {
     if (call.settings.protected_resource.empty())
-        return make_error(base::problem::route_not_found, "no issuer of tokens is configured");
+        return make_error(base::problem::route_not_found, "No issuer of tokens is configured.");
     response.content_type = http::content::json;
     response.add("Cache-Control", "public, max-age=300");
     response.body.append(call.settings.protected_resource);

@@ -1,9 +1,12 @@
 // The routes of all capabilities as one table, and the look-up of a path in it (frame/route.hpp).
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "api/capabilities.hpp"
 #include "api/frame/path_tree.hpp"
+#include "base/ascii.hpp"
+#include "base/nearest.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -30,6 +33,38 @@ auto const* find_folder(std::string_view path, std::string_view& variable) {
         if (path.starts_with(folder))
             return tree.find(folder.substr(0, folder.size() - 1), variable);
     return static_cast<route_tree::node const*>(nullptr);
+}
+
+// The patterns that a client may have meant, below the prefix where they have it.
+struct known_paths {
+    std::array<std::string_view, std::size(table)> patterns, names;
+    std::size_t count = 0;
+};
+
+constexpr known_paths shown_paths = [] {
+    known_paths result;
+    for (auto const& each : table) {
+        auto const* const page = std::get_if<public_route>(&each.run);
+        if (page != nullptr && page->is_part) continue;
+        bool const has_prefix = each.pattern.starts_with(prefix);
+        result.patterns[result.count] = each.pattern;
+        result.names[result.count++] = each.pattern.substr(has_prefix ? prefix.size() : 0);
+    }
+    return result;
+}();
+
+// A path with `{id}` in the place of its numbers; nullopt: it is longer than names that are near.
+std::optional<std::string_view> without_ids(std::string_view path, std::span<char> output) {
+    std::size_t size = 0;
+    while (!path.empty()) {
+        auto const end = std::min(path.find('/', 1), path.size());
+        auto const segment = path.substr(0, end);
+        auto const text = parse_id(segment.substr(1)) ? std::string_view("/{id}") : segment;
+        if (text.size() > output.size() - size) return std::nullopt;
+        size += text.copy(output.data() + size, text.size());
+        path.remove_prefix(end);
+    }
+    return std::string_view(output.data(), size);
 }
 
 bool serves(route const& route, method verb) {
@@ -60,6 +95,17 @@ match find_route(method verb, std::string_view path) {
         break;
     }
     return result;
+}
+
+std::optional<std::string_view> nearest_pattern(std::string_view path) {
+    if (base::begins_ignoring_case(path, prefix)) path.remove_prefix(prefix.size());
+    std::array<char, base::near_name_bytes_max> bytes;
+    auto const name = without_ids(path, bytes);
+    auto const names = std::span(shown_paths.names).first(shown_paths.count);
+    auto const nearest = name ? base::nearest(*name, names) : std::nullopt;
+    if (!nearest) return std::nullopt;
+    return shown_paths
+        .patterns[static_cast<std::size_t>(std::ranges::find(names, *nearest) - names.begin())];
 }
 
 bool ignores_body(std::string_view path) {

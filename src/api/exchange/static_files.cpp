@@ -63,7 +63,7 @@ std::optional<api_error> show_asset(public_request const& call, http::response& 
             show_file(call.request, file, "public, max-age=31536000, immutable", response);
             return std::nullopt;
         }
-    return make_error(base::problem::route_not_found, "there is no such file");
+    return make_error(base::problem::route_not_found, "There is no such file.");
 }
 
 std::optional<api_error> show_icon(public_request const& call, http::response& response) {

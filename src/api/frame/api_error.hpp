@@ -37,7 +37,7 @@ inline api_error make_error(base::problem problem, std::string_view detail, base
 
 inline api_error missing_scope(std::string_view scope) {
     return {.problem = base::problem::insufficient_scope,
-            .detail = "the key lacks the scope " + std::string(scope),
+            .detail = "The key lacks the scope `" + std::string(scope) + "`.",
             .scope = scope};
 }
 
@@ -49,10 +49,17 @@ inline api_error bad_parameter(std::string_view name, base::field_code code,
         {base::fault::location_kind::parameter, std::string(name), code, std::string(reason)});
 }
 
+// `reason`: where and why, "at byte 5: syntax error".
+inline api_error invalid_json(std::string_view subject, std::string_view reason) {
+    auto error = make_error(base::problem::invalid_json, "The ");
+    error.detail.append(subject).append(" cannot be read ").append(reason).append(".");
+    return error;
+}
+
 // The body, or another document, is not a JSON object.
 inline api_error not_an_object(std::string_view subject) {
     return make_error(base::problem::validation_failed,
-                      "the " + std::string(subject) + " must be a JSON object",
+                      "The " + std::string(subject) + " must be a JSON object.",
                       {base::fault::location_kind::pointer, "", base::field_code::invalid_type,
                        "must be an object"});
 }

@@ -45,7 +45,7 @@ object field_error_schema() {
          {"code", object{{"type", "string"}, {"enum", std::move(codes)}}},
          {"detail", object{{"type", "string"}}}},
         json::parse(R"({"pointer": "/email", "code": "invalid_format",
-            "detail": "must be an email address"})"));
+            "detail": "`email` must be an email address."})"));
 }
 
 object problem_schema() {

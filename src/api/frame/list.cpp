@@ -55,7 +55,7 @@ std::optional<api_error> listing::take() {
     auto const page = query.take("page"), cursor = query.take("cursor");
     if (page && cursor)
         return make_error(base::problem::conflicting_parameters,
-                          "page and cursor exclude each other");
+                          "`page` and `cursor` exclude each other.");
     if (auto const text = query.take("limit")) {
         auto const value = take_positive(query, "limit", *text);
         limit_ = static_cast<std::uint32_t>(std::min(value, limits::page_limit_max));
@@ -64,7 +64,7 @@ std::optional<api_error> listing::take() {
         number_ = take_positive(query, "page", *page);
         if (number_ > limits::page_reach_max / limit_)
             query.refuse("page", field_code::out_of_range,
-                         "times limit must be at most 100000; use cursor to go further");
+                         "times `limit` must be at most 100000; use `cursor` to go further");
     }
     if (auto const text = query.take("sort")) {
         if (*text != "id" && *text != "-id")
@@ -91,7 +91,7 @@ std::optional<api_error> listing::open() {
     auto const last = read_cursor(context_.cursor_mac(), name_, cursor_);
     if (!last)
         return make_error(base::problem::invalid_cursor,
-                          "the cursor is not of this list, with these filters and this sort",
+                          "The cursor is not of this list, with these filters and this order.",
                           {base::fault::location_kind::parameter, "cursor",
                            field_code::invalid_format, "is not valid for this list"});
     cursor_id_ = *last;
@@ -125,7 +125,7 @@ std::string& listing::element(std::string& output) {
 std::optional<api_error> listing::end(domain::list_result const& page, http::response& response) {
     if (page.is_out_of_reach)
         return bad_parameter("page", field_code::out_of_range,
-                             "leads past more records than one request reads; use cursor to go "
+                             "leads past more records than one request reads; use `cursor` to go "
                              "further");
     response.body.append("],\"pagination\":");
     append_pagination(page, response.body);

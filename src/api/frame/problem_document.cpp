@@ -36,7 +36,7 @@ void append_faults(std::string& output, std::vector<base::fault> const& faults) 
         output.append(",\"code\":");
         append_plain_string(output, base::name_of(fault.code));
         output.append(",\"detail\":");
-        append_string(output, fault.detail);
+        append_string(output, sentence_of(fault));
         output.push_back('}');
     });
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/limits.hpp"
+#include "base/nearest.hpp"
 
 namespace latchkey::api {
 namespace {
@@ -12,23 +14,51 @@ using base::problem;
 constexpr std::size_t described_max = 5;
 
 std::string place_of(base::fault const& fault) {
-    if (fault.kind != base::fault::location_kind::pointer) return fault.location;
-    return fault.location.empty() ? "the body" : fault.location.substr(1);
+    bool const is_pointer = fault.kind == base::fault::location_kind::pointer;
+    if (is_pointer && fault.location.empty()) return "The body";
+    return "`" + fault.location.substr(is_pointer ? 1 : 0) + "`";
+}
+
+std::string text_of(base::wall_ms time) {
+    std::string text(base::timestamp_bytes, '\0');
+    base::format_timestamp(time, text.data());
+    return text;
 }
 
 }  // namespace
 
+std::string sentence_of(base::fault const& fault) {
+    auto text = place_of(fault).append(" ").append(fault.detail);
+    if (!text.ends_with('?')) text += '.';
+    return text;
+}
+
 std::string summary_of(std::vector<base::fault> const& faults) {
     std::string text;
     auto const count = std::min(faults.size(), described_max);
-    for (std::size_t i = 0; i < count; ++i) {
-        if (i != 0) text += "; ";
-        text.append(place_of(faults[i])).append(" ").append(faults[i].detail);
-    }
+    for (std::size_t i = 0; i < count; ++i)
+        text.append(i == 0 ? "" : " ").append(sentence_of(faults[i]));
     if (faults.size() > count)
-        text.append("; and ").append(std::to_string(faults.size() - count)).append(" more");
-    if (!text.empty() && text.back() != '.') text += '.';
+        text.append(" There are ").append(std::to_string(faults.size() - count)).append(" more.");
     return text;
+}
+
+std::string suggestion(std::string_view unknown, std::span<std::string_view const> names) {
+    auto const name = base::nearest(unknown, names);
+    return name ? ": did you mean `" + std::string(*name) + "`?" : std::string();
+}
+
+// What has expired was not deactivated before, so `expires_at` is before the end of a rotation.
+std::string state_detail(problem problem, model::key const& key) {
+    switch (problem) {
+        case problem::key_expired:
+            return "The key expired at " + text_of(key.expires_at) +
+                   ". Ask for another one; rotate keys before they expire.";
+        case problem::key_not_yet_active:
+            return "The key is valid from " + text_of(key.not_before) + " on. Wait until then.";
+        default:
+            return {};
+    }
 }
 
 std::string limit_detail(problem problem, settings const& settings, std::size_t body_bytes_max) {

@@ -15,7 +15,7 @@ void show_written(http::response& response);
 
 inline api_error no_such(std::string_view kind) {
     return make_error(base::problem::not_found,
-                      "there is no " + std::string(kind) + " with this id");
+                      "There is no " + std::string(kind) + " with this id.");
 }
 
 // The answer to a DELETE.

@@ -108,6 +108,8 @@ struct match {
     std::optional<domain::resource> record() const;  // read::record of the route
 };
 match find_route(http::method method, std::string_view path);
+// The pattern that an unknown path is near to; nullopt: none.
+std::optional<std::string_view> nearest_pattern(std::string_view path);
 // Whatever a gateway's request has as its body, `/auth` reads nothing of it.
 bool ignores_body(std::string_view path);
 

@@ -62,8 +62,7 @@ void take_lifetime(members& body, key_defaults const& defaults, model::key& key)
         auto const seconds =
             body.number("expires_in", false, limits::ttl_seconds_min, limits::ttl_seconds_max);
         if (expires_at.value_or(0) != 0)
-            body.fault("expires_in", field_code::invalid_format,
-                       "expires_at and expires_in exclude each other");
+            body.fault("expires_in", field_code::invalid_format, "cannot come with `expires_at`");
         if (seconds) key.expires_at = defaults.now + *seconds * 1000;
     } else if (expires_at) {
         key.expires_at = *expires_at;
@@ -196,7 +195,7 @@ api_result<verify_body> read_verify(http::request const& request,
     verification.key_id = body.id("key_id", false).value_or(0);
     verification.key = body.word("key", object->if_contains("key_id") == nullptr).value_or("");
     if (!verification.key.empty() && verification.key_id != 0)
-        body.fault("key_id", field_code::invalid_format, "must not come with key");
+        body.fault("key_id", field_code::invalid_format, "must not come with `key`");
     if (auto const* const key = object->if_contains("key"); key != nullptr)
         if (auto const* const text = key->if_string()) wipe(*text);
     verification.scopes = take_scopes(body, true).value_or(model::scope_set());

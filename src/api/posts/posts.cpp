@@ -56,7 +56,7 @@ api_result<author> take_author(api::query& query) {
         }
         if (result.id && *result.id != *id)
             return make_error(base::problem::conflicting_parameters,
-                              "author and user_id name different users");
+                              "`author` and `user_id` name different users.");
         if (!result.id) result = {id, name, *text};
     }
     return result;

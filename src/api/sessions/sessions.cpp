@@ -26,7 +26,7 @@ std::optional<api_error> start_session(request_context const& context, request_s
     bool const is_key =
         context.source == key_source::bearer || context.source == key_source::header;
     if (!is_key && !context.session)
-        return make_error(problem::key_missing, "send the key in the field Authorization");
+        return make_error(problem::key_missing, "Send the key in the field Authorization.");
     auto const now = context.now.wall;
     auto const& key = context.principal.record();
     auto session = context.session.value_or(

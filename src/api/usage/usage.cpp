@@ -124,7 +124,7 @@ api_result<key_choice> take_choice(api::query& query) {
     auto const ids = query.take("key_id"), top = query.take("top");
     if (ids && top)
         return make_error(base::problem::conflicting_parameters,
-                          "top is for the busiest keys, key_id for those that it names");
+                          "`top` is for the busiest keys, `key_id` for those that it names.");
     if (top) {
         auto const* const end = top->data() + top->size();
         auto const read = std::from_chars(top->data(), end, choice.top);

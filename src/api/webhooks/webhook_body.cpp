@@ -136,9 +136,10 @@ api_result<domain::replay_webhook> read_replay(http::request const& request,
     domain::replay_webhook replay;
     auto const kind = kind_of(*object);
     if (kind == range_kind::none || kind == range_kind::mixed)
-        body.fault("sequences",
-                   kind == range_kind::none ? field_code::required : field_code::invalid_format,
-                   "sequences, from_sequence and to_sequence, or from and to: one of these");
+        body.fault(
+            "sequences",
+            kind == range_kind::none ? field_code::required : field_code::invalid_format,
+            "or `from_sequence` and `to_sequence`, or `from` and `to`: one of these must be there");
     take_sequences(body, replay);
     bool const by_number = kind == range_kind::numbers, by_time = kind == range_kind::times;
     replay.first = body.number("from_sequence", by_number, 1, base::limits::id_max).value_or(0);

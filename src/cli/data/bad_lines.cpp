@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "api/frame/json/json_writer.hpp"
+#include "api/frame/refusal_detail.hpp"
 #include "base/system/log.hpp"
 #include "cli/frame/print.hpp"
 
@@ -27,7 +28,7 @@ std::string document_of(std::string const& file, std::uint64_t line, base::probl
         document.append(",\"code\":");
         api::append_plain_string(document, base::name_of(each.code));
         document.append(",\"detail\":");
-        api::append_string(document, each.detail);
+        api::append_string(document, api::sentence_of(each));
         document.append("}");
     }
     return document.append("]}");

@@ -122,12 +122,12 @@ faults validate_change(change_key const& action, model::key const& old_key,
     for (auto const& each : action.expected)
         if (value_of(old_key, each.name, now) != each.value)
             add(result, "/" + each.name, field_code::read_only_field,
-                "This member is assigned by the service; it can only be sent back unchanged.");
+                "is assigned by the service: leave it out, or send it back unchanged");
     bool const is_move =
         old_key.expires_at != new_key.expires_at || old_key.not_before != new_key.not_before;
     if (is_move && new_key.expires_at != 0 && new_key.expires_at <= new_key.not_before)
         add(result, action.expires_at ? "/expires_at" : "/not_before", field_code::out_of_range,
-            "expires_at must be after not_before.");
+            action.expires_at ? "must be after `not_before`" : "must be before `expires_at`");
     else if (old_key.expires_at != new_key.expires_at && new_key.expires_at != 0 &&
              new_key.expires_at <= now)
         add(result, "/expires_at", field_code::out_of_range, "must be in the future");

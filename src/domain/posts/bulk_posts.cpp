@@ -73,16 +73,14 @@ model::id post_writer::find_user(model::id source_id) {
 void post_writer::write(std::size_t index) {
     auto& post = batch_.posts[index];
     if (users_[index] == 0)
-        return refuse(index, "/user_id", field_code::reference_not_found,
-                      "there is no user with this id");
+        return refuse(index, "/user_id", field_code::reference_not_found, "names no user");
     post.user_id = users_[index];
     if (is_unchanged(post)) {
         ++context_.state.posts.unchanged;
         return;
     }
     if (is_duplicate(post))
-        return refuse(index, "/id", field_code::out_of_range,
-                      "a line before this one has the same id");
+        return refuse(index, "/id", field_code::out_of_range, "is that of a line before this one");
     auto const id = assign_id(post);
     if (post.id != 0 && id != post.id) ++context_.state.posts.new_ids;
     post.id = id;

@@ -84,7 +84,7 @@ void user_writer::write(std::size_t index) {
         return refuse(index, problem::email_taken,
                       {.location = "/email",
                        .code = field_code::invalid_format,
-                       .detail = "another user has this e-mail address"});
+                       .detail = "Another user has this email address."});
     address_user = id;
     if (is_new && user.id != 0) {
         note_source_id(user.id, id);
@@ -132,7 +132,7 @@ model::id user_writer::assign_id(std::size_t index, bool& is_new) {
         context_.refuse(index, problem::validation_failed,
                         {.location = "/id",
                          .code = field_code::out_of_range,
-                         .detail = "a line before this one has the same id"});
+                         .detail = "is that of a line before this one"});
         ++context_.state.users.refusals;
         return 0;
     }

@@ -16,7 +16,7 @@ std::string missing_user_detail(model::id id) {
 
 outcome reject_taken_email() {
     return reject(problem::email_taken,
-                  "Another user has this e-mail address (upper and lower case do not count). Use "
+                  "Another user has this email address (upper and lower case do not count). Use "
                   "another one, or find that user with GET /api/v1/users?email=ADDRESS.");
 }
 

@@ -156,7 +156,7 @@ export function problemBox(error: unknown, retry?: () => void): HTMLElement {
         h(
           'ul',
           {},
-          problem.errors.map((each) => h('li', {}, code(each.pointer ?? each.parameter ?? each.header ?? ''), ' ', each.detail)),
+          problem.errors.map((each) => h('li', {}, each.detail)),
         ),
       problem.retryAfter !== null && h('p', {}, `Try again in ${duration(problem.retryAfter)}.`),
       h(
@@ -196,12 +196,7 @@ export function tell(error: unknown): void {
     notify(
       [
         h('strong', {}, error.title),
-        h(
-          'p',
-          {},
-          error.detail || error.code,
-          error.errors.map((each) => ` ${each.pointer ?? each.parameter ?? ''}: ${each.detail}`),
-        ),
+        h('p', {}, error.detail || error.code),
         error.retryAfter !== null && h('p', {}, `Try again in ${duration(error.retryAfter)}.`),
       ],
       'bad',

@@ -1,4 +1,4 @@
-// Users: the list, search by e-mail, and changing one.
+// Users: the list, search by email, and changing one.
 import { read, request } from './api';
 import { can, go, link, setQuery, View } from './context';
 import { confirm, openDialog } from './dialogs';

@@ -18,15 +18,90 @@ TEST(summary, names_the_first_members_and_counts_the_others) {
     faults[1].location = "";
     faults[2] = {base::fault::location_kind::header, "Idempotency-Key", {}, "must be there once"};
     EXPECT_EQ(summary_of(faults),
-              "m0 is required; the body is required; Idempotency-Key must be there once; "
-              "m3 is required; m4 is required; and 2 more.");
+              "`m0` is required. The body is required. `Idempotency-Key` must be there once. "
+              "`m3` is required. `m4` is required. There are 2 more.");
 }
 
 TEST_F(api_test, a_refused_body_is_described_in_words) {
     auto const response = service.request("POST /api/v1/users", R"({"email":"no","colour":"red"})");
     EXPECT_EQ(response.code(), "validation_failed");
-    EXPECT_EQ(response.at("/detail"), R"("name is required; email must be an email address; )"
-                                      R"(colour is not a member of this resource.")");
+    EXPECT_EQ(response.at("/detail"), R"("`name` is required. `email` must be an email address. )"
+                                      R"(`colour` is not a member of this resource.")");
+}
+
+// The names are those that the operation takes; nothing is said of a name that is near to none, or
+// to several.
+TEST_F(api_test, an_unknown_name_gets_the_nearest_one) {
+    auto const member = [&](std::string const& name) {
+        return service
+            .request("POST /api/v1/keys", R"({"name":"k","scopes":["*"],")" + name + R"(":1})")
+            .at("/errors/0/detail");
+    };
+    EXPECT_EQ(member("expire_in"),
+              R"("`expire_in` is not a member of this resource: did you mean `expires_in`?")");
+    EXPECT_EQ(member("Ip-AllowList"), R"("`Ip-AllowList` is not a member of this resource: )"
+                                      R"(did you mean `ip_allowlist`?")");
+    for (std::string const name : {"colour", "expire", "user_id", "e"})
+        EXPECT_EQ(member(name), "\"`" + name + "` is not a member of this resource.\"");
+    auto const inner = service.request(
+        "POST /api/v1/keys",
+        R"({"name":"k","rate_limits":[{"name":"m","limit":1,"window_second":60}]})");
+    EXPECT_TRUE(has(inner.body, "did you mean `window_seconds`?")) << inner.body;
+    // A long name is compared with none, and only its beginning is repeated.
+    auto const detail = member("expires_in" + std::string(100'000, '_'));
+    EXPECT_TRUE(detail.ends_with("_` is not a member of this resource.\"")) << detail.size();
+    EXPECT_LT(detail.size(), 300u);
+
+    auto const parameter = [&](std::string const& query) {
+        return service.request("GET /api/v1/users?" + query).at("/detail");
+    };
+    EXPECT_EQ(parameter("limits=5"),
+              R"("`limits` is not a parameter of this path: did you mean `limit`?")");
+    EXPECT_EQ(parameter("emial=a"),
+              R"("`emial` is not a parameter of this path: did you mean `email`?")");
+    EXPECT_EQ(parameter("status=draft"), R"("`status` is not a parameter of this path.")");
+    EXPECT_EQ(service.request("GET /api/v1/posts?stats=draft").at("/detail"),
+              R"("`stats` is not a parameter of this path: did you mean `status`?")");
+}
+
+TEST_F(api_test, an_unknown_path_gets_the_nearest_one) {
+    std::pair<std::string_view, std::string_view> const rows[] = {
+        {"/api/v1/user/5", "/api/v1/users/{id}"},
+        {"/api/v1/users/5/post", "/api/v1/users/{id}/posts"},
+        {"/api/v1/users/", "/api/v1/users"},
+        {"/API/V1/Users/5", "/api/v1/users/{id}"},
+        {"/keys/current", "/api/v1/keys/current"},
+        {"/v1/webhooks", "/api/v1/webhooks"},
+        {"/api/v1/healthz", "/healthz"},
+        {"/openapi", "/openapi.json"},
+    };
+    for (auto const& [path, pattern] : rows) {
+        auto const response = service.request("GET " + std::string(path));
+        EXPECT_EQ(response.code(), "route_not_found") << path;
+        EXPECT_EQ(response.at("/detail"),
+                  "\"There is no such path. Did you mean `" + std::string(pattern) + "`?\"");
+    }
+    for (std::string const path :
+         {"/api/v1", "/api/v1/", "/api", "/api/v1/cats", "/api/v1/5", "/console.php", "//", "/%2e",
+          "/api/v1/keys/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20"})
+        EXPECT_EQ(service.request("GET " + path).at("/detail").find("mean"), std::string::npos)
+            << path;
+    EXPECT_FALSE(has(service.request("GET /api/v1/user" + std::string(5000, 's')).body, "ssss"));
+    EXPECT_FALSE(has(service.request_anonymous("GET /api/v1/user/5").body, "mean"));
+}
+
+TEST_F(api_test, a_key_out_of_its_time_gets_the_time) {
+    service.now.wall = base::parse_timestamp("2026-01-02T03:04:05Z").value();
+    auto const start = service.now.wall;
+    auto const key =
+        bearer(service.add_key({"*"}, {.not_before = start + 1000, .expires_at = start + 3000}));
+    auto const detail = [&] {
+        return service.request_anonymous("GET /api/v1/users", {}, {key}).at("/detail");
+    };
+    EXPECT_EQ(detail(), R"("The key is valid from 2026-01-02T03:04:06.000Z on. Wait until then.")");
+    service.advance(3000);
+    EXPECT_EQ(detail(), R"("The key expired at 2026-01-02T03:04:08.000Z. )"
+                        R"(Ask for another one; rotate keys before they expire.")");
 }
 
 TEST_F(api_test, a_taken_address_points_to_the_member) {
@@ -92,7 +167,7 @@ TEST_F(api_test, what_is_no_scope_gets_the_scopes_once) {
     EXPECT_EQ(response.faults().size(), 2u);
     EXPECT_TRUE(has(response.at("/errors/0/detail"), "is not a scope; scopes are users:read, "));
     EXPECT_TRUE(has(response.at("/errors/0/detail"), "webhooks:*, events:write:SOURCE"));
-    EXPECT_EQ(response.at("/errors/1/detail"), R"("is not a scope")");
+    EXPECT_EQ(response.at("/errors/1/detail"), R"("`scopes/1` is not a scope.")");
 }
 
 TEST_F(api_test, a_post_stays_with_its_user) {
@@ -101,7 +176,7 @@ TEST_F(api_test, a_post_stays_with_its_user) {
     auto const response = service.request(path, R"({"user_id":)" + std::to_string(ben) + "}");
     EXPECT_EQ(response.faults(),
               (std::map<std::string, std::string>{{"/user_id", "read_only_field"}}));
-    EXPECT_TRUE(has(response.at("/detail"), "user_id cannot change, a post stays with its user"));
+    EXPECT_TRUE(has(response.at("/detail"), "`user_id` cannot change, a post stays with its user"));
     EXPECT_EQ(service.request(path, R"({"user_id":)" + std::to_string(ada) + "}").status, 200);
 }
 

@@ -58,8 +58,8 @@ describe('import', () => {
     const ended = await command('import', file, '--json', ...data);
     assert.equal(ended.code, 1);
     assert.deepEqual(JSON.parse(ended.stdout).bad_lines.map(({ line, code, detail, errors }) => [line, code, detail, errors]),
-      [[2, 'email_taken', 'another user has this e-mail address', []]]);
-    assert.match((await command('import', file, '--again', ...data)).stderr, /taken, line 2: email_taken: another user has/);
+      [[2, 'email_taken', 'Another user has this email address.', []]]);
+    assert.match((await command('import', file, '--again', ...data)).stderr, /taken, line 2: email_taken: Another user has/);
     const invalid = await command('import', write('invalid', lines({ name: '', email: 'x' })), '--json', ...data);
     assert.equal(JSON.parse(invalid.stdout).bad_lines[0].code, 'validation_failed');
   });

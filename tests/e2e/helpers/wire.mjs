@@ -291,6 +291,9 @@ export function utf8(body) {
   return new TextDecoder('utf-8', { fatal: true }).decode(body);
 }
 
+// A whole sentence begins with a capital letter or with a name in backquotes.
+const sentences = /^[A-Z`].*[.?]$/s;
+
 function checkProblem({ status, body }, id) {
   const problem = JSON.parse(utf8(body));
   const text = JSON.stringify(problem);
@@ -299,6 +302,7 @@ function checkProblem({ status, body }, id) {
     assert.notEqual(problem[name], '', `"${name}" of a problem is not empty: ${text}`);
   }
   assert.equal(problem.status, status, 'the problem repeats the status');
+  assert.match(problem.detail, sentences, 'the detail is made of sentences');
   assert.ok(codes[status]?.includes(problem.code), `${problem.code} is no code of ${status}`);
   assert.ok(problem.type.endsWith(`/problems/${problem.code}`), `type names the code: ${text}`);
   assert.equal(problem.request_id, id, 'request_id is X-Request-Id');
@@ -310,7 +314,7 @@ function checkProblem({ status, body }, id) {
       const places = ['pointer', 'parameter', 'header'].filter((p) => typeof error[p] === 'string');
       assert.equal(places.length, 1, `an error says where, in one way: ${JSON.stringify(error)}`);
       assert.equal(typeof error.code, 'string', `an error has a code: ${JSON.stringify(error)}`);
-      assert.equal(typeof error.detail, 'string', `an error has a detail: ${JSON.stringify(error)}`);
+      assert.match(error.detail ?? '', sentences, `the detail of an error is a sentence: ${JSON.stringify(error)}`);
       if (status === 422) {
         assert.ok(fieldCodes.includes(error.code), `${error.code} is a field code`);
         if (error.pointer !== undefined) assert.match(error.pointer, /^(\/([^~/]|~0|~1)*)*$/, 'a JSON pointer');

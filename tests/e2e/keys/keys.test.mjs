@@ -334,7 +334,9 @@ describe('across a restart', () => {
     }
     await sleep(Math.max(0, remainingMs) + 50); // the clock passes both times
     assert.equal(await status(scheduled.key), 200);
-    assertStatus(await server.ask('GET', users, { key: expiring.key }), 403, 'key_expired');
+    const late = await server.ask('GET', users, { key: expiring.key });
+    assertStatus(late, 403, 'key_expired');
+    assert.ok(late.json.detail.includes(expiring.expires_at), late.json.detail);
     assertStatus(await api.patch(`/keys/${expiring.id}`, { expires_at: new Date(Date.now() + 60_000).toISOString() }), 200);
     assert.equal(await status(expiring.key), 200);
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "api/frame/refusal_detail.hpp"
 #include "base/visible.hpp"
 #include "wire/http/target.hpp"
 
@@ -12,6 +13,7 @@ using base::field_code;
 
 void query::parse(std::string_view raw) {
     count_ = 0;
+    names_.clear();
     text_.clear();
     faults_.clear();
     if (raw.empty()) return;
@@ -51,6 +53,7 @@ std::string_view query::decoded(std::string_view raw, bool& valid) {
 }
 
 std::optional<std::string_view> query::take(std::string_view name) {
+    if (count_ != 0) names_.push_back(name);
     for (std::size_t i = 0; i < count_; ++i) {
         if (parameters_[i].name != name) continue;
         parameters_[i].is_taken = true;
@@ -81,12 +84,15 @@ void query::refuse(std::string_view name, field_code code, std::string_view reas
 
 std::optional<api_error> query::refuse_rest() const {
     auto faults = faults_;
+    std::size_t count = 0;
     for (std::size_t i = 0; i < count_ && faults.size() < base::limits::faults_max; ++i)
-        if (!parameters_[i].is_taken &&
-            std::ranges::find(faults, parameters_[i].name, &base::fault::location) == faults.end())
-            faults.push_back({base::fault::location_kind::parameter,
-                              std::string(parameters_[i].name), field_code::unknown_field,
-                              "is not a parameter of this path"});
+        if (!parameters_[i].is_taken && std::ranges::find(faults, parameters_[i].name,
+                                                          &base::fault::location) == faults.end()) {
+            auto const name = parameters_[i].name;
+            auto const hint = count++ < suggestions_max ? suggestion(name, names_) : "";
+            faults.push_back({base::fault::location_kind::parameter, std::string(name),
+                              field_code::unknown_field, "is not a parameter of this path" + hint});
+        }
     if (faults.empty()) return std::nullopt;
     return api_error{.problem = base::problem::invalid_parameter, .faults = std::move(faults)};
 }

@@ -26,7 +26,7 @@ class query {
   public:
     // Replaces the parameters. They are views of `raw` or of this object until the next `parse`.
     void parse(std::string_view raw);
-    // The value, once; nullopt when the parameter is absent.
+    // The value, once; nullopt when the parameter is absent. `name` is a constant.
     std::optional<std::string_view> take(std::string_view name);
     // The RFC 3339 time that a value is; what is none is noted.
     std::optional<base::wall_ms> read_time(std::string_view name, std::string_view text);
@@ -46,7 +46,8 @@ class query {
 
     std::array<parameter, base::limits::query_parameters_max> parameters_;
     std::size_t count_ = 0;
-    std::string text_;  // decoded names and values
+    std::string text_;                     // decoded names and values
+    std::vector<std::string_view> names_;  // that were taken, if the query has any parameter
     std::vector<base::fault> faults_;
 };
 

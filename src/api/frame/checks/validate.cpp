@@ -7,6 +7,7 @@
 
 #include "api/frame/checks/credential.hpp"
 #include "api/frame/json/json_reader.hpp"
+#include "api/frame/refusal_detail.hpp"
 #include "model/utf8.hpp"
 
 namespace latchkey::api {
@@ -38,7 +39,7 @@ std::string pointer_to(std::string_view name) {
 
 api_error too_much(json_excess const& excess) {
     return make_error(base::problem::validation_failed,
-                      "the body has more members than any request needs",
+                      "The body has more members than any request needs.",
                       {base::fault::location_kind::pointer,
                        excess.member.empty() ? "" : pointer_to(excess.member), field_code::too_long,
                        excess.bound});
@@ -50,9 +51,10 @@ api_result<json_object> read_object(http::request const& request) {
     auto document = read_json(request.body);
     bool const may_have_credential = request.method == http::method::post;
     if (may_have_credential && document.duplicate_credential)
-        return make_error(base::problem::duplicate_credentials, "the member api_key is repeated");
+        return make_error(base::problem::duplicate_credentials,
+                          "The member `api_key` is repeated.");
     if (document.excess) return too_much(*document.excess);
-    if (!document.root) return make_error(base::problem::invalid_json, document.error);
+    if (!document.root) return invalid_json("body", document.error);
     auto* const object = document.root->if_object();
     if (object == nullptr) return not_an_object("body");
     auto const* const credential = object->if_contains(credential_member);
@@ -197,10 +199,12 @@ void members::refuse_read_only(std::string_view name) {
 }
 
 void members::refuse_rest() {
+    std::size_t count = 0;
     for (auto const& member : object_) {
         if (full()) return;
-        if (std::find(names_.begin(), names_.end(), member.name) == names_.end())
-            fault(member.name, field_code::unknown_field, "is not a member of this resource");
+        if (std::find(names_.begin(), names_.end(), member.name) != names_.end()) continue;
+        auto const hint = count++ < suggestions_max ? suggestion(member.name, names_) : "";
+        fault(member.name, field_code::unknown_field, "is not a member of this resource" + hint);
     }
 }
 

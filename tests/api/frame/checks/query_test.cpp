@@ -142,7 +142,7 @@ TEST_F(api_test, wrong_parameters_come_together) {
         EXPECT_EQ(response.faults(), expected) << path;
     }
     EXPECT_EQ(service.request("GET /api/v1/users?limit=0&sort=up").at("/detail"),
-              R"("limit must be a whole number from 1; sort must be id or -id.")");
+              R"("`limit` must be a whole number from 1. `sort` must be id or -id.")");
     auto const gateway = service.request("GET /auth?scope=everything&limit_status=400");
     EXPECT_EQ(gateway.faults(),
               (faults{{"scope", "not_in_enum"}, {"limit_status", "not_in_enum"}}));
