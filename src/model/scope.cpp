@@ -23,7 +23,7 @@ constexpr std::array<entry, scope_count> table{{
     {"posts:write", bit(posts_any) | bit(any_write)},
     {"keys:read", bit(keys_any) | bit(any_read)},
     {"keys:write", bit(keys_any) | bit(any_write)},
-    {"keys:verify", bit(keys_any)},
+    {"keys:verify", bit(keys_any) | bit(keys_verify_all)},
     {"usage:read", bit(usage_any) | bit(any_read)},
     {"audit:read", bit(audit_any) | bit(any_read)},
     {"events:read", bit(events_any) | bit(any_read)},
@@ -43,6 +43,7 @@ constexpr std::array<entry, scope_count> table{{
     {"webhooks:read", bit(webhooks_any) | bit(any_read)},
     {"webhooks:write", bit(webhooks_any) | bit(any_write)},
     {"webhooks:*", 0},
+    {"keys:verify_all", 0},
 }};
 static_assert(scope_count <= 32, "a set's bits must fit its word");
 

@@ -43,6 +43,7 @@ enum class scope : std::uint8_t {
     webhooks_read,
     webhooks_write,
     webhooks_any,
+    keys_verify_all,  // keys of all projects, so not in keys:*
     count_
 };
 inline constexpr std::size_t scope_count = static_cast<std::size_t>(scope::count_);

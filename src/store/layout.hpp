@@ -97,7 +97,7 @@
 
 namespace latchkey::store {
 
-inline constexpr std::uint32_t schema_version = 4;
+inline constexpr std::uint32_t schema_version = 5;
 inline constexpr std::string_view schema_magic = "latchkey";
 
 enum class table : std::uint8_t { users, posts, index, audit, events, changes, deliveries };
@@ -109,6 +109,8 @@ inline constexpr char const* table_names[table_count] = {"users",  "posts",   "i
 inline constexpr std::uint32_t schema_of_changes = 3;
 // The schema from which keys of kind `jwt` exist.
 inline constexpr std::uint32_t schema_of_bearers = 4;
+// The schema from which keys may have the scope `keys:verify_all`.
+inline constexpr std::uint32_t schema_of_verify_all = 5;
 
 // A kind of record that came later has its tags beside its record, in the same way, and all kinds
 // name theirs in their rows (domain/frame/kind.hpp).

@@ -46,6 +46,8 @@ class transaction : public table_transaction {
     }
     // May keys of kind `jwt` be written? In a cluster once all of its nodes read them.
     bool records_bearers() const { return known_schema() >= schema_of_bearers; }
+    // May keys have the scope `keys:verify_all`? An older program takes such a record for damaged.
+    bool records_verify_all() const { return known_schema() >= schema_of_verify_all; }
     // The sequence that the next change gets.
     model::id next_change();
 

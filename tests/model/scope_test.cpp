@@ -25,7 +25,7 @@ TEST(scopes, have_one_name_each_and_are_found_by_it) {
         EXPECT_TRUE(names.insert(name_of(each)).second);
         EXPECT_EQ(find_scope(name_of(each)), each);
     }
-    EXPECT_EQ(names.size(), 26u);
+    EXPECT_EQ(names.size(), 27u);
     for (auto const* bad : {"", "users", "users:", ":read", "Users:read", "users:read ",
                             "keys:delete", "**", "events:write:stripe", "*:verify"})
         EXPECT_FALSE(find_scope(bad)) << bad;
@@ -65,6 +65,24 @@ TEST(scopes, a_wildcard_of_a_kind_covers_that_kind_of_every_resource) {
     EXPECT_FALSE(covers({"*:write"}, {"users:read"}));
     EXPECT_FALSE(covers({"*:read"}, {"keys:verify"}));
     EXPECT_FALSE(covers({"*:write"}, {"keys:verify"}));
+}
+
+TEST(scopes, to_verify_all_keys_is_in_no_wildcard_but_one) {
+    for (auto const covering : {"keys:verify_all", "*"}) {
+        EXPECT_TRUE(covers({covering}, {"keys:verify_all", "keys:verify"})) << covering;
+        EXPECT_TRUE(set_of({covering}).allows(scope::keys_verify)) << covering;
+        EXPECT_TRUE(set_of({covering}).allows(scope::keys_verify_all)) << covering;
+    }
+    for (auto const other : {"keys:verify", "keys:*", "*:read", "*:write", "keys:read"}) {
+        EXPECT_FALSE(covers({other}, {"keys:verify_all"})) << other;
+        EXPECT_FALSE(set_of({other}).allows(scope::keys_verify_all)) << other;
+    }
+    for (auto const other : {"keys:read", "keys:write", "keys:*", "*:read"})
+        EXPECT_FALSE(covers({"keys:verify_all"}, {other})) << other;
+    auto const narrowed = intersection(set_of({"*"}), set_of({"keys:verify_all"}));
+    EXPECT_EQ(narrowed.names(), std::vector<std::string>{"keys:verify_all"});
+    EXPECT_EQ(intersection(set_of({"keys:verify_all"}), set_of({"keys:*"})).names(),
+              std::vector<std::string>{"keys:verify"});
 }
 
 TEST(scopes, of_changes_and_webhooks_have_wildcards_of_both_kinds) {
@@ -120,13 +138,13 @@ TEST(scopes, keep_their_bits) {
     for (std::size_t i = 0; i < scope_count; ++i)
         names.push_back(scope_set::of(1u << i, {}).names().at(0));
     EXPECT_EQ(names, (std::vector<std::string>{
-                         "users:read",     "users:write",  "posts:read",   "posts:write",
-                         "keys:read",      "keys:write",   "keys:verify",  "usage:read",
-                         "audit:read",     "events:read",  "events:write", "*",
-                         "users:*",        "posts:*",      "keys:*",       "usage:*",
-                         "audit:*",        "events:*",     "*:read",       "*:write",
-                         "events:manage",  "changes:read", "changes:*",    "webhooks:read",
-                         "webhooks:write", "webhooks:*"}));
+                         "users:read",     "users:write",  "posts:read",     "posts:write",
+                         "keys:read",      "keys:write",   "keys:verify",    "usage:read",
+                         "audit:read",     "events:read",  "events:write",   "*",
+                         "users:*",        "posts:*",      "keys:*",         "usage:*",
+                         "audit:*",        "events:*",     "*:read",         "*:write",
+                         "events:manage",  "changes:read", "changes:*",      "webhooks:read",
+                         "webhooks:write", "webhooks:*",   "keys:verify_all"}));
 }
 
 TEST(scopes, nothing_covers_only_nothing) {

@@ -236,7 +236,7 @@ TEST(environments, of_another_schema_are_refused_with_a_sentence) {
     }
     auto const result = environment::open({.directory = directory.path(), .sync = false});
     ASSERT_FALSE(result);
-    EXPECT_NE(result.error().message.find("has schema version 7, this program knows version 4"),
+    EXPECT_NE(result.error().message.find("has schema version 7, this program knows version 5"),
               std::string::npos)
         << result.error().message;
 }

@@ -9,6 +9,7 @@
 #include "api/frame/resource.hpp"
 #include "api/keys/key_json.hpp"
 #include "api/keys/key_routes.hpp"
+#include "api/keys/verification.hpp"
 #include "auth/bearer_cache.hpp"
 #include "base/visible.hpp"
 #include "wire/http/target.hpp"
@@ -142,7 +143,7 @@ std::optional<api_error> introspect_token(request_context const& context,
     wiped_at_end const text(*token);
     auto const verdict = authenticate(*token, context, services);
     bool const is_active = verdict.problem == problem::none && verdict.caller &&
-                           sees_project(context, verdict.caller->record().project);
+                           verifies_project(context, verdict.caller->record().project);
     if (verdict.problem == problem::internal_error) return make_error(problem::internal_error);
     if (is_active)
         append_active(response.body, *verdict.caller, *token);

@@ -79,7 +79,8 @@ inline constexpr operation verify_key{
     .request_schema = "Verification",
     .description =
         "Answers 200 whatever the key is; `code` tells how a request with it would be "
-        "answered. A key with an allowlist needs `ip`. The key is charged `cost`, the caller 1."};
+        "answered. A key with an allowlist needs `ip`. The key is charged `cost`, the caller 1. A "
+        "key of another project is `NOT_FOUND`, unless the caller has `keys:verify_all` or `*`."};
 inline constexpr operation introspect_token{
     .id = "introspectToken",
     .group = "Keys",
@@ -87,7 +88,9 @@ inline constexpr operation introspect_token{
     .result = done,
     .response_schema = "Introspection",
     .request_schema = "IntrospectionRequest",
-    .description = "Of someone else. The body is a form, or JSON; nothing is charged to that key."};
+    .description =
+        "Of someone else. The body is a form, or JSON; nothing is charged to that key. One of "
+        "another project is not active, unless the caller has `keys:verify_all` or `*`."};
 inline constexpr operation get_key{.id = "getKey",
                                    .group = "Keys",
                                    .summary = "Get the record of a key",

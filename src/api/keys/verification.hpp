@@ -5,12 +5,16 @@
 #include <string>
 #include <string_view>
 
+#include "api/frame/request_context.hpp"
 #include "api/keys/key_json.hpp"
 #include "auth/cache.hpp"
 #include "base/problem.hpp"
 #include "wire/http/request.hpp"
 
 namespace latchkey::api {
+
+// Whether the caller is told about a key of that project that is shown to it.
+bool verifies_project(request_context const& context, std::string_view project);
 
 struct permission {
     base::problem problem = base::problem::none;

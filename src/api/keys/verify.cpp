@@ -119,6 +119,10 @@ void count_use(request_services& services, model::id key, base::wall_ms now, pro
 
 }  // namespace
 
+bool verifies_project(request_context const& context, std::string_view project) {
+    return context.principal.may(model::scope::keys_verify_all) || sees_project(context, project);
+}
+
 permission permission_of(auth::principal const& key, http::method method, std::string_view target) {
     auto const path = target.substr(0, target.find('?'));
     auto const query = path.size() == target.size() ? "" : target.substr(path.size() + 1);
@@ -169,8 +173,9 @@ std::optional<api_error> verify_key(request_context const& context, request_serv
         return missing_scope(model::name_of(model::scope::keys_read));
 
     auto const verdict = authenticate(*verification, context, services);
-    bool const is_visible =
-        verdict.caller && sees_project(context, verdict.caller->record().project);
+    // An id is no proof of a key: with it the caller learns of keys that it could read anyhow.
+    auto const sees = verification->key_id != 0 ? sees_project : verifies_project;
+    bool const is_visible = verdict.caller && sees(context, verdict.caller->record().project);
     // Only a key that passed all checks before the limits is charged.
     bool const pays = verdict.problem == problem::none;
     cluster::quota_verdict charged;

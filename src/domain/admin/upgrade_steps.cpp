@@ -140,8 +140,13 @@ int allow_bearers(environment_state&, MDB_txn*) {
     return 0;
 }
 
+// No older program has written a key with the scope `keys:verify_all`.
+int allow_verify_all(environment_state&, MDB_txn*) {
+    return 0;
+}
+
 constexpr upgrade_step released_steps[] = {
-    {1, add_checksums}, {2, add_changes}, {3, allow_bearers}};
+    {1, add_checksums}, {2, add_changes}, {3, allow_bearers}, {4, allow_verify_all}};
 
 }  // namespace
 

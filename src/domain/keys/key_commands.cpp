@@ -146,6 +146,17 @@ bool weakens(model::key const& old_key, model::key const& new_key, base::wall_ms
            new_key.state_at(now) != model::key_state::active;
 }
 
+// In a cluster, can all nodes read the record?
+std::optional<outcome> check_schema(transaction& txn, model::key const& key) {
+    bool const is_bearer = key.kind == model::key_kind::jwt;
+    bool const verifies_all = key.scopes.has(model::scope::keys_verify_all);
+    if ((!is_bearer || txn.records_bearers()) && (!verifies_all || txn.records_verify_all()))
+        return std::nullopt;
+    return reject(problem::behind,
+                  "Nodes of an older version serve this cluster: they cannot read such a record "
+                  "until latchkey cluster upgrade was run.");
+}
+
 }  // namespace
 
 outcome run(transaction& txn, create_key const& action, command const& command) {
@@ -154,10 +165,7 @@ outcome run(transaction& txn, create_key const& action, command const& command) 
         return reject(problem::insufficient_scope, std::move(*reason));
     if (auto rejection = check_conditions(command)) return std::move(*rejection);
     bool const is_bearer = action.record.kind == model::key_kind::jwt;
-    if (is_bearer && !txn.records_bearers())
-        return reject(problem::behind,
-                      "Nodes of an older version serve this cluster: they cannot read such a "
-                      "record until latchkey cluster upgrade was run.");
+    if (auto rejection = check_schema(txn, action.record)) return std::move(*rejection);
     bool const is_taken = txn.has(table::index, digest_key(action.record.digest));
     if (is_taken && is_bearer) return reject(problem::subject_taken);
     if (is_taken)
@@ -202,6 +210,7 @@ outcome run(transaction& txn, change_key const& action, command const& command) 
     if (!problems.empty()) return reject_invalid(std::move(problems));
     if (auto reason = grants.change_denial(old_key, new_key))
         return reject(problem::insufficient_scope, std::move(*reason));
+    if (auto rejection = check_schema(txn, new_key)) return std::move(*rejection);
     if (command.caller != 0 && weakens(old_key, new_key, txn.now()) && is_last_admin(txn, old_key))
         return reject(problem::last_admin_key);
     auto fields = differences(old_key, new_key);

@@ -18,7 +18,7 @@ const order: readonly (readonly [Check, string])[] = [
 ];
 
 const advice: Record<string, string> = {
-  NOT_FOUND: 'No key of this service, or of a project that you see, has this text or id.',
+  NOT_FOUND: 'No key of a project that you see has this text or id. With keys:verify_all you see the texts of all projects.',
   DEACTIVATED: 'It was turned off. Reactivate it, if it was not compromised or rotated.',
   EXPIRED: 'Its expiry has passed. A later one revives it.',
   NOT_YET_ACTIVE: 'It works from a later time on.',

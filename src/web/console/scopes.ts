@@ -7,7 +7,7 @@ export type Resource = (typeof resources)[number];
 export const actions: Record<Resource, readonly string[]> = {
   users: ['read', 'write'],
   posts: ['read', 'write'],
-  keys: ['read', 'write', 'verify'],
+  keys: ['read', 'write', 'verify', 'verify_all'],
   usage: ['read'],
   audit: ['read'],
   changes: ['read'],
@@ -26,9 +26,12 @@ export const meaning: Record<Resource, string> = {
   events: 'What other services report',
 };
 
-// Whether one scope covers another. `*:write` does not cover the secrets of sources, and no wildcard of actions covers `verify`.
+// Whether one scope covers another. `*:write` does not cover the secrets of sources, no wildcard of actions covers `verify`, and
+// `keys:*` does not cover `verify_all`, which is about the keys of all projects.
 function implies(held: string, wanted: string): boolean {
   if (held === '*' || held === wanted) return true;
+  if (wanted === 'keys:verify_all') return false;
+  if (wanted === 'keys:verify' && held === 'keys:verify_all') return true;
   const [resource, action = '', source] = wanted.split(':');
   if (held === `${resource}:*`) return true;
   if (action === 'read' || action === 'write') {

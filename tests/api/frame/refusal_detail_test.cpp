@@ -166,7 +166,8 @@ TEST_F(api_test, what_is_no_scope_gets_the_scopes_once) {
     EXPECT_EQ(response.code(), "validation_failed");
     EXPECT_EQ(response.faults().size(), 2u);
     EXPECT_TRUE(has(response.at("/errors/0/detail"), "is not a scope; scopes are users:read, "));
-    EXPECT_TRUE(has(response.at("/errors/0/detail"), "webhooks:*, events:write:SOURCE"));
+    EXPECT_TRUE(
+        has(response.at("/errors/0/detail"), "webhooks:*, keys:verify_all, events:write:SOURCE"));
     EXPECT_EQ(response.at("/errors/1/detail"), R"("`scopes/1` is not a scope.")");
 }
 

@@ -168,6 +168,9 @@ TEST_F(introspection, shows_a_caller_its_own_project_alone) {
     auto const own = service.add_key({"keys:verify"}, {.project = "shop", .rate_limits = {}});
     expect_inactive(ask("token=" + key, other));
     EXPECT_EQ(ask("token=" + key, own).at("/active"), "true");
+    auto const all = service.add_key({"keys:verify_all"});
+    EXPECT_EQ(ask("token=" + key, all).at("/active"), "true");
+    EXPECT_EQ(ask("token=" + key, all).body, ask("token=" + key).body);
     EXPECT_EQ(ask("token=" + key, key).code(), "insufficient_scope");
 }
 

@@ -169,6 +169,101 @@ TEST_F(verify, names_the_scope_that_is_missing) {
     EXPECT_EQ(missing(R"("events:write:shop","events:write:pay")"), "\"events:write:pay\"");
 }
 
+// Who asks × whose key it is × how it is named. The scope of all projects shows keys, no ids.
+TEST_F(verify, of_other_projects) {
+    auto const add = [&](std::vector<std::string_view> const& scopes, std::string project) {
+        return service.add_key(scopes, {.project = std::move(project), .rate_limits = {}});
+    };
+    auto const own = add({"users:read"}, "default");
+    auto const own_id = service.last_key();
+    auto const other = add({"users:read"}, "shop");
+    auto const other_id = service.last_key();
+    struct {
+        std::vector<std::string_view> scopes;
+        std::string_view own, other, own_by_id, other_by_id;
+    } const rows[] = {
+        {{"keys:verify"}, "VALID", "NOT_FOUND", "", ""},
+        {{"keys:*"}, "VALID", "NOT_FOUND", "VALID", "NOT_FOUND"},
+        {{"keys:verify_all"}, "VALID", "VALID", "", ""},
+        {{"keys:verify", "keys:verify_all"}, "VALID", "VALID", "", ""},
+        {{"keys:verify", "keys:read"}, "VALID", "NOT_FOUND", "VALID", "NOT_FOUND"},
+        {{"keys:verify_all", "keys:read"}, "VALID", "VALID", "VALID", "NOT_FOUND"},
+        {{"*"}, "VALID", "VALID", "VALID", "VALID"},
+    };
+    for (auto const& row : rows) {
+        auto const asker = bearer(add(row.scopes, "default"));
+        auto const ask = [&](std::string const& body) {
+            auto const answer =
+                service.request_anonymous("POST /api/v1/keys/verify", body, {asker});
+            auto const code = answer.at("/code");
+            EXPECT_EQ(answer.at("/key_id") == "null", code == "\"NOT_FOUND\"") << answer.body;
+            if (answer.code() == "insufficient_scope") return std::string();
+            return code.substr(1, code.size() - 2);
+        };
+        auto const title = row.scopes.front();
+        EXPECT_EQ(ask(R"({"key":")" + own + "\"}"), row.own) << title;
+        EXPECT_EQ(ask(R"({"key":")" + other + "\"}"), row.other) << title;
+        EXPECT_EQ(ask(R"({"key":"unknown"})"), "NOT_FOUND") << title;
+        EXPECT_EQ(ask(R"({"key_id":)" + std::to_string(own_id) + "}"), row.own_by_id) << title;
+        EXPECT_EQ(ask(R"({"key_id":)" + std::to_string(other_id) + "}"), row.other_by_id) << title;
+    }
+}
+
+TEST_F(verify, of_all_projects_shows_what_a_caller_with_all_scopes_is_shown) {
+    auto const key = service.add_key({"users:read"}, {.project = "shop",
+                                                      .rate_limits = {{"hour", 5, 3600, 0}},
+                                                      .metadata = {{"customer", "7"}}});
+    auto const ask = [&](std::string_view scope) {
+        auto const asker = service.add_key({scope});
+        return service
+            .request_anonymous("POST /api/v1/keys/verify", R"({"cost":0,"key":")" + key + "\"}",
+                               {bearer(asker)})
+            .body;
+    };
+    EXPECT_EQ(ask("keys:verify_all"), ask("*"));
+}
+
+TEST_F(verify, of_all_projects_opens_nothing_else) {
+    service.add_key({"users:read"}, {.project = "shop", .rate_limits = {}});
+    auto const path = "/api/v1/keys/" + std::to_string(service.last_key());
+    auto const asker = bearer(service.add_key(
+        {"keys:verify_all", "keys:read", "keys:write", "audit:read", "usage:read"}));
+    EXPECT_EQ(service.request_anonymous("GET " + path, {}, {asker}).code(), "not_found");
+    EXPECT_EQ(service.request_anonymous("GET " + path + "/usage", {}, {asker}).code(), "not_found");
+    EXPECT_EQ(service.request_anonymous("POST " + path + "/deactivate", {}, {asker}).code(),
+              "not_found");
+    EXPECT_EQ(service.request_anonymous("GET /api/v1/keys?project=shop", {}, {asker}).at("/data"),
+              "[]");
+    EXPECT_EQ(service.request_anonymous("GET /api/v1/audit?project=shop", {}, {asker}).at("/data"),
+              "[]");
+    auto const narrow = bearer(service.add_key({"keys:verify_all"}));
+    EXPECT_EQ(service.request_anonymous("GET /api/v1/keys", {}, {narrow}).code(),
+              "insufficient_scope");
+}
+
+// Nobody gives what it lacks, and keys:* lacks it.
+TEST_F(verify, of_all_projects_is_given_by_who_has_it) {
+    auto const give = [&](std::vector<std::string_view> const& scopes) {
+        return service
+            .request_anonymous("POST /api/v1/keys",
+                               R"({"name":"v","scopes":["keys:verify_all"],"rate_limits":[]})",
+                               {bearer(service.add_key(scopes))})
+            .status;
+    };
+    EXPECT_EQ(give({"*"}), 201);
+    EXPECT_EQ(give({"keys:*"}), 403);
+    EXPECT_EQ(give({"keys:write", "keys:verify"}), 403);
+    auto const maker = bearer(service.add_key({"keys:write", "keys:verify_all"}));
+    EXPECT_EQ(
+        service
+            .request_anonymous("POST /api/v1/keys",
+                               R"({"name":"v","scopes":["keys:verify_all"],)"
+                               R"("rate_limits":[{"name":"m","limit":1,"window_seconds":60}]})",
+                               {maker})
+            .status,
+        201);
+}
+
 TEST_F(verify, by_id) {
     auto const key = service.add_key({"events:write:stripe"});
     auto const id = std::to_string(service.last_key());

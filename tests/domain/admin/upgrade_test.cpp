@@ -53,6 +53,7 @@ constexpr upgrade_step steps[] = {
     {2, [](environment_state& store, MDB_txn* txn) { return put_note(store, txn, "\xf2"); }},
     {3, [](environment_state&, MDB_txn*) { return 0; }},
     {4, [](environment_state&, MDB_txn*) { return 0; }},
+    {5, [](environment_state&, MDB_txn*) { return 0; }},
 };
 
 TEST(upgrades, run_every_step_in_one_transaction) {
@@ -60,9 +61,9 @@ TEST(upgrades, run_every_step_in_one_transaction) {
     auto const store = open_store(directory.path());
     {
         write_transaction transaction(*store);
-        ASSERT_TRUE(upgrade(store->native(), transaction.get(), 1, 5, steps));
-        EXPECT_EQ(transaction.value_of(key_bytes{tag::schema}), schema_of(5));
-        EXPECT_EQ(transaction.value_of(key_bytes{tag::counters}).front(), 5);
+        ASSERT_TRUE(upgrade(store->native(), transaction.get(), 1, 6, steps));
+        EXPECT_EQ(transaction.value_of(key_bytes{tag::schema}), schema_of(6));
+        EXPECT_EQ(transaction.value_of(key_bytes{tag::counters}).front(), 6);
         EXPECT_EQ(transaction.value_of("\xf1") + transaction.value_of("\xf2"), "\xf1\xf2");
         transaction.commit();
     }
@@ -108,7 +109,7 @@ TEST(upgrades, are_done_by_servers_only) {
         auto const store =
             environment::open({.directory = directory.path(), .read_only = read_only});
         ASSERT_FALSE(store);
-        EXPECT_NE(store.error().message.find("has schema version 0, this program knows version 4: "
+        EXPECT_NE(store.error().message.find("has schema version 0, this program knows version 5: "
                                              "latchkey serve brings it up to date"),
                   std::string::npos)
             << store.error().message;
@@ -132,7 +133,7 @@ TEST(upgrades, of_version_1_keep_every_record) {
     EXPECT_EQ(content_before.size(), 87u);
     auto const refusal = environment::open({.directory = directory, .sync = false});
     ASSERT_FALSE(refusal);
-    EXPECT_NE(refusal.error().message.find("has schema version 1, this program knows version 4"),
+    EXPECT_NE(refusal.error().message.find("has schema version 1, this program knows version 5"),
               std::string::npos);
     {
         auto const result = open_as_server(directory);

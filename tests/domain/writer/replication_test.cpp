@@ -351,6 +351,21 @@ TEST_F(older_cluster, has_records_for_tokens_once_its_schema_has_them) {
     expect_equal();
 }
 
+// Of a key with keys:verify_all it would think that it is damaged.
+TEST_F(older_cluster, has_keys_that_verify_all_once_its_schema_has_them) {
+    other_row_schema = 0;
+    auto const wide = new_key(key_number(2, {"keys:verify_all"}));
+    EXPECT_EQ(one(*first().store, wide).problem, base::problem::behind);
+    auto const key = get_key(one(*first().store, new_key(key_number(1))));
+    change_key widening{.id = key.id};
+    widening.scopes = key_number(2, {"keys:verify_all"}).scopes;
+    EXPECT_EQ(one(*first().store, {.action = widening}).problem, base::problem::behind);
+    one(*first().store, {.action = raise_schema{}});
+    EXPECT_EQ(one(*first().store, {.action = widening}).problem, base::problem::none);
+    EXPECT_EQ(one(*second().store, wide).problem, base::problem::none);
+    expect_equal();
+}
+
 // An upgrade: nodes of both programs write what the older one reads, until they are told otherwise.
 TEST_F(replication, the_schema_of_rows_is_raised_by_a_command) {
     std::uint32_t const schema = row_schema();

@@ -324,7 +324,7 @@ describe('a node', () => {
       assert.equal(each.state, 'serving');
       assert.equal(each.lease_ms, 30_000);
       assert.ok(each.lease_ms_left > 0 && each.lease_ms_left <= 31_000, `${each.lease_ms_left} ms`); // with the margin of clocks
-      assert.equal(each.schema, 4);
+      assert.equal(each.schema, 5);
       assert.ok(each.lag <= 10, `lag ${each.lag}`);
     }
     assert.match(status.engine.server, /PostgreSQL/);

@@ -44,8 +44,12 @@ describe('a cluster of two nodes that were of an older version', () => {
     const outcome = await one.command('keys', 'create', '--name', 'early', '--jwt-issuer', issuer, '--jwt-subject', 'early', '--scope', 'users:read');
     assert.notEqual(outcome.code, 0);
     assertStatus(await read(one, await sign({ sub: 'early' })), 401, 'key_invalid');
+    // Nor has it keys with a scope that the older version does not know.
+    const verifier = () => one.ask('POST', '/keys', { body: { name: 'verifier', scopes: ['keys:verify_all'], rate_limits: [] } });
+    assertStatus(await verifier(), 503, 'behind');
     await two.done('cluster', 'upgrade');
     await until(async () => (await create(one, 'early')).status === 201, 'the first node hears of it', 2000);
+    assertStatus(await verifier(), 201);
     await cluster.assertEqual();
   });
 

@@ -144,6 +144,16 @@ describe('a key that manages keys gives no more than its own', () => {
     assert.equal((await bounded.post('/keys/verify', { key: foreign.key, ip: '127.0.0.1', cost: 0 })).json.code, 'NOT_FOUND');
     assert.ok((await bounded.read('/audit?limit=100')).data.every(({ project }) => project === 'bounded'));
   });
+  test('a key of another project is verified by one with keys:verify_all, which only who has it gives', async () => {
+    assertStatus(await bounded.post('/keys', { ...allowed, scopes: ['keys:verify_all'] }), 403, 'insufficient_scope');
+    const { key } = await api.create('/keys', { name: 'verifier', project: 'bounded', scopes: ['keys:verify_all', 'keys:read'], rate_limits: [] });
+    const verifier = server.client(key);
+    const ask = async (body) => (await verifier.post('/keys/verify', { ip: '127.0.0.1', cost: 0, ...body })).json.code;
+    assert.deepEqual([await ask({ key: foreign.key }), await ask({ key: child.key }), await ask({ key: 'x' })], ['VALID', 'VALID', 'NOT_FOUND']);
+    assert.deepEqual([await ask({ key_id: foreign.id }), await ask({ key_id: child.id })], ['NOT_FOUND', 'VALID']);
+    assertStatus(await verifier.get(`/keys/${foreign.id}`), 404, 'not_found');
+    verifier.close();
+  });
 });
 
 describe('over the command line, beside the server', () => {
