@@ -15,6 +15,7 @@
 int main(int count, char** words) {
     using namespace latchkey::api;
     dear_sizes sizes{.keys = count > 1 ? std::atoi(words[1]) : 20'000,
+                     .users = 20'000,
                      .posts = 100,
                      .small_posts = 200'000,
                      .events = 100,

@@ -102,6 +102,9 @@ inline constexpr std::size_t head_page_bytes_max = 64 * kib;
 // A page ends when reading records that are not in its list has cost so many ns
 // (store/read_work.hpp).
 inline constexpr std::int64_t page_cost_max = 2 * millisecond;
+// Elements that may be read one by one to count a list.
+inline constexpr std::uint64_t counted_elements_max = 2'000;
+inline constexpr std::size_t search_bytes_max = 100;
 inline constexpr std::int64_t usage_points_max = 1440;  // of one key in one answer (api.md §4)
 inline constexpr std::size_t usage_keys_max = 100;      // of one answer
 inline constexpr std::size_t usage_answer_points_max = 14'400;

@@ -65,7 +65,8 @@ std::optional<std::string_view> nearest(std::string_view name,
     auto const distance_max = std::max<std::size_t>(name.size() / 3, 1);
     auto const distance = [&](std::string_view each) {
         // Names are at least as far apart as their lengths; most are passed over by that.
-        auto const [shorter, longer] = std::minmax(each.size(), name.size());
+        auto const longer = std::max(each.size(), name.size());
+        auto const shorter = std::min(each.size(), name.size());
         bool const may_be_near = longer - shorter <= distance_max && longer <= near_name_bytes_max;
         return may_be_near ? edit_distance(name, each) : near_name_bytes_max;
     };

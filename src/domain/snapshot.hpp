@@ -67,6 +67,7 @@ struct key_filter {
     std::optional<model::key_state> state;
     std::optional<std::string_view> start;
     std::optional<base::wall_ms> unused_since;
+    std::optional<std::string_view> search = {};  // a part of the name (search_text)
     base::wall_ms now = 0;
 };
 
@@ -137,8 +138,8 @@ class snapshot {
     std::optional<model::key> key(model::id id) const;
     std::optional<model::key> key_with_digest(model::digest const& digest) const;
     std::vector<model::key> keys() const;  // all, ascending id; for the command line
-    // With `state`, `start` or `unused_since` the keys that the other members select are read, and
-    // counted where they are 2,000 at most or the cost has no bound.
+    // With `state`, `start`, `unused_since` or `search` the keys that the other members select are
+    // read, and counted where they are few (list_part.hpp).
     using key_sink = base::function_ref<void(model::key const&, base::wall_ms last_use)>;
     list_result keys(key_filter const& filter, range const& part, key_sink sink) const;
     // Sessions of browsers that began with that key in an earlier generation have ended.

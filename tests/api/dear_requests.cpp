@@ -16,6 +16,7 @@ model::key dear_key(int i, base::wall_ms now) {
     record.name = std::string(100, 'n');
     record.start = "lkey_sam";  // as of keys that were imported
     record.project = "dear";
+    if (i < 1000) record.environment = model::environment::staging;  // few enough to be counted
     if (i % 1000 == 999) record.not_before = now + 1'000'000;
     for (int member = 0; member < 50; ++member)
         record.metadata[std::to_string(member)] = dear_text(40);
@@ -75,6 +76,10 @@ void fill_dearly(api_fixture& service, dear_sizes const& sizes) {
     auto const user = service.add_user(dear_text(100));
     for (int i = 0; i < 100; ++i)
         add(domain::create_user{dear_text(100), "u" + std::to_string(i) + "@example.com"}, 200);
+    for (int i = 0; i < sizes.users; ++i)
+        add(domain::create_user{std::string(200, 'a'),
+                                std::string(230, 'a') + std::to_string(i) + "@example.com"},
+            500);
     for (int i = 0; i < sizes.posts; ++i)
         add(domain::create_post{user, "T", dear_text(65'536)}, 65'536);
     for (int i = 0; i < sizes.dear_changes; ++i)
@@ -152,8 +157,18 @@ std::vector<dear_request> dear_requests(api_fixture& service, dear_sizes const& 
     auto const unknown = auth::unknown_key();
     std::string parameters = "token=" + unknown;
     while (parameters.size() < most) parameters += "&%61";
+    // What is looked for begins, or ends, as each name and address does.
+    std::string const few(99, 'a'),
+        users = "GET /api/v1/users?limit=100&search=", keys = "GET /api/v1/keys?limit=100&search=",
+        audit = "GET /api/v1/audit?limit=100&";
     return {
         {"GET /api/v1/users?limit=100"},
+        {users + few + "b"},
+        {users + "b" + few},
+        {users + few},
+        {users + "EXAMPLE"},
+        {users + "b&sort=-id"},
+        {users + "b&page=2"},
         {"GET /api/v1/users?email=u1@example.com"},
         {"GET " + user},
         {"GET " + user + "?include=posts"},
@@ -177,6 +192,13 @@ std::vector<dear_request> dear_requests(api_fixture& service, dear_sizes const& 
         {"GET /api/v1/keys?limit=100&state=expired&start=lkey_sam"},
         {"GET /api/v1/keys?limit=100&unused_since=2020-01-01T00:00:00Z"},
         {"GET /api/v1/keys?limit=1&page=1000&state=scheduled"},
+        {keys + std::string(99, 'n') + "x"},
+        {keys + "n"},
+        {keys + "n&environment=staging"},
+        {keys + "x&environment=staging"},
+        {keys + "x&state=active"},
+        {keys + "x&project=dear&sort=-id"},
+        {keys + "n&environment=staging", {}, {}, reader},
         {"GET /api/v1/keys/current"},
         {"GET " + key},
         {"GET " + key + "/usage?granularity=minute"},
@@ -190,6 +212,14 @@ std::vector<dear_request> dear_requests(api_fixture& service, dear_sizes const& 
         {"GET /api/v1/audit?limit=100&project=dear"},
         {"GET /api/v1/audit?limit=100&page=" + far_key},
         {"GET /api/v1/audit?limit=100&page=" + far_key, {}, {}, reader},
+        {audit + "action=secret.put"},
+        {audit + "action=key.create"},
+        {audit + "key=1"},
+        {audit + "key=1&action=key.rotate&sort=-id"},
+        {audit + "action=key.rotate&project=dear"},
+        {audit + "action=key.rotate", {}, {}, reader},
+        {audit + "from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z"},
+        {audit + "from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z", {}, {}, reader},
         {"GET /api/v1/changes?limit=1000"},
         {"GET /api/v1/changes?type=key.deactivated"},
         {"GET /api/v1/changes?limit=1000", {}, {}, reader},

@@ -11,8 +11,9 @@
 namespace latchkey::api {
 
 struct dear_sizes {
-    int keys = 2'500;  // more than are counted for a total; each with 2 KiB of metadata and usage
-    int posts = 6;     // of 64 KiB
+    int keys = 2'500;   // more than are counted for a total; each with 2 KiB of metadata and usage
+    int users = 2'500;  // more than are counted, with names and addresses as long as they may be
+    int posts = 6;      // of 64 KiB
     int small_posts = 0;
     int events = 4;  // of 256 KiB
     int webhooks = 30;

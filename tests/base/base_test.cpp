@@ -18,6 +18,7 @@
 #include "base/decimal.hpp"
 #include "base/keyed_hash.hpp"
 #include "base/problem.hpp"
+#include "base/search_text.hpp"
 #include "base/system/descriptor.hpp"
 #include "base/system/read_within.hpp"
 #include "base/variant.hpp"
@@ -378,6 +379,38 @@ TEST(visible, escapes_what_is_no_utf_8) {
     EXPECT_EQ(visible("\xc2"), "\\xc2");
     EXPECT_EQ(visible("\xc0\x80\xed\xa0\x80\xf4\x90\x80\x80"),
               "\\xc0\\x80\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80");
+}
+
+TEST(search_texts, are_found_as_a_plain_search_finds_them) {
+    std::mt19937 random(42);
+    auto const draw = [&](std::size_t bytes_min, std::size_t bytes_max) {
+        constexpr std::string_view letters = "aAbBz@[`{\xc3\xa4\xc4";
+        std::string text(bytes_min + random() % (bytes_max - bytes_min + 1), ' ');
+        for (char& letter : text) letter = letters[random() % (random() % 8 == 0 ? 12 : 2)];
+        return text;
+    };
+    int finds = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        auto const search = draw(1, i % 2 == 0 ? 4 : 100), text = draw(0, 300);
+        bool const expected = to_lower(text).find(to_lower(search)) != std::string::npos;
+        EXPECT_EQ(search_text(search).is_in(text), expected) << search << " in " << text;
+        finds += expected ? 1 : 0;
+    }
+    EXPECT_GT(finds, 2'000);
+    EXPECT_LT(finds, 18'000);
+}
+
+TEST(search_texts, know_every_byte_and_only_ascii_letters_in_both_cases) {
+    for (int one = 0; one < 256; ++one)
+        for (int other = 0; other < 256; ++other) {
+            char const byte = static_cast<char>(one), second = static_cast<char>(other);
+            EXPECT_EQ(search_text({&byte, 1}).is_in({&second, 1}),
+                      to_lower(byte) == to_lower(second));
+        }
+    std::string const longest(limits::search_bytes_max, 'a');
+    EXPECT_TRUE(search_text(longest).is_in("b" + longest));
+    EXPECT_FALSE(search_text(longest).is_in(longest.substr(1) + "b" + longest.substr(1)));
+    EXPECT_FALSE(search_text("a").is_in(""));
 }
 
 TEST(problems, are_all_described_in_order) {

@@ -149,10 +149,10 @@ void questions::ask_for_lists() {
                 std::to_string(filter.status ? static_cast<int>(*filter.status) : 9),
             [&](range const& part, auto sink) { return snapshot_.posts(filter, part, sink); });
     ask_for_list("audit", [&](range const& part, auto sink) {
-        return audit_entries(snapshot_, std::nullopt, part, sink);
+        return audit_entries(snapshot_, {}, part, sink);
     });
     ask_for_list("audit of default", [&](range const& part, auto sink) {
-        return audit_entries(snapshot_, "default", part, sink);
+        return audit_entries(snapshot_, {.project = "default"}, part, sink);
     });
     ask_for_list("events", [&](range const& part, auto sink) {
         return list_events(snapshot_, std::nullopt, part, sink);

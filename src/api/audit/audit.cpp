@@ -9,8 +9,50 @@
 namespace latchkey::api {
 namespace {
 
+using base::field_code;
+
 std::string hex_of(model::digest const& digest) {
     return base::to_hex({reinterpret_cast<char const*>(digest.data()), digest.size()});
+}
+
+std::string all_actions() {
+    std::string text;
+    for (auto const name : domain::audit_names())
+        text.append(text.empty() ? "must be one of " : ", ").append(name);
+    return text;
+}
+
+// Takes the query's filters into `filter` and the list. The caller binds the project, which also
+// depends on the projects that it sees.
+void take_filters(query& query, domain::audit_filter& filter, listing& list) {
+    auto const take = [&](std::string_view name) {
+        auto const value = query.take(name);
+        if (value) list.show(name, *value);
+        return value;
+    };
+    auto const take_time = [&](std::string_view name) {
+        auto const text = take(name);
+        auto const time = text ? query.read_time(name, *text) : std::nullopt;
+        if (time) list.bind(name, *time);
+        return time;
+    };
+    filter.project = take("project");
+    if (filter.project && !model::is_project(*filter.project))
+        query.refuse("project", field_code::invalid_format, "must be 1 to 64 of a-z, 0-9 and -");
+    if (auto const name = take("action")) {
+        filter.action = domain::find_audit_action(*name);
+        if (!filter.action) query.refuse("action", field_code::not_in_enum, all_actions());
+        list.bind("action", *name);
+    }
+    if (auto const text = take("key")) {
+        filter.key = parse_id(*text);
+        if (!filter.key) query.refuse("key", field_code::invalid_format, "must be the id of a key");
+        list.bind("key", filter.key.value_or(0));
+    }
+    filter.begin = take_time("from");
+    filter.end = take_time("to");
+    if (filter.begin && filter.end && *filter.begin >= *filter.end)
+        query.refuse("from", field_code::out_of_range, "must be before to");
 }
 
 }  // namespace
@@ -51,27 +93,23 @@ std::optional<api_error> list_audit(request_context const& context,
                                     domain::snapshot const& snapshot, http::response& response) {
     listing list(context, "/api/v1/audit");
     if (auto error = list.take()) return error;
-    auto project = context.query.take("project");
-    if (project && !model::is_project(*project))
-        context.query.refuse("project", base::field_code::invalid_format,
-                             "must be 1 to 64 of a-z, 0-9 and -");
-    if (project) list.show("project", *project);
+    domain::audit_filter filter;
+    take_filters(context.query, filter, list);
     auto const& caller = context.principal;
-    bool const visible = !project || sees_project(context, *project);
-    bool const narrowed = !project && !caller.may(model::scope::any);
-    bool const with_sources = narrowed && (caller.may(model::scope::events_read) ||
-                                           caller.may(model::scope::events_manage));
-    if (narrowed) project = caller.record().project;
-    if (project) list.bind("project", *project);
-    if (with_sources) list.bind("sources", 1);
+    bool const visible = !filter.project || sees_project(context, *filter.project);
+    bool const narrowed = !filter.project && !caller.may(model::scope::any);
+    filter.with_sources = narrowed && (caller.may(model::scope::events_read) ||
+                                       caller.may(model::scope::events_manage));
+    if (narrowed) filter.project = caller.record().project;
+    if (filter.project) list.bind("project", *filter.project);
+    if (filter.with_sources) list.bind("sources", 1);
     if (auto error = list.open()) return error;
     list.begin(response);
     domain::list_result listed;
     auto const each = [&](domain::audit_entry const& entry) {
         append_audit_entry(list.element(response.body), entry);
     };
-    if (visible)
-        listed = audit_entries(snapshot, project, list.range(response), each, with_sources);
+    if (visible) listed = audit_entries(snapshot, filter, list.range(response), each);
     return list.end(listed, response);
 }
 

@@ -21,7 +21,7 @@ inline constexpr operation list_audit{
     .summary = "List the changes of keys and secrets",
     .result = list,
     .response_schema = "AuditList",
-    .query = {"project"},
+    .query = {"project", "audit_action", "audit_key", "audit_from", "audit_to"},
     .description =
         "A caller without the scope `*` sees the entries of its own project and, if it may read "
         "events or manage their secrets, those about secrets, which belong to no project."};
@@ -38,6 +38,7 @@ inline constexpr operation_group audit_group{"Audit", "The changes of keys and s
 namespace schema {
 
 object audit_schemas();
+std::span<parameter const> audit_parameters();
 
 }  // namespace schema
 

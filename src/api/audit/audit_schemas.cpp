@@ -10,15 +10,19 @@ namespace {
 
 namespace json = boost::json;
 
-object audit_entry_schema() {
+object action() {
     json::array actions;
     for (auto const name : domain::audit_names()) actions.push_back(json::value(name));
+    return {{"type", "string"}, {"enum", std::move(actions)}};
+}
+
+object audit_entry_schema() {
     auto const hash = matching("^[0-9a-f]{64}$");
     object const text{{"type", "string"}};
     return response_object(
         {{"id", id()},
          {"created_at", time()},
-         {"action", object{{"type", "string"}, {"enum", std::move(actions)}}},
+         {"action", action()},
          {"actor_key_id", with_description(nullable(id()), "Null: the command line.")},
          {"address", with_description(nullable(text), "The caller's address.")},
          {"key_id", nullable(id())},
@@ -37,6 +41,16 @@ object audit_entry_schema() {
 
 object audit_schemas() {
     return {{"AuditEntry", audit_entry_schema()}, {"AuditList", list_schema("AuditEntry")}};
+}
+
+std::span<parameter const> audit_parameters() {
+    static constexpr parameter rows[] = {
+        {"audit_action", "query", action, "Entries of this action.", "action"},
+        {"audit_key", "query", id, "Entries about the key of this id, and of what it did.", "key"},
+        {"audit_from", "query", time, "Entries of this time on.", "from"},
+        {"audit_to", "query", time, "Entries before this time.", "to"},
+    };
+    return rows;
 }
 
 }  // namespace latchkey::api::schema

@@ -140,6 +140,12 @@ object project_name() {
 object source_name() {
     return matching("^[a-z][a-z0-9-]{0,31}$");
 }
+object search() {
+    auto result =
+        with_description(text(1, limits::search_bytes_max), "At most 100 bytes in UTF-8.");
+    result["examples"] = json::array{"ada"};
+    return result;
+}
 object word() {
     return {{"type", "string"}};
 }

@@ -78,8 +78,19 @@ std::optional<api_error> listing::take() {
     return std::nullopt;
 }
 
+std::optional<std::string_view> listing::take_search() {
+    auto const text = context_.query.take("search");
+    if (!text) return std::nullopt;
+    if (text->empty() || text->size() > limits::search_bytes_max)
+        context_.query.refuse("search",
+                              text->empty() ? field_code::too_short : field_code::too_long,
+                              "must have 1 to 100 bytes");
+    select("search", *text);
+    return text;
+}
+
 void listing::show(std::string_view name, std::string_view value) {
-    // Handlers show each of their filters once, five at most, whatever a query repeats.
+    // Handlers show each of their filters once, six at most, whatever a query repeats.
     base::check(filter_count_ < filters_.size(), "more filters than a list can have");
     filters_[filter_count_++] = {name, value};
 }

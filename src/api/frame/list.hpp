@@ -31,9 +31,11 @@ class listing {
 
     // `page` or `cursor`, `limit` and `sort`.
     std::optional<api_error> take();
+    // The filter `search`, as a search_text can be made of it unless the query is refused.
+    std::optional<std::string_view> take_search();
     // A filter. `show`: the client's text, for links. `bind`: the value, for which alone a cursor
     // is valid. The two can differ, and either can be needed alone. A value that the query does not
-    // refuse has 64 bytes at most; a list whose query is refused needs no name.
+    // refuse has 100 bytes at most; a list whose query is refused needs no name.
     void select(std::string_view name, std::string_view value) {
         show(name, value);
         bind(name, value);

@@ -67,6 +67,7 @@ std::span<parameter const> common_parameters();
 // Shapes of parameters and fields that several capabilities have.
 object project_name();
 object source_name();
+object search();
 object word();
 object page_limit();
 object request_id();

@@ -41,7 +41,7 @@ inline constexpr operation list_keys{
     .summary = "List API keys",
     .result = list,
     .response_schema = "KeyList",
-    .query = {"project", "state", "environment", "start", "unused_since"},
+    .query = {"project", "state", "environment", "start", "unused_since", "search_keys"},
     .description = "A caller without the scope `*` sees the keys of its own project."};
 inline constexpr operation create_key{
     .id = "createKey",

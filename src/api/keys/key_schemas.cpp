@@ -329,6 +329,8 @@ std::span<parameter const> key_parameters() {
         {"environment", "query", environment, "Keys of this environment."},
         {"start", "query", key_start, "The first 8 characters of a key."},
         {"unused_since", "query", time, "Keys that were not used at or after this time."},
+        {"search_keys", "query", search,
+         "Keys whose name has this text as a part, whatever the case of ASCII letters.", "search"},
     };
     return rows;
 }

@@ -56,6 +56,7 @@ void take_filters(request_context const& context, domain::key_filter& filter, li
         filter.unused_since = query.read_time("unused_since", *text);
         list.bind("unused_since", filter.unused_since.value_or(0));
     }
+    filter.search = list.take_search();
     if (filter.state) list.bind("state", model::name_of(*filter.state));
     if (filter.environment) list.bind("environment", model::name_of(*filter.environment));
     if (filter.start) list.bind("start", *filter.start);

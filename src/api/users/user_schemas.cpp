@@ -86,6 +86,9 @@ std::span<parameter const> user_parameters() {
     static constexpr parameter rows[] = {
         {"email", "query", email,
          "The one user with this address, whatever the case of its letters."},
+        {"search_users", "query", search,
+         "Users whose name or address has this text as a part, whatever the case of ASCII letters.",
+         "search"},
         {"include", "query", include, "Adds the first posts."},
     };
     return rows;

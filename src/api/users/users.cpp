@@ -7,6 +7,7 @@
 #include "api/posts/posts.hpp"
 #include "api/users/user_body.hpp"
 #include "api/users/user_routes.hpp"
+#include "domain/users/user_lists.hpp"
 #include "wire/http/target.hpp"
 
 namespace latchkey::api {
@@ -47,19 +48,25 @@ std::optional<api_error> list_users(request_context const& context,
         list.show("email", *email);
         list.bind("email", 1);  // one page only, so no cursor depends on the address
     }
+    auto const search = list.take_search();
     if (auto error = list.open()) return error;
     list.begin(response);
     domain::list_result listed;
+    auto const each = [&](model::user_view const& user) {
+        append_user(list.element(response.body), user);
+    };
     if (email) {
         // Addresses are unique: the list has one user or none.
         auto const id = snapshot.user_with_email(*email);
         auto const user = id ? snapshot.user(*id) : std::nullopt;
-        listed.total = user ? 1 : 0;
-        if (user && list.is_first()) append_user(list.element(response.body), *user);
+        bool const is_listed =
+            user && (!search || domain::has_text(*user, base::search_text(*search)));
+        listed.total = is_listed ? 1 : 0;
+        if (is_listed && list.is_first()) each(*user);
+    } else if (search) {
+        listed = users_with_text(snapshot, *search, list.range(response), each);
     } else {
-        listed = snapshot.users(list.range(response), [&](model::user_view const& user) {
-            append_user(list.element(response.body), user);
-        });
+        listed = snapshot.users(list.range(response), each);
     }
     return list.end(listed, response);
 }

@@ -6,11 +6,13 @@
 
 #include "api/audit/audit_json.hpp"
 #include "base/bytes.hpp"
+#include "base/limits.hpp"
 #include "base/system/log.hpp"
 #include "base/visible.hpp"
 #include "cli/frame/api_command.hpp"
 #include "cli/frame/json.hpp"
 #include "cli/frame/print.hpp"
+#include "cli/frame/whole_number.hpp"
 #include "cli/keys/keys.hpp"
 #include "domain/audit/audit_lists.hpp"
 #include "domain/audit/verify_audit.hpp"
@@ -23,7 +25,45 @@ constexpr std::uint32_t entries_per_snapshot = 1000;
 
 struct audit_options : api_command {
     bool verify = false;
+    std::string action, begin, end;
+    model::id key = 0;
+
+    bool has_filter() const {
+        return !action.empty() || !begin.empty() || !end.empty() || key != 0;
+    }
 };
+
+domain::audit_filter filter_of(audit_options const& options) {
+    domain::audit_filter filter;
+    filter.action = domain::find_audit_action(options.action);
+    if (options.key != 0) filter.key = options.key;
+    filter.begin = base::parse_timestamp(options.begin);
+    filter.end = base::parse_timestamp(options.end);
+    return filter;
+}
+
+// A sentence about options that are wrong.
+std::optional<std::string> fault_of(audit_options const& options) {
+    if (options.verify && options.has_filter())
+        return "--verify reads the whole log: leave out what selects entries";
+    if (options.verify && options.is_remote())
+        return "--verify reads the store itself: run it on the machine of the service";
+    for (auto const& [name, text] :
+         {std::pair("--from", options.begin), std::pair("--to", options.end)})
+        if (!text.empty() && !base::parse_timestamp(text))
+            return std::string(name) + " must be a time such as 2026-01-02T00:00:00Z";
+    auto const filter = filter_of(options);
+    if (filter.begin && filter.end && *filter.begin >= *filter.end)
+        return "--from must be before --to";
+    return std::nullopt;
+}
+
+query_text query_of(audit_options const& options) {
+    query_text query;
+    query.add("action", options.action).add("from", options.begin).add("to", options.end);
+    if (options.key != 0) query.add("key", std::to_string(options.key));
+    return query;
+}
 
 std::string hex_of(model::digest const& digest) {
     return base::to_hex({reinterpret_cast<char const*>(digest.data()), digest.size()});
@@ -89,22 +129,24 @@ class audit_printer {
 
 // Reads in parts, so that a slow reader of the output keeps no snapshot open. False: an entry is
 // damaged, and the document is cut off.
-bool print_all(store::environment& store, bool json) {
+bool print_all(store::environment& store, audit_options const& options) {
+    auto const filter = filter_of(options);
     domain::snapshot snapshot(store);
-    audit_printer printer(json);
-    for (model::id last_id = 0;;) {
+    audit_printer printer(options.json);
+    domain::range part{.limit = entries_per_snapshot, .cost_max = base::limits::page_cost_max};
+    for (bool has_more = true; has_more;) {
         std::vector<std::string> entries;
         snapshot.renew();
-        audit_entries(snapshot, std::nullopt, {.after_id = last_id, .limit = entries_per_snapshot},
-                      [&](domain::audit_entry const& entry) {
-                          api::append_audit_entry(entries.emplace_back(), entry);
-                          last_id = entry.id;
-                      });
+        auto const listed =
+            audit_entries(snapshot, filter, part, [&](domain::audit_entry const& entry) {
+                api::append_audit_entry(entries.emplace_back(), entry);
+            });
         bool const damaged = snapshot.damaged();
         snapshot.reset();
         if (damaged) return false;
-        if (entries.empty()) break;
         for (auto const& entry : entries) printer.print(entry);
+        has_more = listed.has_more;
+        part.after_id = listed.last;
     }
     printer.end();
     return true;
@@ -114,9 +156,10 @@ int print_elsewhere(audit_options const& options) {
     auto const connection = remote_api::connect(options.elsewhere);
     if (!connection) return report(connection.error());
     std::vector<std::string> entries;
-    auto const failure = (*connection)->each("/audit", {}, [&](std::string_view entry) {
-        entries.emplace_back(entry);
-    });
+    auto const failure =
+        (*connection)->each("/audit", query_of(options), [&](std::string_view entry) {
+            entries.emplace_back(entry);
+        });
     if (failure) return report(*failure);
     audit_printer printer(options.json);
     for (auto const& entry : entries) printer.print(entry);
@@ -125,15 +168,13 @@ int print_elsewhere(audit_options const& options) {
 }
 
 int audit(audit_options const& options) {
-    if (options.is_remote() && options.verify)
-        return report_usage_error(
-            "--verify reads the store itself: run it on the machine of the service");
+    if (auto const fault = fault_of(options)) return report_usage_error(*fault);
     if (options.is_remote()) return print_elsewhere(options);
     int code = done;
     auto const store = open_store(options, code, store_access::copies);
     if (store == nullptr) return code;
     if (options.verify) return verify_log(*store, options.json);
-    return print_all(*store, options.json) ? done : report_damage();
+    return print_all(*store, options) ? done : report_damage();
 }
 
 }  // namespace
@@ -145,10 +186,19 @@ void add_audit(CLI::App& program, int& code) {
     options->add_to(*command);
     command->add_flag("--verify", options->verify,
                       "Verify that each entry has the hash of the entry before it");
+    auto const names = domain::audit_names();
+    command->add_option("--action", options->action, "Only entries of this action")
+        ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
+    take_number(command->add_option("--key", options->key,
+                                    "Only entries about the key with this id, and of what it did"),
+                1, base::limits::id_max);
+    command->add_option("--from", options->begin,
+                        "Only entries of this time on, such as 2026-01-02T00:00:00Z");
+    command->add_option("--to", options->end, "Only entries before this time");
     command->footer(
         "Prints the oldest entry first; --json prints the document of GET /audit on one page.\n"
         "If --verify fails, the log was changed outside of latchkey: restore a backup.\n"
-        "Example: latchkey audit --verify --data /var/lib/latchkey");
+        "Example: latchkey audit --key 17 --from 2026-01-01T00:00:00Z");
     command->callback([options, &code] { code = audit(*options); });
 }
 

@@ -16,7 +16,7 @@ namespace latchkey::cli {
 
 // Empty texts: any.
 struct key_selection {
-    std::string project, state, environment;
+    std::string project, state, environment, search;
 };
 
 struct deactivations {

@@ -34,6 +34,8 @@ int list_keys(key_list_options const& options) {
         return report_usage_error("--state must be scheduled, active, expired or deactivated");
     if (!selection.environment.empty() && !model::find_environment(selection.environment))
         return report_usage_error("--environment must be development, staging or production");
+    if (selection.search.size() > base::limits::search_bytes_max)
+        return report_usage_error("--search must have 1 to 100 bytes");
     int code = done;
     auto const keys = open_keys(options, code, store_access::reads);
     if (keys == nullptr) return code;
@@ -79,6 +81,9 @@ void add_keys_list(CLI::App& keys, int& code) {
         ->add_option("--environment", selection.environment,
                      "Only keys of this environment: development, staging or production")
         ->type_name("{development,staging,production}");
+    list_command->add_option("--search", selection.search,
+                             "Only keys whose name has this text as a part, whatever the case of "
+                             "ASCII letters");
     list_command->footer("Example: latchkey keys list --state active --json | jq '.data[].name'");
     list_command->callback([list_values, &code] { code = list_keys(*list_values); });
 

@@ -112,6 +112,7 @@ std::optional<refusal> local_keys::each(key_selection const& selection, sink sin
         if (model::name_of(state) == selection.state) filter.state = state;
     if (!selection.environment.empty())
         filter.environment = model::find_environment(selection.environment);
+    if (!selection.search.empty()) filter.search = selection.search;
     std::vector<std::string> records;
     {
         domain::snapshot snapshot(*store_);

@@ -27,7 +27,8 @@ class remote_keys : public keys_backend {
         query_text filters;
         filters.add("project", selection.project)
             .add("state", selection.state)
-            .add("environment", selection.environment);
+            .add("environment", selection.environment)
+            .add("search", selection.search);
         return service_->each("/keys", filters, sink);
     }
     answer_of<std::string> create(std::string_view body) override {

@@ -22,6 +22,24 @@ model::digest digest_from(std::string_view bytes) {
     return digest;
 }
 
+std::optional<audit_entry> read_beginning(model::id id, base::reader& input) {
+    if (input.integer<std::uint8_t>() != audit_version) return std::nullopt;
+    audit_entry entry;
+    entry.id = id;
+    entry.time = input.integer<base::wall_ms>();
+    entry.previous = digest_from(input.bytes(entry.previous.size()));
+    entry.actor = input.integer<model::id>();
+    bool const has_address = input.integer<std::uint8_t>() == 1;
+    model::address address;
+    std::ranges::copy(input.bytes(address.bytes.size()), address.bytes.begin());
+    if (has_address) entry.address = address;
+    auto const action = input.integer<std::uint8_t>();
+    entry.key = input.integer<model::id>();
+    if (!input.ok() || action >= audit_names().size()) return std::nullopt;
+    entry.action = static_cast<audit_action>(action);
+    return entry;
+}
+
 }  // namespace
 
 model::digest hash_of(model::id id, std::string_view record) {
@@ -55,26 +73,20 @@ void encode(audit_entry const& entry, std::string& output) {
 
 std::optional<audit_entry> decode_audit(model::id id, std::string_view bytes) {
     base::reader input(bytes);
-    if (input.integer<std::uint8_t>() != audit_version) return std::nullopt;
-    audit_entry entry;
-    entry.id = id;
-    entry.time = input.integer<base::wall_ms>();
-    entry.previous = digest_from(input.bytes(entry.previous.size()));
-    entry.actor = input.integer<model::id>();
-    bool const has_address = input.integer<std::uint8_t>() == 1;
-    model::address address;
-    std::ranges::copy(input.bytes(address.bytes.size()), address.bytes.begin());
-    if (has_address) entry.address = address;
-    auto const action = input.integer<std::uint8_t>();
-    entry.key = input.integer<model::id>();
-    entry.project = input.text();
-    entry.source = input.text();
+    auto entry = read_beginning(id, input);
+    if (!entry) return std::nullopt;
+    entry->project = input.text();
+    entry->source = input.text();
     auto const count = input.integer<std::uint8_t>();
-    for (unsigned i = 0; i < count && input.ok(); ++i) entry.fields.emplace_back(input.text());
-    if (!input.done() || action >= audit_names().size()) return std::nullopt;
-    entry.action = static_cast<audit_action>(action);
-    entry.hash = hash_of(id, bytes);
+    for (unsigned i = 0; i < count && input.ok(); ++i) entry->fields.emplace_back(input.text());
+    if (!input.done()) return std::nullopt;
+    entry->hash = hash_of(id, bytes);
     return entry;
+}
+
+std::optional<audit_entry> decode_audit_beginning(model::id id, std::string_view bytes) {
+    base::reader input(bytes);
+    return read_beginning(id, input);
 }
 
 void encode(audit_head const& head, std::string& output) {

@@ -39,6 +39,7 @@ enum class audit_action : std::uint8_t {
 };
 std::span<std::string_view const> audit_names();  // by number
 std::string_view name_of(audit_action action);    // "key.create"; of a known action
+std::optional<audit_action> find_audit_action(std::string_view name);
 inline bool is_about_webhook(audit_action action) {
     return action >= audit_action::webhook_create && action <= audit_action::webhook_delete;
 }
@@ -62,6 +63,8 @@ struct audit_entry {
 void encode(audit_entry const& entry, std::string& output);  // replaces `output`; without the hash
 // nullopt: not an entry of a known version. The hash is that of these bytes.
 std::optional<audit_entry> decode_audit(model::id id, std::string_view bytes);
+// Only what an entry has up to `key`, which costs a small part of it.
+std::optional<audit_entry> decode_audit_beginning(model::id id, std::string_view bytes);
 // The hash of the entry with that id and record.
 model::digest hash_of(model::id id, std::string_view record);
 

@@ -10,10 +10,17 @@
 
 namespace latchkey::domain {
 
-// All of it, or the entries about the keys of one project and, `with_sources`, those about sources
-// of events, which belong to no project.
+// An absent member selects everything. With `action` or `key` each entry that the other members
+// select is read, and they are counted where they are few (list_part.hpp).
+struct audit_filter {
+    std::optional<std::string_view> project = {};
+    bool with_sources = false;  // beside the project, secrets of sources, which belong to none
+    std::optional<audit_action> action = {};
+    std::optional<model::id> key = {};                  // that was changed, or made the change
+    std::optional<base::wall_ms> begin = {}, end = {};  // times that ascend with the ids
+};
 using audit_sink = base::function_ref<void(audit_entry const&)>;
-list_result audit_entries(snapshot const& view, std::optional<std::string_view> project,
-                          range const& part, audit_sink sink, bool with_sources = false);
+list_result audit_entries(snapshot const& view, audit_filter const& filter, range const& part,
+                          audit_sink sink);
 
 }  // namespace latchkey::domain

@@ -25,11 +25,6 @@ bool id_union::previous() {
     return choose(false);
 }
 
-bool id_union::move_both(bool (id_walk::*step)(), bool forward) {
-    for (unsigned i = 0; i < 2; ++i) valid_[i] = (walks_[i].*step)();
-    return choose(forward);
-}
-
 bool id_union::choose(bool forward) {
     forward_ = forward;
     if (!valid_[0] && !valid_[1]) return false;

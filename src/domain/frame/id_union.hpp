@@ -1,6 +1,6 @@
 // Merges two id_walks into one ascending sequence, for lists that consist of two prefixes of an
-// index. No id may be in both, and each walk needs a cursor of its own. Same interface as id_walk.
-// Private to the domain.
+// index. No id may be in both, and each walk needs a cursor of its own. The interface of id_walk
+// without `first` and `last`. Private to the domain.
 #pragma once
 
 #include "domain/frame/id_walk.hpp"
@@ -11,8 +11,6 @@ class id_union {
   public:
     id_union(id_walk left, id_walk right) : walks_{left, right} {}
 
-    bool first() { return move_both(&id_walk::first, true); }
-    bool last() { return move_both(&id_walk::last, false); }
     bool at_or_above(model::id id);
     bool below(model::id id);
     bool next();
@@ -23,7 +21,6 @@ class id_union {
     std::optional<std::string_view> content() { return walks_[current_].content(); }
 
   private:
-    bool move_both(bool (id_walk::*step)(), bool forward);
     bool choose(bool forward);
 
     id_walk walks_[2];

@@ -2,6 +2,7 @@
 // page costs as much as the first. Private to the domain.
 #pragma once
 
+#include "base/limits.hpp"
 #include "domain/frame/id_walk.hpp"
 #include "domain/snapshot.hpp"
 
@@ -100,5 +101,30 @@ class list_part {
     std::size_t bytes_max_ = SIZE_MAX;
     bool is_ended_ = false;
 };
+
+// The part of a list whose elements are told by reading all that the walk has, `candidates` at most
+// (0: not known). They are counted where there are few, or where the cost of the part is unbounded;
+// what counting costs, the part has less for itself.
+template <class Walk, class Includes, class Emit>
+list_result filtered_part(Walk& walk, range const& part, std::uint64_t candidates,
+                          Includes includes, Emit emit_element) {
+    auto const is_bounded = part.cost_max != INT64_MAX;
+    auto rest = part;
+    std::optional<std::uint64_t> total;
+    if (!is_bounded || candidates <= base::limits::counted_elements_max) {
+        auto const begin = walk.work().cost();
+        auto const end = is_bounded ? begin + part.cost_max : INT64_MAX;
+        bool valid = walk.first();
+        std::uint64_t count = 0;
+        for (; valid && walk.work().cost() < end; valid = walk.next()) count += includes() ? 1 : 0;
+        if (!valid) total = count;
+        rest.cost_max = part.cost_max / 2;
+        if (walk.work().cost() - begin >= part.cost_max / 4) rest.output_bytes_max /= 4;
+    }
+    auto result = list_part(walk, rest, total.value_or(UINT64_MAX), includes, emit_element).emit();
+    result.is_counted = total.has_value();
+    result.total = total.value_or(0);
+    return result;
+}
 
 }  // namespace latchkey::domain

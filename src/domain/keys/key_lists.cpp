@@ -1,13 +1,12 @@
-// Lists of keys. Project, environment and start are served by an index; what
-// depends on the clock or the last use is evaluated for each key in it.
+// Lists of keys. Project, environment and start are served by an index; what depends on the clock,
+// the last use or a part of the name is evaluated for each key in it.
+#include "base/search_text.hpp"
 #include "domain/frame/list_part.hpp"
 #include "domain/keys/key_list.hpp"
 #include "domain/snapshot.hpp"
 
 namespace latchkey::domain {
 namespace {
-
-constexpr std::uint64_t counted_keys_max = 2'000;  // that are read for a total
 
 // The most selective index, and whether each of its keys must be checked against the filter.
 struct key_plan {
@@ -34,7 +33,7 @@ std::size_t parts_of(model::key const& key) {
 
 key_plan plan_for(snapshot_state& state, key_filter const& filter) {
     key_plan plan;
-    plan.unfiltered = !filter.state && !filter.start && !filter.unused_since;
+    plan.unfiltered = !filter.state && !filter.start && !filter.unused_since && !filter.search;
     if (filter.start) {
         plan.prefix = keys_with_start(filter.start->substr(0, 8));
     } else if (filter.project || filter.environment) {
@@ -55,6 +54,8 @@ list_result snapshot::keys(key_filter const& filter, range const& part, key_sink
     if (filter.project && !model::is_project(*filter.project)) return {};
     auto plan = plan_for(state, filter);
     id_walk walk(state, table::index, plan.prefix);
+    std::optional<base::search_text> search;
+    if (filter.search) search.emplace(*filter.search);
     std::optional<model::key> record;  // where the walk is
     auto const read = [&] {
         auto const content = walk.content();
@@ -65,10 +66,16 @@ list_result snapshot::keys(key_filter const& filter, range const& part, key_sink
                                       : key(walk.id());
         if (record) state.work.parts += parts_of(*record);
     };
+    auto const has_text = [&] {
+        if (!search) return true;
+        state.work.compared += record->name.size();
+        return search->is_in(record->name);
+    };
     auto const includes = [&] {
         if (plan.unfiltered) return true;
         read();
-        return record && is_included(filter, *record, [&](model::id id) { return last_use(id); });
+        return record && has_text() &&
+               is_included(filter, *record, [&](model::id id) { return last_use(id); });
     };
     auto const emit = [&] {
         if (plan.unfiltered) read();
@@ -76,21 +83,8 @@ list_result snapshot::keys(key_filter const& filter, range const& part, key_sink
         if (record) sink(*record, last_use(walk.id()));
         return record.has_value();
     };
-    auto const bounded = part.cost_max != INT64_MAX;
-    auto total = plan.unfiltered ? std::optional(plan.total) : std::nullopt;
-    auto rest = part;
-    if (!total && !(bounded && plan.total > counted_keys_max)) {
-        auto const end = bounded ? work().cost() + part.cost_max : INT64_MAX;
-        bool valid = walk.first();
-        for (total = 0; valid && work().cost() < end; valid = walk.next())
-            *total += includes() ? 1 : 0;
-        if (valid) total.reset();
-        rest.cost_max = part.cost_max / 2;  // what is counted and listed is not read for long twice
-    }
-    auto result = list_part(walk, rest, total.value_or(UINT64_MAX), includes, emit).emit();
-    result.is_counted = total.has_value();
-    result.total = total.value_or(0);
-    return result;
+    if (plan.unfiltered) return list_part(walk, part, plan.total, includes, emit).emit();
+    return filtered_part(walk, part, plan.total, includes, emit);
 }
 
 std::uint64_t snapshot::sessions_generation(model::id key) const {

@@ -47,19 +47,35 @@ class cursors : public api_test {
         for (int i = 0; i < 6; ++i)
             for (model::id user = 1; user <= 3; ++user)
                 service.add_post(user, static_cast<post_status>(i % 3));
-        for (int i = 0; i < 4; ++i) service.add_key({"users:read"}, {.project = i < 3 ? "a" : "b"});
+        for (int i = 0; i < 4; ++i)
+            service.add_key({"users:read"}, {.project = i < 3 ? "a" : "b", .name = "a named key"});
     }
 };
 
 TEST_F(cursors, lead_through_every_list) {
     fill();
-    for (std::string const target :
-         {"/users?limit=1", "/users?limit=2&sort=-id", "/posts?limit=5", "/posts?limit=4&sort=-id",
-          "/posts?author=2&limit=1", "/posts?status=draft&limit=2&sort=-id",
-          "/posts?user_id=3&status=archived&limit=1", "/users/2/posts?limit=2", "/keys?limit=2",
-          "/keys?project=a&limit=1&sort=-id", "/keys?environment=development&limit=2",
-          "/keys?state=active&limit=2", "/keys?unused_since=2100-01-01T00:00:00Z&limit=2",
-          "/audit?limit=2", "/audit?project=a&limit=1&sort=-id"}) {
+    for (std::string const target : {"/users?limit=1",
+                                     "/users?limit=2&sort=-id",
+                                     "/posts?limit=5",
+                                     "/posts?limit=4&sort=-id",
+                                     "/posts?author=2&limit=1",
+                                     "/posts?status=draft&limit=2&sort=-id",
+                                     "/posts?user_id=3&status=archived&limit=1",
+                                     "/users/2/posts?limit=2",
+                                     "/keys?limit=2",
+                                     "/keys?project=a&limit=1&sort=-id",
+                                     "/keys?environment=development&limit=2",
+                                     "/keys?state=active&limit=2",
+                                     "/keys?unused_since=2100-01-01T00:00:00Z&limit=2",
+                                     "/audit?limit=2",
+                                     "/audit?project=a&limit=1&sort=-id",
+                                     "/users?search=USER&limit=1",
+                                     "/users?search=example.COM&limit=2&sort=-id",
+                                     "/keys?search=NAMED&limit=1",
+                                     "/audit?action=key.create&limit=2",
+                                     "/audit?to=2100-01-01T00:00:00Z&limit=1&sort=-id",
+                                     "/audit?from=2020-01-01T00:00:00Z&limit=2",
+                                     "/audit?project=a&to=2100-01-01T00:00:00Z&limit=2"}) {
         std::string everything = target;
         everything.replace(target.find("limit="), 7, "limit=100");
         auto const expected = ids_of(get(everything));
@@ -154,6 +170,10 @@ TEST_F(cursors, take_another_limit) {
 
 TEST_F(cursors, are_bound_to_path_filters_and_order) {
     fill();
+    for (model::id const id : {2, 3})
+        for (int i = 0; i < 2; ++i)
+            for (std::string const action : {"/deactivate", "/reactivate"})
+                service.request("POST /api/v1/keys/" + std::to_string(id) + action);
     std::string const lists[] = {"/users?limit=1",
                                  "/users?limit=1&sort=-id",
                                  "/posts?limit=1",
@@ -171,8 +191,20 @@ TEST_F(cursors, are_bound_to_path_filters_and_order) {
                                  "/keys?limit=1&environment=development",
                                  "/keys?limit=1&unused_since=2100-01-01T00:00:00Z",
                                  "/keys?limit=1&unused_since=2100-01-01T00:00:01Z",
+                                 "/users?limit=1&search=user",
+                                 "/users?limit=1&search=example",
+                                 "/keys?limit=1&search=a",
+                                 "/keys?limit=1&search=named",
+                                 "/keys?limit=1&search=named&project=a",
                                  "/audit?limit=1",
-                                 "/audit?limit=1&project=a"};
+                                 "/audit?limit=1&project=a",
+                                 "/audit?limit=1&action=key.create",
+                                 "/audit?limit=1&action=key.deactivate",
+                                 "/audit?limit=1&key=1",
+                                 "/audit?limit=1&key=2",
+                                 "/audit?limit=1&from=2020-01-01T00:00:00Z",
+                                 "/audit?limit=1&to=2100-01-01T00:00:00Z",
+                                 "/audit?limit=1&to=2100-01-01T00:00:01Z"};
     for (auto const& source_list : lists) {
         auto const cursor = first_cursor(source_list);
         for (auto const& target_list : lists)

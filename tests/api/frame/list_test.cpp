@@ -215,7 +215,8 @@ TEST_F(lists, long_filters_are_refused) {
         service.add_key({"keys:read", "audit:read"}, {.project = "a", .rate_limits = {}});
     for (std::string const filter :
          {"posts?status", "posts?author", "events?source", "keys?project", "keys?start",
-          "keys?state", "keys?environment", "keys?unused_since", "audit?project"}) {
+          "keys?state", "keys?environment", "keys?unused_since", "audit?project", "audit?action",
+          "audit?key", "audit?from", "audit?to"}) {
         auto const name = filter.substr(filter.find('?') + 1);
         for (std::size_t const bytes : {65u, 200u, 300u, 320u, 340u, 360u, 384u, 400u, 4096u})
             for (std::string const rest : {"", "&cursor=x", "&sort=x", "&x=y"}) {

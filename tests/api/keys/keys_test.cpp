@@ -267,9 +267,10 @@ TEST_F(keys, read_and_deactivate_themselves_without_a_scope) {
 }
 
 TEST_F(keys, of_other_projects_are_not_found) {
-    auto const other = service.add_key({"users:read"}, {.project = "other"});
+    auto const other = service.add_key({"users:read"}, {.project = "other", .name = "named"});
     auto const theirs = service.last_key();
-    auto const key = service.add_key({"keys:*", "users:read", "audit:read"}, {.project = "mine"});
+    auto const key = service.add_key({"keys:*", "users:read", "audit:read"},
+                                     {.project = "mine", .name = "named"});
     auto const mine = service.last_key();
     for (auto const& [line, body] : std::initializer_list<std::pair<std::string, std::string>>{
              {"GET " + path(theirs), ""},
@@ -283,6 +284,9 @@ TEST_F(keys, of_other_projects_are_not_found) {
     EXPECT_EQ(list.at("/pagination/total"), "1");
     EXPECT_EQ(list.at("/data/0/id"), std::to_string(mine));
     EXPECT_EQ(as(key, "GET /api/v1/keys?project=other").at("/pagination/total"), "0");
+    auto const named = as(key, "GET /api/v1/keys?search=named");
+    EXPECT_EQ(named.at("/pagination/total"), "1");
+    EXPECT_EQ(named.at("/data/0/id"), std::to_string(mine));
     EXPECT_EQ(as(key, "GET /api/v1/audit").at("/pagination/total"), "1");
     EXPECT_EQ(as(key, "GET /api/v1/audit?project=other").at("/pagination/total"), "0");
     auto const verification = R"({"key":")" + other + "\"}";
@@ -310,8 +314,12 @@ TEST_F(keys, are_listed_with_filters) {
     EXPECT_EQ(total("?environment=production"), "1");
     EXPECT_EQ(total("?start=" + text_of(third).substr(0, 8)), "1");
     EXPECT_EQ(total("?unused_since=2099-01-01T00:00:00Z"), "4");
+    EXPECT_EQ(total("?search=B"), "1");
+    EXPECT_EQ(total("?search=c&state=active"), "0");
+    EXPECT_EQ(total("?search=c&project=p"), "1");
+    EXPECT_EQ(total("?search=c&project=q"), "0");
     for (auto const* const query : {"?project=A", "?state=on", "?environment=x", "?start=abc",
-                                    "?unused_since=monday", "?what=1"})
+                                    "?unused_since=monday", "?what=1", "?search="})
         EXPECT_EQ(service.request("GET /api/v1/keys" + std::string(query)).code(),
                   "invalid_parameter")
             << query;

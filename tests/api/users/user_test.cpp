@@ -313,5 +313,40 @@ TEST_F(users, a_key_that_loses_its_scope_meanwhile_is_refused) {
               "key_deactivated");
 }
 
+TEST_F(users, are_found_by_a_part_of_the_name_or_the_address) {
+    service.add_user("Ada Lovelace", "ada@example.com");
+    service.add_user("Grace \xc3\x84rmel", "grace@navy.example");
+    service.add_user("100% _a*", "x+y@example.com");
+    auto const ids_for = [&](std::string const& query) {
+        auto const response = service.request("GET /api/v1/users?" + query);
+        EXPECT_EQ(response.status, 200) << query << response.body;
+        auto const list = response.json();
+        std::string ids;
+        for (auto const& each : list.at("data").as_array())
+            ids += std::to_string(each.at("id").as_int64());
+        EXPECT_EQ(response.at("/pagination/total"), std::to_string(ids.size())) << query;
+        return ids;
+    };
+    EXPECT_EQ(ids_for("search=LOVE"), "1");
+    EXPECT_EQ(ids_for("search=da+lo"), "1");
+    EXPECT_EQ(ids_for("search=Example"), "123");
+    EXPECT_EQ(ids_for("search=example&sort=-id"), "321");
+    EXPECT_EQ(ids_for("search=navy"), "2");
+    EXPECT_EQ(ids_for("search=Lovelaceada"), "") << "in neither of them";
+    EXPECT_EQ(ids_for("search=%C3%84R"), "2");
+    EXPECT_EQ(ids_for("search=%C3%A4r"), "") << "letters beyond ASCII have one case";
+    EXPECT_EQ(ids_for("search=%25+_A*"), "3");
+    EXPECT_EQ(ids_for("search=.*"), "");
+    EXPECT_EQ(ids_for("search=" + std::string(100, 'a')), "");
+    EXPECT_EQ(ids_for("search=ada&email=ADA@example.com"), "1");
+    EXPECT_EQ(ids_for("search=grace&email=ADA@example.com"), "");
+    auto const page = service.request("GET /api/v1/users?search=example%2Ecom&limit=1");
+    EXPECT_NE(page.links()["next"].find("&search=example.com"), std::string::npos)
+        << page.links()["next"];
+    for (auto const& query : {std::string(), std::string(101, 'a'), std::string(4096, 'a'),
+                              "a" + std::string(99, '+') + "b"})
+        EXPECT_EQ(service.request("GET /api/v1/users?search=" + query).code(), "invalid_parameter");
+}
+
 }  // namespace
 }  // namespace latchkey::api

@@ -33,7 +33,7 @@ class audit : public testing::Test {
     std::vector<audit_entry> entries(std::optional<std::string_view> project = {}) {
         std::vector<audit_entry> all;
         snapshot_.renew();
-        auto const listed = audit_entries(snapshot_, project, {.limit = 100},
+        auto const listed = audit_entries(snapshot_, {.project = project}, {.limit = 100},
                                           [&](audit_entry const& e) { all.push_back(e); });
         EXPECT_EQ(listed.total, all.size());
         return all;
@@ -174,9 +174,9 @@ TEST_F(audit, lists_entries_about_sources_beside_those_of_a_project) {
     auto const ids = [&](range const& part) {
         std::vector<model::id> list;
         snapshot_.renew();
-        auto const listed = audit_entries(
-            snapshot_, "a", part, [&](audit_entry const& entry) { list.push_back(entry.id); },
-            true);
+        auto const listed =
+            audit_entries(snapshot_, {.project = "a", .with_sources = true}, part,
+                          [&](audit_entry const& entry) { list.push_back(entry.id); });
         EXPECT_EQ(listed.total, 5u);
         return list;
     };
@@ -203,8 +203,8 @@ TEST_F(audit, a_server_completes_the_index_of_entries_about_sources) {
     auto const count = [&] {
         snapshot_.renew();
         std::uint64_t visited = 0;
-        auto const listed = audit_entries(
-            snapshot_, "a", {.limit = 9}, [&](audit_entry const&) { ++visited; }, true);
+        auto const listed = audit_entries(snapshot_, {.project = "a", .with_sources = true},
+                                          {.limit = 9}, [&](audit_entry const&) { ++visited; });
         EXPECT_EQ(listed.total, visited);
         return visited;
     };

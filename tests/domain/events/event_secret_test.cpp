@@ -120,7 +120,7 @@ TEST_F(event_secrets_of_sources, are_audited_without_their_text) {
     snapshot view(*store_);
     view.renew();
     std::vector<std::string> reported;
-    audit_entries(view, std::nullopt, {}, [&](audit_entry const& entry) {
+    audit_entries(view, {}, {}, [&](audit_entry const& entry) {
         std::string line = std::string(name_of(entry.action)) + " " + entry.source + entry.project;
         for (auto const& field : entry.fields) line += " " + field;
         reported.push_back(line);

@@ -100,5 +100,39 @@ TEST(list_parts, that_begin_behind_many_of_the_list_are_out_of_reach_too) {
     EXPECT_TRUE(part.is_cut);
 }
 
+list_result filtered_part_of(range const& part, std::uint64_t candidates, std::string& output) {
+    even_walk walk;
+    output.clear();
+    return filtered_part(
+        walk, part, candidates, [&] { return walk.id() % 2 == 0; },
+        [&] {
+            output += std::to_string(walk.id()) + ' ';
+            return true;
+        });
+}
+
+// Counting the walk costs 200,000.
+TEST(filtered_parts, are_counted_where_they_are_few_and_cheap) {
+    std::string output;
+    range part{.limit = 4, .output = &output, .output_bytes_max = 8, .cost_max = 1'000'000};
+    auto const counted = filtered_part_of(part, 2000, output);
+    EXPECT_TRUE(counted.is_counted);
+    EXPECT_EQ(counted.total, 1000u);
+    EXPECT_EQ(output, "2 4 6 8 ");
+    EXPECT_FALSE(filtered_part_of(part, 2001, output).is_counted);
+    EXPECT_EQ(output, "2 4 6 8 ");
+    part.cost_max = 400'000;  // not both: what counting takes, and a large page
+    EXPECT_TRUE(filtered_part_of(part, 2000, output).is_counted);
+    EXPECT_EQ(output, "2 ");
+    part.cost_max = 100'000;
+    auto const uncounted = filtered_part_of(part, 2000, output);
+    EXPECT_FALSE(uncounted.is_counted);
+    EXPECT_EQ(uncounted.total, 0u);
+    EXPECT_TRUE(uncounted.has_more && uncounted.is_cut);
+    part.cost_max = INT64_MAX;
+    EXPECT_EQ(filtered_part_of(part, 1'000'000, output).total, 1000u);
+    EXPECT_EQ(output, "2 4 6 8 ");
+}
+
 }  // namespace
 }  // namespace latchkey::domain

@@ -582,7 +582,7 @@ TEST_F(key_life, ends_of_its_sessions_are_audited_once_a_minute) {
         std::size_t count = 0;
         snapshot seen(*store_);
         seen.renew();
-        audit_entries(seen, "default", {.limit = 100}, [&](audit_entry const& entry) {
+        audit_entries(seen, {.project = "default"}, {.limit = 100}, [&](audit_entry const& entry) {
             count += entry.action == audit_action::key_end_sessions ? 1 : 0;
         });
         return count;

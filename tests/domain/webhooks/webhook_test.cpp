@@ -30,7 +30,7 @@ class webhooks : public webhook_store {
     std::vector<audit_entry> audit(std::optional<std::string_view> project = {}) {
         return view([&](snapshot const& each) {
             std::vector<audit_entry> entries;
-            audit_entries(each, project, {.limit = 100},
+            audit_entries(each, {.project = project}, {.limit = 100},
                           [&](audit_entry const& entry) { entries.push_back(entry); });
             return entries;
         });

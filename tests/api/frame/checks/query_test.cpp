@@ -38,7 +38,8 @@ TEST_F(api_test, the_health_check_ignores_its_query) {
 }
 
 TEST_F(api_test, a_plus_sign_that_is_not_encoded_is_named) {
-    for (std::string const target : {"/keys?unused_since=", "/keys/1/usage?to=", "/usage?to="}) {
+    for (std::string const target :
+         {"/keys?unused_since=", "/keys/1/usage?to=", "/usage?to=", "/audit?from="}) {
         auto const line = "GET /api/v1" + target + "2026-01-02T03:04:05+02:00";
         EXPECT_NE(service.request(line).at("/errors/0/detail").find("%2B"), std::string::npos);
         EXPECT_EQ(
@@ -78,8 +79,9 @@ TEST_F(api_test, names_come_back_escaped) {
               (faults{{"query", "invalid_format"}}));
     EXPECT_EQ(service.request("GET /api/v1/users?%c3%a9=1").faults(),
               (faults{{"\xc3\xa9", "unknown_field"}}));
-    for (std::string const target : {"posts?status=", "keys?start=", "changes?type=", "usage?from=",
-                                     "events?source=", "audit?project=", "keys?unused_since="})
+    for (std::string const target :
+         {"posts?status=", "keys?start=", "changes?type=", "usage?from=", "events?source=",
+          "audit?project=", "keys?unused_since=", "users?search=", "keys?search=", "audit?action="})
         EXPECT_EQ(service.request("GET /api/v1/" + target + "%ff").code(), "invalid_parameter")
             << target;
     EXPECT_EQ(service.request("GET /auth?scope=%ff").code(), "invalid_parameter");
@@ -133,6 +135,16 @@ TEST_F(api_test, wrong_parameters_come_together) {
           {"limit", "out_of_range"},
           {"before", "unknown_field"}}},
         {"/audit?project=A&page=0", {{"project", "invalid_format"}, {"page", "invalid_format"}}},
+        {"/audit?action=key.created&key=0&from=now&to=later&search=a",
+         {{"action", "not_in_enum"},
+          {"key", "invalid_format"},
+          {"from", "invalid_format"},
+          {"to", "invalid_format"},
+          {"search", "unknown_field"}}},
+        {"/audit?from=2026-01-02T00:00:00Z&to=2026-01-02T00:00:00Z", {{"from", "out_of_range"}}},
+        {"/users?search=&limit=0", {{"search", "too_short"}, {"limit", "invalid_format"}}},
+        {"/keys?search=" + std::string(101, 'a'), {{"search", "too_long"}}},
+        {"/posts?search=a", {{"search", "unknown_field"}}},
         {"/events?source=A&sort=1", {{"source", "invalid_format"}, {"sort", "not_in_enum"}}},
         {"/users/1?include=keys&x=%", {{"include", "not_in_enum"}, {"x", "invalid_format"}}},
     };
