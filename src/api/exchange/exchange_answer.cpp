@@ -79,6 +79,13 @@ void add_problem_headers(request_state const& state, api_error const& error,
     }
 }
 
+// Whoever looks at the service by a session, or begins one, is none of the applications whose usage
+// is counted (api.md §4).
+bool is_of_browser(request_state const& state) {
+    return state.source == key_source::session ||
+           (state.matched.route != nullptr && state.matched.route->operation.sets_cookie);
+}
+
 }  // namespace
 
 next_step refuse(request_state const& state, base::problem problem, http::response& response) {
@@ -109,7 +116,7 @@ next_step refuse(request_state const& state, api_error error, http::response& re
 
 // Called once for each request, so the use of its key is counted here, whatever the response.
 next_step add_common_headers(request_state const& state, http::response& response) {
-    if (state.principal && state.uses != nullptr)
+    if (state.principal && state.uses != nullptr && !is_of_browser(state))
         state.uses->count(state.principal->record().id, state.authenticated_at, response.status,
                           state.was_charged && !state.quota.admitted());
     response.add_with("X-Request-Id", state.request_id.text().size(),

@@ -74,6 +74,26 @@ TEST_F(session, is_wiped_wherever_it_is) {
     EXPECT_TRUE(is_wiped());
 }
 
+// People look at usage by sessions; what they ask for is none itself.
+TEST_F(session, is_no_usage_of_its_key) {
+    auto const key = service.add_key({"users:read", "usage:read"});
+    auto const requests = [&] {
+        service.report_uses();
+        return service.request("GET /api/v1/usage?key_id=" + std::to_string(service.last_key()))
+            .at("/total/requests");
+    };
+    auto const cookie = begin(key);
+    EXPECT_EQ(read("GET /api/v1/users", cookie).status, 200);
+    EXPECT_EQ(read("GET /api/v1/posts", cookie).status, 403);
+    EXPECT_EQ(read("GET /api/v1/nowhere", cookie).status, 404);
+    EXPECT_EQ(change("POST /api/v1/session", cookie).status, 200);
+    EXPECT_EQ(change("DELETE /api/v1/session", cookie).status, 204);
+    EXPECT_EQ(requests(), "0");
+    EXPECT_EQ(service.uses().last(service.last_key()), service.now.wall);
+    EXPECT_EQ(service.request_anonymous("GET /api/v1/users", {}, {bearer(key)}).status, 200);
+    EXPECT_EQ(requests(), "1");
+}
+
 TEST_F(session, needs_the_key_in_a_header) {
     service.settings.allow_query = true;
     EXPECT_EQ(service.request_anonymous("POST /api/v1/session?api_key=" + service.key).code(),
