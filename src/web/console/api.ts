@@ -33,8 +33,9 @@ export interface Answer<T> {
   etag: string | null;
   text: string;
 }
+export type Parameters = Record<string, string | number | null | undefined>; // empty ones are left out
 export interface RequestOptions {
-  query?: Record<string, string | number | null | undefined>;
+  query?: Parameters;
   body?: unknown;
   etag?: string | null;
   idempotencyKey?: string;
@@ -138,7 +139,7 @@ function problemOf(response: Response, text: string): Problem {
   );
 }
 
-export const read = async <T>(path: string, query: RequestOptions['query'] = {}, signal?: AbortSignal): Promise<T> =>
+export const read = async <T>(path: string, query: Parameters = {}, signal?: AbortSignal): Promise<T> =>
   (await request<T>('GET', path, signal ? { query, signal } : { query })).body;
 export const isProblem = (error: unknown, code?: string): error is Problem =>
   error instanceof Problem && (code === undefined || error.code === code);

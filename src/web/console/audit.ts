@@ -5,7 +5,7 @@ import { can, isAdministrator, link, View } from './context';
 import { copyButton, openDialog } from './dialogs';
 import { Child, fill, h, named } from './dom';
 import { ago, moment, number, plural } from './format';
-import { filterBar, filterText, listInto, pager, table } from './lists';
+import { filterText, showList, table } from './lists';
 import type { AuditEntry, Page } from './types';
 import { actionButton, badge, button, callout, code, emptyState, heading, keyLink, problemBox, Tone } from './ui';
 
@@ -17,67 +17,74 @@ export function auditPage(view: View): void {
   view.title('Audit');
   const verdict = h('div', { 'aria-live': 'polite' });
   view.element.append(
-    heading('Audit', { lead: 'Who changed which key, secret or webhook, and from where. Entries are only ever appended.' }),
+    heading('Audit', { lead: 'Every change of a key, a secret or a webhook: who made it, and from where. Entries are never changed or removed.' }),
     verdict,
   );
   const wrong = new Set<number>();
-  listInto(
-    view,
-    (query) =>
-      isAdministrator()
-        ? filterBar(query, ['project'], filterText('Project', 'project', query, { placeholder: 'any', size: 12 }))
-        : '',
-    async (query) => {
-      const { data, pagination } = await read<Page<AuditEntry>>(
-        '/audit',
-        { page: query.get('page'), limit: 50, sort: '-id', project: query.get('project') },
-        view.signal,
-      );
-      if (data.length === 0)
-        return emptyState('list', 'No entries', 'Every change of a key, a secret or a webhook is recorded here.');
-      return [
-        table(
-          'Audit log',
-          [
-            {
-              head: 'Action',
-              kind: 'main',
-              cell: (entry) => [
-                badge(toneOf(entry.action), entry.action),
-                wrong.has(entry.id) && badge('bad', 'hash differs'),
-                h('span', { class: 'under' }, `#${entry.id}`),
-              ],
-            },
-            { head: 'About', cell: subject },
-            {
-              head: 'By',
-              kind: 'wide',
-              cell: (entry) => [
-                can('keys:read')
-                  ? keyLink(entry.actor_key_id)
-                  : entry.actor_key_id === null
-                    ? 'the command line'
-                    : `key ${entry.actor_key_id}`,
-                h('span', { class: 'under' }, entry.address ?? ''),
-              ],
-            },
-            { head: 'Changed', kind: 'wide', cell: (entry) => entry.fields.map((name) => [code(name), ' ']) },
-            { head: 'When', cell: (entry) => ago(entry.created_at) },
-            {
-              head: 'Hash',
-              kind: 'widest',
-              cell: (entry) =>
-                button(h('code', {}, entry.hash.slice(0, 10)), () => void proofDialog(entry), { kind: 'quiet', small: true }),
-            },
-          ],
-          data,
-        ),
-        pager(pagination, 'entry', 'entries'),
-      ];
-    },
-  );
+  showList<AuditEntry>(view, {
+    path: '/audit',
+    nouns: ['entry', 'entries'],
+    shape: 'list',
+    filters: ['project'],
+    bar: (query) => [isAdministrator() && filterText('Project', 'project', query, { placeholder: 'any', size: 12 })],
+    parameters: (query) => ({ project: query.get('project') }),
+    nothing: () => emptyState('list', 'No entries yet', 'Every change of a key, a secret or a webhook is recorded here.'),
+    show: (entries) => auditTable(entries, wrong),
+    csv: [
+      ['id', ({ id }) => id],
+      ['created_at', (entry) => entry.created_at],
+      ['action', ({ action }) => action],
+      ['actor_key_id', (entry) => entry.actor_key_id],
+      ['address', ({ address }) => address],
+      ['key_id', (entry) => entry.key_id],
+      ['project', ({ project }) => project],
+      ['source', ({ source }) => source],
+      ['webhook_id', (entry) => entry.webhook_id],
+      ['fields', ({ fields }) => fields.join(' ')],
+      ['previous_hash', (entry) => entry.previous_hash],
+      ['hash', ({ hash }) => hash],
+    ],
+  });
   void begin(verdict, wrong, view.signal);
 }
+
+const auditTable = (entries: AuditEntry[], wrong: Set<number>): HTMLElement =>
+  table(
+    'Audit log',
+    [
+      {
+        head: 'Action',
+        kind: 'main',
+        cell: (entry) => [
+          badge(toneOf(entry.action), entry.action),
+          wrong.has(entry.id) && badge('bad', 'hash differs'),
+          h('span', { class: 'under' }, `#${entry.id}`),
+        ],
+      },
+      { head: 'Target', cell: subject },
+      {
+        head: 'Actor',
+        kind: 'wide',
+        cell: (entry) => [
+          can('keys:read')
+            ? keyLink(entry.actor_key_id)
+            : entry.actor_key_id === null
+              ? 'the command line'
+              : `key ${entry.actor_key_id}`,
+          h('span', { class: 'under' }, entry.address ?? ''),
+        ],
+      },
+      { head: 'Fields', kind: 'wide', cell: (entry) => entry.fields.map((name) => [code(name), ' ']) },
+      { head: 'Time', cell: (entry) => ago(entry.created_at) },
+      {
+        head: 'Hash',
+        kind: 'widest',
+        cell: (entry) =>
+          button(h('code', {}, entry.hash.slice(0, 10)), () => void proofDialog(entry), { kind: 'quiet', small: true }),
+      },
+    ],
+    entries,
+  );
 
 function subject(entry: AuditEntry): Child {
   const project = entry.project !== null && h('span', { class: 'under' }, 'project ', named(entry.project));
@@ -114,8 +121,8 @@ async function begin(place: HTMLElement, wrong: Set<number>, signal: AbortSignal
       callout(
         'info',
         `${number(total)} entries`,
-        'To verify the chain, all of them are fetched and hashed here.',
-        actionButton('Verify the whole chain', whole, { small: true }),
+        'To verify the hash chain, the page fetches and hashes all of them.',
+        actionButton('Verify the hash chain', whole, { small: true }),
       ),
     );
 }
@@ -130,11 +137,11 @@ async function verify(place: HTMLElement, wrong: Set<number>, signal: AbortSigna
   do {
     const page: Page<AuditEntry> = await read<Page<AuditEntry>>('/audit', { limit: 100, cursor }, signal);
     for (const entry of page.data) {
-      if ((await prove(entry)).hash !== entry.hash) broken.push([entry, 'what it says does not give its hash']);
+      if ((await prove(entry)).hash !== entry.hash) broken.push([entry, 'its hash is not that of its content']);
       const previous: string | null =
         before === null ? (entry.id === 1 ? '0'.repeat(64) : null) : before.id === entry.id - 1 ? before.hash : null;
       if (previous === null) gaps += 1;
-      else if (entry.previous_hash !== previous) broken.push([entry, 'it does not follow on the entry before it']);
+      else if (entry.previous_hash !== previous) broken.push([entry, 'it does not follow the entry before it']);
       else links += 1;
       before = entry;
     }
@@ -160,8 +167,8 @@ async function verify(place: HTMLElement, wrong: Set<number>, signal: AbortSigna
     broken.length > 0
       ? callout(
           'bad',
-          `The chain is broken at ${plural(broken.length, 'place')}.`,
-          'Somebody has changed the store, or it is damaged. Keep a copy, and compare it with a backup.',
+          `The hash chain is broken at ${plural(broken.length, 'place')}.`,
+          'The store was tampered with or is damaged. Keep a copy, and compare it with a backup.',
           h(
             'ul',
             {},
@@ -170,10 +177,10 @@ async function verify(place: HTMLElement, wrong: Set<number>, signal: AbortSigna
         )
       : callout(
           'good',
-          gaps === 0 ? 'The chain is whole.' : 'Every entry that you see is whole.',
-          `${plural(entries, 'hash', 'hashes')} computed from what the entries say and ${plural(links, 'link')} compared, ` +
+          gaps === 0 ? 'The hash chain is valid.' : 'The hash of every visible entry is valid.',
+          `${plural(entries, 'hash', 'hashes')} computed from the entries and ${plural(links, 'link')} compared, ` +
             `here in the page, in ${time}.` +
-            (gaps > 0 ? ` ${plural(gaps, 'link')} lead to entries of other projects, which you do not see.` : ''),
+            (gaps > 0 ? ` ${plural(gaps, 'link')} lead to entries of other projects, which your key does not see.` : ''),
           [
             'Entry ',
             String(last.id),

@@ -1,11 +1,12 @@
 // What happens, as it happens: the stream of changes.
 import { isProblem, read } from './api';
-import { can, link, View } from './context';
+import { can, link, place, View } from './context';
 import { Child, fill, h, icon, named } from './dom';
-import { absolute, escapeControls, number, timeWithSeconds } from './format';
+import { escapeControls, number } from './format';
 import { filterBar, filterSelect } from './lists';
 import type { Change, Changes } from './types';
-import { badge, button, code, emptyState, heading, keyLink, problemBox, Tone } from './ui';
+import { actionButton, badge, button, code, emptyState, heading, keyLink, problemBox, skeleton, Tone } from './ui';
+import { absolute, timeWithSeconds, when } from './zone';
 
 // EventSource tells an event to those only who listen for its type.
 const types: Record<string, string[]> = {
@@ -29,13 +30,46 @@ const types: Record<string, string[]> = {
   webhook: ['disabled', 'test'],
 };
 export const changeTypes = Object.entries(types).flatMap(([group, names]) => names.map((name) => `${group}.${name}`));
-const kept = 200;
+const kept = 200; // of those that arrive
+const batch = 50; // of older ones
 const tones: [RegExp, Tone][] = [
   [/deleted|deactivated|disabled|exposed|expired$/, 'bad'],
   [/limited|expiring|unused|rotated/, 'warn'],
   [/created|published|activated|reactivated|received/, 'good'],
 ];
 export const changeBadge = (type: string): HTMLElement => badge(tones.find(([form]) => form.test(type))?.[1] ?? 'info', type);
+
+interface Past {
+  changes: Change[]; // in ascending order
+  begin: number; // what lies before this sequence was not looked at
+  oldest: number; // the first sequence that is kept
+}
+
+// At least a batch of what lies before a sequence, unless there is less. The API reads forwards only, so it reads stretches before
+// it, each twice as long as the one before, up to the oldest change that is kept.
+async function readPast({ begin, oldest }: Omit<Past, 'changes'>, type: string | null, signal: AbortSignal): Promise<Past> {
+  let found: Change[] = [];
+  for (let length = type === null ? batch : 1000; found.length < batch && begin > oldest; length = Math.min(2 * length, 20_000)) {
+    const first = Math.max(oldest, begin - length);
+    const part: Change[] = [];
+    try {
+      for (let after = first - 1; after < begin - 1; ) {
+        const limit = Math.min(1000, begin - 1 - after);
+        const page: Changes = await read<Changes>('/changes', { after, limit, type }, signal);
+        part.push(...page.data.filter(({ sequence }) => sequence < begin));
+        after = page.pagination.has_more ? page.pagination.next_after : begin;
+        oldest = Math.max(oldest, page.pagination.oldest ?? oldest);
+      }
+    } catch (error) {
+      if (!isProblem(error, 'changes_expired')) throw error;
+      oldest = begin; // they went meanwhile
+    }
+    found = [...part, ...found];
+    begin = first;
+  }
+  const changes = found.slice(-batch);
+  return { changes, begin: found.length > batch ? changes[0]!.sequence : begin, oldest };
+}
 
 export function changesPage(view: View): void {
   view.title('Changes');
@@ -44,29 +78,35 @@ export function changesPage(view: View): void {
   const trouble = h('div', {});
   const list = h('ol', { class: 'feed', 'aria-label': 'Changes, newest first' });
   const nothing = h('div', {});
+  const end = h('div', {});
   let paused = false;
   let waiting: Change[] = [];
+  let isLate = false; // more came while it was paused than wait
   let stream: EventSource | null = null;
   let generation = 0;
+  let past = { begin: 0, oldest: 0 };
+  let shownMax = kept;
   const pause = button(
     'Pause',
     () => {
       paused = !paused;
-      fill(pause, icon(paused ? 'play' : 'pause'), paused ? 'Go on' : 'Pause');
-      if (!paused) waiting.splice(0).forEach(show);
+      fill(pause, icon(paused ? 'play' : 'pause'), paused ? 'Resume' : 'Pause');
+      if (!paused && isLate) void begin(place().query);
+      else if (!paused) waiting.splice(0).forEach(show);
       paintStatus();
     },
     { shape: 'pause' },
   );
   view.element.append(
     heading('Changes', {
-      lead: 'Every change that is committed, once and in order, as webhooks and GET /changes tell it.',
+      lead: 'Every committed change, once and in order, as webhooks and GET /changes report it.',
       actions: [status, pause],
     }),
     bar,
     trouble,
     nothing,
     list,
+    end,
   );
 
   let state = 'connecting';
@@ -77,13 +117,29 @@ export function changesPage(view: View): void {
   const show = (change: Change): void => {
     fill(nothing);
     list.prepend(entry(change));
-    while (list.childElementCount > kept) list.lastElementChild?.remove();
+    for (; list.childElementCount > shownMax; list.lastElementChild!.remove())
+      past.begin = Number((list.lastElementChild as HTMLElement).dataset['sequence']) + 1;
+  };
+  const older = h('div', { class: 'actions end' }, actionButton('Older', () => showOlder(), { small: true, shape: 'arrow' }));
+  const paintEnd = (): void => {
+    if (past.begin > past.oldest) end.replaceChildren(older);
+    else fill(end, list.firstChild && h('p', { class: 'faint' }, 'No older changes are kept.'));
+  };
+  let type: string | null = null;
+  const showOlder = async (): Promise<void> => {
+    const mine = generation;
+    const { changes, ...rest } = await readPast(past, type, view.signal);
+    if (mine !== generation) return;
+    past = rest;
+    list.append(...changes.map(entry).reverse());
+    shownMax = Math.max(kept, list.childElementCount);
+    paintEnd();
   };
 
   const begin = async (query: URLSearchParams): Promise<void> => {
     const mine = (generation += 1);
     stream?.close();
-    const type = query.get('type');
+    type = query.get('type');
     fill(
       bar,
       filterBar(
@@ -97,31 +153,36 @@ export function changesPage(view: View): void {
       ),
     );
     fill(trouble);
+    fill(nothing, skeleton());
+    fill(end);
     list.replaceChildren();
     waiting = [];
+    isLate = false;
     try {
-      const end = (await read<Changes>('/changes', { after: 'latest' }, view.signal)).pagination;
-      const first = Math.max((end.oldest ?? 1) - 1, end.next_after - (type === null ? 50 : 1000));
-      const recent: Change[] = [];
-      let after = Math.max(0, first);
-      for (let more = after < end.next_after; more; ) {
-        const page: Changes = await read<Changes>('/changes', { after, limit: 1000, type }, view.signal);
-        recent.push(...page.data);
-        after = page.pagination.next_after;
-        more = page.pagination.has_more;
-      }
+      const latest = (await read<Changes>('/changes', { after: 'latest' }, view.signal)).pagination;
+      const { changes, ...rest } = await readPast(
+        { begin: latest.next_after + 1, oldest: latest.oldest ?? latest.next_after + 1 },
+        type,
+        view.signal,
+      );
       if (mine !== generation) return;
-      recent.slice(-50).forEach(show);
-      if (recent.length === 0)
+      past = rest;
+      fill(nothing);
+      changes.forEach(show);
+      if (changes.length === 0)
         fill(
           nothing,
-          emptyState('pulse', 'Nothing has happened yet', 'Create a user or a key in another window, and see it appear here.'),
+          type === null
+            ? emptyState('pulse', 'No changes yet', 'Create a user or a key in another window, and it appears here.')
+            : emptyState('pulse', 'No change of this type', 'All changes that are kept were looked at. New ones appear here.'),
         );
-      follow(Math.max(after, end.next_after), type, mine);
+      paintEnd();
+      follow(latest.next_after, mine);
     } catch (error) {
       if (view.signal.aborted || mine !== generation) return;
       state = 'stopped';
       paintStatus();
+      fill(nothing);
       fill(
         trouble,
         isProblem(error, 'not_found') || isProblem(error, 'route_not_found')
@@ -134,7 +195,7 @@ export function changesPage(view: View): void {
       );
     }
   };
-  const follow = (after: number, type: string | null, mine: number): void => {
+  const follow = (after: number, mine: number): void => {
     const parameters = new URLSearchParams({ after: String(after) });
     if (type !== null) parameters.set('type', type);
     const source = new EventSource(`/api/v1/changes?${parameters}`);
@@ -145,7 +206,10 @@ export function changesPage(view: View): void {
       last = change.sequence;
       if (!paused) return show(change);
       waiting.push(change);
-      if (waiting.length > kept) waiting.shift();
+      if (waiting.length > kept) {
+        waiting.shift();
+        isLate = true;
+      }
       paintStatus();
     };
     for (const each of changeTypes) source.addEventListener(each, receive);
@@ -163,7 +227,7 @@ export function changesPage(view: View): void {
       setTimeout(() => {
         if (mine !== generation || view.signal.aborted) return;
         read<Changes>('/changes', { after: last, limit: 1 }, view.signal).then(
-          () => follow(last, type, mine),
+          () => follow(last, mine),
           (error: unknown) => {
             if (view.signal.aborted) return;
             state = 'stopped';
@@ -186,7 +250,7 @@ function entry(change: Change): HTMLElement {
   const body = h('div', {});
   return h(
     'li',
-    {},
+    { 'data-sequence': change.sequence },
     h(
       'details',
       {
@@ -213,7 +277,7 @@ function entry(change: Change): HTMLElement {
       h(
         'summary',
         {},
-        h('time', { class: 'mono', datetime: change.occurred_at }, timeWithSeconds(change.occurred_at)),
+        h('time', { class: 'mono', datetime: change.occurred_at }, when(change.occurred_at, timeWithSeconds)),
         h('span', { class: 'kind' }, changeBadge(change.type)),
         h('span', { class: 'subject' }, subject(change)),
         h('span', { class: 'faint mono sequence' }, `#${change.sequence}`),

@@ -14,8 +14,9 @@ import {
 } from 'chart.js';
 import { now } from './clock';
 import { Child, fill, h, svg } from './dom';
-import { absolute, compact, number, timeOfDay, timeWithSeconds, utcDay } from './format';
+import { compact, number, utcDay } from './format';
 import type { Granularity, Point } from './types';
+import { absolute, dayOf, isToday, timeOfDay, timeWithSeconds } from './zone';
 
 Chart.register(BarController, BarElement, CategoryScale, Filler, LinearScale, LineController, LineElement, PointElement, Tooltip);
 
@@ -31,9 +32,10 @@ interface ChartOptions {
   series: Series[];
   kind: 'bar' | 'line';
   stacked?: boolean;
-  tick(start: string | number): string;
+  tick(start: string | number): string | string[]; // lines
   head?(start: string | number): string;
   value?(value: number): string;
+  nothing?: string; // what is told where every value is 0
   height?: 'tall' | 'short';
 }
 
@@ -67,16 +69,18 @@ export function chart(first: ChartOptions, signal: AbortSignal): Drawn {
   });
   const details = h('details', { class: 'as-table', ontoggle: () => renderTable() }, h('summary', {}, 'Show as a table'), figures);
   const unit = h('p', { class: 'unit' }, first.unit);
+  const nothing = h('p', { class: 'no-figures' });
   const element = h(
     'figure',
     { class: `chart ${first.height ?? 'tall'}` },
     h('div', { class: 'chart-head' }, unit, legend),
-    h('div', { class: 'canvas' }, canvas),
+    h('div', { class: 'canvas' }, canvas, nothing),
     details,
   );
   const shown = (value: number): string => (options.value ?? number)(value);
+  const headText = (start: string | number): string => (options.head ?? ((time) => [options.tick(time)].flat().join(' ')))(start);
 
-  const configuration: ChartConfiguration<'bar' | 'line', (number | null)[], string> = {
+  const configuration: ChartConfiguration<'bar' | 'line', (number | null)[], string | string[]> = {
     type: first.kind,
     data: { labels: [], datasets: [] },
     options: {
@@ -105,7 +109,7 @@ export function chart(first: ChartOptions, signal: AbortSignal): Drawn {
           cornerRadius: 8,
           usePointStyle: true,
           callbacks: {
-            title: (items) => (items[0] ? (options.head ?? options.tick)(options.starts[items[0].dataIndex]!) : ''),
+            title: (items) => (items[0] ? headText(options.starts[items[0].dataIndex]!) : ''),
             label: (item) => ` ${item.dataset.label ?? ''}: ${shown(Number(item.raw))}`,
           },
           filter: (item) => item.raw !== null && (options.stacked !== true || Number(item.raw) > 0 || item.datasetIndex === 0),
@@ -130,7 +134,6 @@ export function chart(first: ChartOptions, signal: AbortSignal): Drawn {
             pointRadius: values.filter((value) => value !== null).length < 2 ? 2.5 : 0,
             pointHoverRadius: 4,
             pointHitRadius: 12,
-            tension: 0.25,
             fill: false,
             spanGaps: false,
           };
@@ -154,6 +157,7 @@ export function chart(first: ChartOptions, signal: AbortSignal): Drawn {
     });
     Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
     Chart.defaults.font.size = 11.5;
+    nothing.textContent = options.series.some(({ values }) => values.some(Boolean)) ? '' : (options.nothing ?? '');
     drawing.update('none');
     renderLegend();
     renderTable();
@@ -186,7 +190,6 @@ export function chart(first: ChartOptions, signal: AbortSignal): Drawn {
   };
   const renderTable = (): void => {
     if (!details.open) return;
-    const head = options.head ?? options.tick;
     fill(
       figures,
       h(
@@ -211,7 +214,7 @@ export function chart(first: ChartOptions, signal: AbortSignal): Drawn {
               h(
                 'tr',
                 {},
-                h('th', { scope: 'row' }, head(start)),
+                h('th', { scope: 'row' }, headText(start)),
                 options.series.map(({ values }) =>
                   h('td', { class: 'number' }, values[i] === null || values[i] === undefined ? '–' : shown(values[i]!)),
                 ),
@@ -248,7 +251,7 @@ export const ranges = [
   ['hour', '24 hours'],
   ['day', '30 days'],
 ] as const;
-const spans: Record<Granularity, number> = { minute: 3600, hour: 86_400, day: 30 * 86_400 };
+const steps: Record<Granularity, readonly [number, number]> = { minute: [60, 60], hour: [3600, 24], day: [86_400, 30] }; // seconds, count
 const noun: Record<Granularity, string> = { minute: 'minute', hour: 'hour', day: 'day (UTC)' };
 
 export const granularityOf = (query: URLSearchParams): Granularity => {
@@ -256,13 +259,19 @@ export const granularityOf = (query: URLSearchParams): Granularity => {
   return value === 'minute' || value === 'day' ? value : 'hour';
 };
 export const rangeName = (granularity: Granularity): string => ranges.find(([name]) => name === granularity)![1];
-export const since = (granularity: Granularity): string =>
-  new Date(now() - spans[granularity] * 1000 + (granularity === 'minute' ? 60_000 : 0)).toISOString();
+// `from` of the last steps, the one under way included. 24 hours are the default of the API, and so what `latchkey usage` shows.
+export function since(granularity: Granularity): string | null {
+  const [seconds, count] = steps[granularity];
+  if (granularity === 'hour') return null;
+  const step = seconds * 1000;
+  return new Date((Math.floor(now() / step) - count + 1) * step).toISOString();
+}
 
-const tickOf =
-  (granularity: Granularity) =>
-  (start: string | number): string =>
-    granularity === 'day' ? utcDay(start) : timeOfDay(start);
+const clockTick =
+  (clock: (time: string | number) => string) =>
+  (start: string | number): string | string[] =>
+    isToday(start) ? clock(start) : [clock(start), dayOf(start)];
+const tickOf = (granularity: Granularity): ChartOptions['tick'] => (granularity === 'day' ? utcDay : clockTick(timeOfDay));
 const headOf =
   (granularity: Granularity) =>
   (start: string | number): string =>
@@ -288,9 +297,9 @@ export function outcomes(points: Point[], granularity: Granularity, label: strin
   const series: Series[] = [
     { name: 'Successful', color: 'c-ok', values: all.map(({ ok }) => ok) },
     { name: 'Not modified', color: 'c-redirected', values: all.map(({ redirected }) => redirected) },
-    { name: 'Refused', color: 'c-refused', values: all.map(({ refused }) => refused) },
-    { name: 'Limited', color: 'c-limited', values: all.map(({ limited }) => limited) },
-    { name: 'Failed', color: 'c-failed', values: all.map(({ failed }) => failed) },
+    { name: 'Client errors', color: 'c-refused', values: all.map(({ refused }) => refused) },
+    { name: 'Rate limited', color: 'c-limited', values: all.map(({ limited }) => limited) },
+    { name: 'Server errors', color: 'c-failed', values: all.map(({ failed }) => failed) },
   ];
   const total = points.reduce((sum, { requests }) => sum + requests, 0);
   return {
@@ -302,12 +311,13 @@ export function outcomes(points: Point[], granularity: Granularity, label: strin
     stacked: true,
     tick: tickOf(granularity),
     head: headOf(granularity),
+    nothing: 'No requests in this time',
   };
 }
 
 export const liveTimes = {
-  tick: (start: string | number): string => timeWithSeconds(start),
-  head: (start: string | number): string => absolute(start),
+  tick: clockTick(timeWithSeconds),
+  head: absolute,
 };
 export type { ChartOptions };
 

@@ -11,21 +11,21 @@ import { card, code, heading, keyLink } from './ui';
 const order: readonly (readonly [Check, string])[] = [
   ['key', 'The key exists'],
   ['state', 'It is active'],
-  ['address', 'The address is allowed'],
-  ['rate_limit', 'Its limits have room'],
-  ['route', 'There is such a route'],
+  ['address', 'The IP allowlist has the address'],
+  ['rate_limit', 'Its rate limits admit the request'],
+  ['route', 'The route exists'],
   ['scope', 'Its scopes cover the request'],
 ];
 
 const advice: Record<string, string> = {
   NOT_FOUND: 'No key of a project that you see has this text or id. With keys:verify_all you see the texts of all projects.',
-  DEACTIVATED: 'It was turned off. Reactivate it, if it was not compromised or rotated.',
-  EXPIRED: 'Its expiry has passed. A later one revives it.',
-  NOT_YET_ACTIVE: 'It works from a later time on.',
-  IP_NOT_ALLOWED: 'Its allowlist has no network with this address. Without an address, a key with an allowlist does not pass.',
+  DEACTIVATED: 'It is deactivated. It can be reactivated, unless it was compromised or rotated.',
+  EXPIRED: 'It has expired. A later expiry revives it.',
+  NOT_YET_ACTIVE: 'It is not valid yet.',
+  IP_NOT_ALLOWED: 'Its allowlist has no network with this address. Without an address, a key with an allowlist is refused.',
   INSUFFICIENT_SCOPE: 'Give it the scope that is missing, or a wider one.',
   ROUTE_NOT_FOUND: 'The API has no such path, or not with this method.',
-  RATE_LIMITED: 'It has used up what its limits allow. It passes again when some of it has come back.',
+  RATE_LIMITED: 'It has used up its rate limits. It is accepted again once they have refilled.',
 };
 const examples = [
   '/api/v1/users',
@@ -62,7 +62,7 @@ export function checkForm(id: number | null): HTMLElement {
     { pointer: '/method' },
   );
   const path = field('Path', input({ placeholder: '/api/v1/users', list: 'known-paths' }), { pointer: '/path', optional: true });
-  const address = field('Address', input({ placeholder: '203.0.113.7' }), { pointer: '/ip', optional: true });
+  const address = field('IP address', input({ placeholder: '203.0.113.7' }), { pointer: '/ip', optional: true });
   const scopes = field('Scopes', input({ placeholder: 'users:read' }), { pointer: '/scopes', optional: true });
   const all: Field[] = id === null ? [key, method, path, address, scopes] : [method, path, address, scopes];
   const result = h('div', { 'aria-live': 'polite' });
@@ -124,7 +124,7 @@ function verdictOf(verdict: Verdict, asked: Set<Check>): Child {
       'h2',
       {},
       icon(verdict.valid ? 'check' : 'close'),
-      verdict.valid ? 'It would pass' : 'It would be refused',
+      verdict.valid ? 'Accepted' : 'Refused',
       ' ',
       code(verdict.code),
     ),
@@ -145,7 +145,7 @@ function verdictOf(verdict: Verdict, asked: Set<Check>): Child {
           h(
             'span',
             { class: 'faint' },
-            state === 'decided' ? 'this check decided' : state === 'passed' ? 'passed' : i > decided ? 'not reached' : 'not asked',
+            state === 'decided' ? 'failed' : state === 'passed' ? 'passed' : i > decided ? 'not reached' : 'not asked',
           ),
         );
       }),
@@ -158,10 +158,10 @@ function verdictOf(verdict: Verdict, asked: Set<Check>): Child {
 }
 
 export function checkPage(view: View): void {
-  view.title('Check a key');
+  view.title('Check access');
   view.element.append(
-    heading('Would this key pass?', {
-      lead: 'Ask for a key, a route and an address. Nothing is counted and no limit is charged to the key.',
+    heading('Check access', {
+      lead: 'Whether the service would accept a request: a key, a route and an IP address. The check is not usage and is charged to no limit of the key.',
       back: can('keys:read') ? ['Keys', '/keys'] : ['Overview', '/'],
     }),
     card('', [checkForm(null)]),

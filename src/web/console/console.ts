@@ -19,18 +19,18 @@ import { caller, can, isLoggedIn, place, setCaller, View } from './context';
 import { whenSecretStored } from './dialogs';
 import { Child, fill, h, icon, named } from './dom';
 import { eventPage, eventsPage, sourcesPage } from './events';
-import { timeOfDay } from './format';
 import { keyPage } from './key';
 import { editKeyPage, newKeyPage } from './key_form';
 import { keysPage } from './keys';
 import { loginPage } from './login';
 import { overviewPage } from './overview';
 import { postPage, postsPage } from './posts';
-import { busy, button, emptyState, heading, linkButton, noticeRegion, problemBox, tell } from './ui';
+import { busy, button, emptyState, heading, linkButton, logo, noticeRegion, problemBox, tell } from './ui';
 import { userPage, usersPage } from './users';
 import { editWebhookPage, newWebhookPage } from './webhook_form';
 import { webhookPage, webhooksPage } from './webhooks';
 import type { CurrentKey } from './types';
+import { chooseZone, chosenZone, when, zones } from './zone';
 
 interface Route {
   path: RegExp;
@@ -72,7 +72,7 @@ const menu: [string, [string, string, string, string][]][] = [
     'Access',
     [
       ['/keys', 'Keys', 'key', 'keys:read'],
-      ['/check', 'Check a key', 'shield', 'keys:verify'],
+      ['/check', 'Check access', 'shield', 'keys:verify'],
       ['/audit', 'Audit', 'list', 'audit:read'],
     ],
   ],
@@ -114,7 +114,7 @@ function showPage(): void {
   const title = (text: string): void => {
     document.title = `${text} · ${name}`;
   };
-  fill(main, element);
+  fill(main, element, zoneFoot());
   closeMenu();
   const route = routes.find((each) => each.path.test(path));
   paintMenu(route?.section ?? '');
@@ -122,17 +122,17 @@ function showPage(): void {
     title('No such page');
     element.append(
       heading('No such page'),
-      emptyState('alert', 'There is nothing here', 'The address has no page in this console.', linkButton('Overview', '#/')),
+      emptyState('alert', 'There is no such page', 'This address has no page in the console.', linkButton('Overview', '#/')),
     );
   } else if (!route.scopes.every(can)) {
     title('Not allowed');
     element.append(
-      heading('Not for this key'),
+      heading('Not allowed'),
       emptyState(
         'shield',
-        'Your key may not see this page',
+        'Your key lacks a scope',
         [
-          'It needs ',
+          'This page needs ',
           route.scopes.filter((scope) => !can(scope)).map((scope) => [h('code', { class: 'scope' }, scope), ' ']),
           '. Log in with a key that has it.',
         ],
@@ -194,7 +194,7 @@ addEventListener('keydown', (event) => {
 function paintMenu(section: string): void {
   fill(
     sidebar,
-    h('a', { class: 'brand', href: '#/' }, icon('key', { class: 'icon brand-mark' }), name),
+    h('a', { class: 'brand', href: '#/' }, logo(), name),
     menu.map(([group, entries]): Child => {
       const shown = entries.filter(([, , , scope]) => scope === '' || can(scope));
       return (
@@ -213,13 +213,13 @@ function paintMenu(section: string): void {
         )
       );
     }),
-    h('div', { class: 'menu-end' }, h('a', { href: '/docs' }, icon('book'), 'Documents'), account()),
+    h('div', { class: 'menu-end' }, h('a', { href: '/docs' }, icon('book'), 'Documentation'), account()),
   );
 }
 
 const sessionNote = h('p', { class: 'faint' });
 const paintSession = (): void => {
-  sessionNote.textContent = `Session until ${timeOfDay(sessionEnd())}`;
+  sessionNote.textContent = `Session until ${when(sessionEnd())}`;
 };
 
 function account(): HTMLElement {
@@ -270,7 +270,7 @@ function showFrame(): void {
       'header',
       { class: 'topbar' },
       menuButton,
-      h('a', { class: 'brand', href: '#/' }, icon('key', { class: 'icon brand-mark' }), name),
+      h('a', { class: 'brand', href: '#/' }, logo(), name),
     ),
     sidebar,
     h('div', { class: 'veil', onclick: closeMenu }),
@@ -278,6 +278,31 @@ function showFrame(): void {
     noticeRegion(),
   );
 }
+
+// The time zone of all times of the page, which one may choose.
+const zoneFoot = (): HTMLElement =>
+  h(
+    'footer',
+    { class: 'page-foot' },
+    h(
+      'label',
+      {},
+      'Time zone ',
+      h(
+        'select',
+        {
+          value: chosenZone(),
+          onchange: (event) => {
+            chooseZone((event.target as HTMLSelectElement).value);
+            current = { path: '', listener: null };
+            showPage();
+            paintSession();
+          },
+        },
+        zones.map((zone) => h('option', { value: zone }, zone)),
+      ),
+    ),
+  );
 
 // ---- the session ----
 

@@ -1,4 +1,5 @@
 // Who is logged in, and the page that is open.
+import type { Parameters } from './api';
 import { covers } from './scopes';
 import type { CurrentKey } from './types';
 
@@ -26,14 +27,14 @@ export interface View {
   onQuery(listener: (query: URLSearchParams) => void): void;
 }
 
-export const link = (path: string, query: Record<string, string | number | null | undefined> = {}): string => {
+export const link = (path: string, query: Parameters = {}): string => {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
     if (value !== null && value !== undefined && value !== '') parameters.set(name, String(value));
   return `#${path}${String(parameters) && `?${parameters}`}`;
 };
 
-export function go(path: string, query: Record<string, string | number | null | undefined> = {}): void {
+export function go(path: string, query: Parameters = {}): void {
   location.hash = link(path, query);
 }
 
@@ -43,10 +44,10 @@ export function place(): { path: string; query: URLSearchParams } {
   return { path: path.startsWith('/') ? path : `/${path}`, query: new URLSearchParams(query) };
 }
 
-// Changes some parameters of the address; empty ones are removed, and the page number unless it is what changes.
-export function setQuery(changes: Record<string, string | number | null | undefined>, replace = false): void {
+// Changes some parameters of the address; empty ones are removed, and the place in a list unless it is what changes.
+export function setQuery(changes: Parameters, replace = false): void {
   const { path, query } = place();
-  if (!('page' in changes)) query.delete('page');
+  if (!('page' in changes)) for (const name of ['page', 'cursor']) query.delete(name);
   for (const [name, value] of Object.entries(changes)) {
     if (value === null || value === undefined || value === '') query.delete(name);
     else query.set(name, String(value));

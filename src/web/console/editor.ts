@@ -97,13 +97,13 @@ function conflictTable<T extends { updated_at: string }>(
     h(
       'div',
       {},
-      h('strong', {}, 'Somebody else was faster'),
-      h('p', {}, 'It was changed ', ago(now.updated_at), ', after you had opened it. Nothing of yours was saved yet.'),
+      h('strong', {}, 'Edit conflict'),
+      h('p', {}, 'Somebody else saved a change (', ago(now.updated_at), ') after you had opened it. Your changes are not saved yet.'),
       table(
         'Conflict',
         [
-          { head: 'Member', cell: (name: string) => h('strong', {}, name) },
-          { head: 'When you opened it', kind: 'wide', cell: (name) => named(String(Reflect.get(before, name))) },
+          { head: 'Field', cell: (name: string) => h('strong', {}, name) },
+          { head: 'Before', kind: 'wide', cell: (name) => named(String(Reflect.get(before, name))) },
           {
             head: 'Now',
             cell: (name) =>
@@ -124,8 +124,8 @@ function conflictTable<T extends { updated_at: string }>(
       h(
         'div',
         { class: 'actions' },
-        button('Go on with mine', keep, { kind: 'primary', small: true }),
-        button('Take what is there now', take, { small: true }),
+        button('Keep my changes', keep, { kind: 'primary', small: true }),
+        button('Discard my changes', take, { small: true }),
       ),
     ),
   );

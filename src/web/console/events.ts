@@ -6,9 +6,9 @@ import { confirm, copyButton, openDialog, sample, showSecret } from './dialogs';
 import { h, named } from './dom';
 import { field, form, input, overlapField, select, valueOf } from './form';
 import { ago, effectOf, escapeControls, indentJson, memberText, moment, plural } from './format';
-import { filterBar, filterText, listInto, pager, table, tabs } from './lists';
-import type { EventSecret, EventSource, InboundEvent, Page } from './types';
-import { badge, button, callout, card, code, emptyState, facts, heading, keyLink, linkButton, load, notify } from './ui';
+import { filterText, showList, table, tabs } from './lists';
+import type { EventSecret, EventSource, InboundEvent } from './types';
+import { badge, button, callout, card, code, emptyState, facts, heading, keyLink, linkButton, load, loadRecord, notify } from './ui';
 
 const sections = [
   ['Received', '/events'],
@@ -16,8 +16,8 @@ const sections = [
 ] as const;
 const verifiedBadge = (verified: boolean): HTMLElement =>
   verified
-    ? badge('good', 'verified', 'Its signature was right')
-    : badge('idle', 'not signed', 'Its source had no secret: only the key vouches for it');
+    ? badge('good', 'verified', 'Its signature is valid')
+    : badge('idle', 'not verified', 'Its source had no secret: only the key was checked');
 const explanation =
   'An outside service reports its events with POST /events/{source}. They are kept byte for byte, each delivery once; ' +
   'with a secret, only those that are signed.';
@@ -25,67 +25,63 @@ const explanation =
 export function eventsPage(view: View): void {
   view.title('Events');
   view.element.append(
-    heading('Events', { lead: 'What other services reported, as they sent it.' }),
+    heading('Events', { lead: 'Events that external services have sent, with their payloads as received.' }),
     can('events:manage') ? tabs('Events', '/events', sections) : '',
   );
-  listInto(
-    view,
-    (query) => filterBar(query, ['source'], filterText('Source', 'source', query, { placeholder: 'any', size: 14 })),
-    async (query) => {
-      const { data, pagination } = await read<Page<InboundEvent>>(
-        '/events',
-        { page: query.get('page'), limit: 50, sort: '-id', source: query.get('source') },
-        view.signal,
-      );
-      if (data.length === 0) {
-        return query.has('source')
-          ? emptyState(
-              'inbox',
-              'No event of this source',
-              'Nothing has arrived, or it is older than events are kept.',
-              linkButton('Show all', link('/events')),
-            )
-          : emptyState(
-              'inbox',
-              'No events yet',
-              explanation,
-              can('events:manage') && linkButton('Set up a source', link('/sources'), { kind: 'primary' }),
-              linkButton('How it works', '/docs'),
-            );
-      }
-      return [
-        table(
-          'Events',
-          [
-            {
-              head: 'Source',
-              kind: 'main',
-              cell: (event) => [
-                h('a', { class: 'strong', href: link(`/events/${event.id}`) }, named(event.source)),
-                h('span', { class: 'under' }, `#${event.id}`),
-              ],
-            },
-            { head: 'Verified', cell: (event) => verifiedBadge(event.verified) },
-            {
-              head: 'Payload',
-              kind: 'widest',
-              cell: (event) => h('code', { class: 'preview' }, escapeControls(JSON.stringify(event.payload).slice(0, 120))),
-            },
-            {
-              head: 'Delivery',
-              kind: 'wide',
-              cell: (event) =>
-                event.delivery_id === null ? h('span', { class: 'faint' }, '–') : named(event.delivery_id, { class: 'mono clip' }),
-            },
-            { head: 'Received', cell: (event) => ago(event.received_at) },
-          ],
-          data,
-          { href: (event) => link(`/events/${event.id}`) },
-        ),
-        pager(pagination, 'event'),
-      ];
-    },
-  );
+  showList<InboundEvent>(view, {
+    path: '/events',
+    nouns: ['event', 'events'],
+    shape: 'inbox',
+    filters: ['source'],
+    bar: (query) => [filterText('Source', 'source', query, { placeholder: 'any', size: 14 })],
+    parameters: (query) => ({ source: query.get('source') }),
+    nothing: () =>
+      emptyState(
+        'inbox',
+        'No events yet',
+        explanation,
+        can('events:manage') && linkButton('Set up a source', link('/sources'), { kind: 'primary' }),
+        linkButton('Documentation', '/docs/external-events'),
+      ),
+    show: (events) =>
+      table(
+        'Events',
+        [
+          {
+            head: 'Source',
+            kind: 'main',
+            cell: (event) => [
+              h('a', { class: 'strong', href: link(`/events/${event.id}`) }, named(event.source)),
+              h('span', { class: 'under' }, `#${event.id}`),
+            ],
+          },
+          { head: 'Verified', cell: (event) => verifiedBadge(event.verified) },
+          {
+            head: 'Payload',
+            kind: 'widest',
+            cell: (event) => h('code', { class: 'preview' }, escapeControls(JSON.stringify(event.payload).slice(0, 120))),
+          },
+          {
+            head: 'Delivery',
+            kind: 'wide',
+            cell: (event) =>
+              event.delivery_id === null ? h('span', { class: 'faint' }, '–') : named(event.delivery_id, { class: 'mono clip' }),
+          },
+          { head: 'Received', cell: (event) => ago(event.received_at) },
+        ],
+        events,
+        { href: (event) => link(`/events/${event.id}`) },
+      ),
+    csv: [
+      ['id', ({ id }) => id],
+      ['source', ({ source }) => source],
+      ['delivery_id', (event) => event.delivery_id],
+      ['key_id', (event) => event.key_id],
+      ['verified', ({ verified }) => verified],
+      ['received_at', (event) => event.received_at],
+      ['payload', ({ payload }) => JSON.stringify(payload)],
+    ],
+  });
 }
 
 export function eventPage(view: View): void {
@@ -93,7 +89,7 @@ export function eventPage(view: View): void {
   view.title(`Event ${id}`);
   const region = h('div', {});
   view.element.append(region);
-  void load(region, async () => {
+  void loadRecord(region, 'event', ['Events', '/events'], async () => {
     const { body: event, text } = await request<InboundEvent>('GET', `/events/${id}`, { signal: view.signal });
     const payload = memberText(text, 'payload') ?? JSON.stringify(event.payload);
     return [
@@ -118,10 +114,10 @@ export function eventPage(view: View): void {
         card('Delivery', [
           facts(
             ['Source', h('a', { href: link('/events', { source: event.source }) }, named(event.source))],
-            ['Delivery', event.delivery_id === null ? 'without an id' : named(event.delivery_id, { class: 'mono' })],
-            ['Sent with', can('keys:read') ? keyLink(event.key_id) : `key ${event.key_id ?? '–'}`],
+            ['Delivery', event.delivery_id === null ? 'no id' : named(event.delivery_id, { class: 'mono' })],
+            ['Key', can('keys:read') ? keyLink(event.key_id, '–') : `key ${event.key_id ?? '–'}`],
             ['Received', moment(event.received_at)],
-            ['Verified', event.verified ? 'its signature was right' : 'no: its source had no secret then'],
+            ['Signature', event.verified ? 'valid' : 'not verified: the source had no secret'],
           ),
         ]),
       ),
@@ -154,13 +150,13 @@ export function sourcesPage(view: View): void {
           'inbox',
           'No source yet',
           explanation,
-          button('Set a secret', () => secretDialog(null, refresh), { kind: 'primary' }),
+          button('Set up a source', () => secretDialog(null, refresh), { kind: 'primary' }),
         );
       return sources.map((source) => sourceCard(source, refresh));
     });
   view.element.append(
     heading('Events', {
-      lead: 'Who may report, and how that is verified.',
+      lead: 'External services that send events, and the secrets that verify them.',
       actions: [button('Set up a source', () => secretDialog(null, refresh), { kind: 'primary', shape: 'plus' })],
     }),
     tabs('Events', '/sources', sections),
@@ -170,6 +166,9 @@ export function sourcesPage(view: View): void {
 }
 
 const formatNames = { standard: 'Standard Webhooks', github: 'GitHub', stripe: 'Stripe' };
+// The format in which a source of that name signs, if nobody has said.
+const formatOf = (source: string): EventSecret['format'] =>
+  /github/.test(source) ? 'github' : /stripe/.test(source) ? 'stripe' : 'standard';
 
 function sourceCard({ source, events, secret }: EventSource, refresh: () => Promise<void>): HTMLElement {
   const overlaps = typeof secret?.rotation_ends_at === 'string' && Date.parse(secret.rotation_ends_at) > now();
@@ -179,28 +178,28 @@ function sourceCard({ source, events, secret }: EventSource, refresh: () => Prom
       secret === null
         ? callout(
             'warn',
-            'Without a secret',
-            'Whoever has a key for it may report anything. Set the secret that its sender signs with.',
+            'No secret',
+            'Events are accepted without a signature from every key with this scope. Set the secret that the sender signs with.',
           )
         : facts(
-            ['Signed as', formatNames[secret.format]],
+            ['Signature format', formatNames[secret.format]],
             ['Secret since', moment(secret.created_at)],
-            overlaps && ['The one before it works until', moment(secret?.rotation_ends_at)],
+            overlaps && ['Previous secret valid until', moment(secret?.rotation_ends_at)],
           ),
       facts(
-        ['Where to send', [code(`${location.origin}/api/v1/events/${source}`)]],
+        ['URL', [code(`${location.origin}/api/v1/events/${source}`)]],
         ['Events', can('events:read') ? h('a', { href: link('/events', { source }) }, plural(events, 'event')) : '–'],
       ),
     ],
     {
       actions: [
-        button(secret === null ? 'Set secret' : 'New secret', () => secretDialog(source, refresh, secret?.format), { small: true }),
+        button(secret === null ? 'Set secret' : 'New secret', () => secretDialog(source, refresh, secret?.format ?? formatOf(source)), { small: true }),
         secret !== null &&
           button(
             'Remove secret',
             () =>
               void confirm(
-                'Remove the secret?',
+                ['Remove the secret of ', named(source), '?'],
                 [`From then on, events of ${source} are accepted without a signature.`],
                 'Remove secret',
                 async () => {
@@ -222,7 +221,7 @@ function secretDialog(source: string | null, refresh: () => Promise<void>, forma
     hint: 'Small letters, digits and -: it becomes part of the URL.',
   });
   const kind = field(
-    'Signed as',
+    'Signature format',
     select(
       [
         ['standard', 'Standard Webhooks'],
@@ -233,12 +232,19 @@ function secretDialog(source: string | null, refresh: () => Promise<void>, forma
     ),
     { pointer: '/format' },
   );
+  let isChosen = false;
+  kind.control.addEventListener('change', () => {
+    isChosen = true;
+  });
+  name.control.addEventListener('input', () => {
+    if (!isChosen) (kind.control as HTMLSelectElement).value = formatOf((name.control as HTMLInputElement).value);
+  });
   const given = field('Secret', input({ type: 'password', placeholder: 'empty: one is generated', 'data-1p-ignore': true }), {
     pointer: '/secret',
     optional: true,
     hint: 'Stripe assigns its own: paste it here.',
   });
-  const overlap = overlapField('The old one works for', { chosen: '0' });
+  const overlap = overlapField('Previous secret valid for', { chosen: '0' });
   const fields = source === null ? [name, kind, given, overlap] : [kind, given, overlap];
   const dialog = openDialog(source === null ? 'Set up a source' : ['A new secret for ', named(source)], [
     form(
@@ -265,8 +271,8 @@ function secretDialog(source: string | null, refresh: () => Promise<void>, forma
           if (body.secret)
             await showSecret(`The secret of ${target}`, body.secret, [
               h('p', {}, effect),
-              h('p', {}, 'Enter it where the sender asks for a secret, with this address:'),
-              sample(`${location.origin}/api/v1/events/${target}`, 'Address'),
+              h('p', {}, 'Enter it where the sender asks for a secret, with this URL:'),
+              sample(`${location.origin}/api/v1/events/${target}`, 'URL'),
               h(
                 'p',
                 { class: 'hint' },

@@ -8,7 +8,7 @@ type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 // How long what a rotation replaces goes on to be valid, in seconds.
 export function overlapField(label: string, { chosen = '86400', hint }: { chosen?: string; hint?: string } = {}): Field {
   const choices = [
-    ['0', 'no time: the old one ends at once'],
+    ['0', 'none: the old one ends at once'],
     ['3600', '1 hour'],
     ['86400', chosen === '86400' ? '1 day (recommended)' : '1 day'],
     ['172800', '2 days'],

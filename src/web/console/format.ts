@@ -2,16 +2,28 @@
 import { now } from './clock';
 import { h } from './dom';
 import type { Effect } from './types';
+import { absolute, isToday, timeWithSeconds, when } from './zone';
 
 const locale = 'en';
 const whole = new Intl.NumberFormat(locale);
 const brief = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 });
-const precise = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
+const small = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 
 export const number = (value: number): string => whole.format(value);
-export const compact = (value: number): string =>
-  Math.abs(value) < 10_000 ? precise.format(Math.round(value * 100) / 100) : brief.format(value);
-export const exact = (value: number): string => precise.format(value);
+
+// A measured value. Whole numbers stay as they are.
+export function rounded(value: number): string {
+  const size = Math.abs(value);
+  if (size < 1) return small.format(value);
+  return value.toLocaleString(locale, { maximumFractionDigits: size >= 100 ? 0 : size >= 10 ? 1 : 2 });
+}
+const isBrief = (value: number): boolean => Math.abs(value) >= 10_000;
+export const compact = (value: number): string => (isBrief(value) ? brief.format(value) : rounded(value));
+
+// A count: exact below 10,000, above that with the whole number as one points at it.
+export const figure = (value: number, className = ''): HTMLElement =>
+  h('span', { class: `figure ${className}`.trim(), title: isBrief(value) ? number(value) : null }, compact(value));
+
 export const plural = (count: number, noun: string, many = `${noun}s`): string => `${number(count)} ${count === 1 ? noun : many}`;
 
 const units: [number, string][] = [
@@ -23,7 +35,7 @@ const units: [number, string][] = [
 
 // "2 days", "1 hour 30 minutes": at most two units.
 export function duration(seconds: number): string {
-  if (seconds < 1) return seconds <= 0 ? '0 seconds' : `${exact(seconds * 1000)} ms`;
+  if (seconds < 1) return seconds <= 0 ? '0 seconds' : `${rounded(seconds * 1000)} ms`;
   const parts: string[] = [];
   let rest = Math.round(seconds);
   for (const [size, name] of units) {
@@ -36,8 +48,8 @@ export function duration(seconds: number): string {
 }
 
 export function milliseconds(seconds: number): string {
-  if (seconds >= 1) return `${exact(seconds)} s`;
-  return seconds >= 0.001 ? `${exact(seconds * 1000)} ms` : `${exact(seconds * 1e6)} µs`;
+  if (seconds >= 1) return `${rounded(seconds)} s`;
+  return seconds >= 0.001 ? `${rounded(seconds * 1000)} ms` : `${rounded(seconds * 1e6)} µs`;
 }
 
 const steps: [number, number, string, string][] = [
@@ -59,31 +71,19 @@ export function relative(time: string | number, base = now()): string {
   return seconds < 0 ? `${text} ago` : `in ${text}`;
 }
 
-const full = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
-const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-const clockWithSeconds = new Intl.DateTimeFormat(locale, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-});
-const day = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' });
-
-export const absolute = (time: string | number): string => full.format(new Date(time));
-export const timeOfDay = (time: string | number): string => clock.format(new Date(time));
-export const timeWithSeconds = (time: string | number): string => clockWithSeconds.format(new Date(time));
-export const utcDay = (time: string | number): string => day.format(new Date(time));
+const utc = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+export const utcDay = (time: string | number): string => utc.format(new Date(time));
 
 // In a cluster what was turned off may be off on all nodes only from a later time on.
 export const effectOf = (answer: Effect | undefined, text: string): string =>
   answer?.effective_by
-    ? `${text} One node has not confirmed it: it holds everywhere from ${timeWithSeconds(answer.effective_by)} on.`
+    ? `${text} One node has not confirmed it: it holds everywhere from ${when(answer.effective_by, timeWithSeconds)} on.`
     : text;
 
-// "5 min ago", with the exact time as one points at it.
+// "5 min ago" or, of another day, "Nov 26, 10:11"; with the exact time as one points at it.
 export function ago(time: string | null | undefined, otherwise = 'never'): HTMLElement {
   if (!time) return h('span', { class: 'faint' }, otherwise);
-  return h('time', { datetime: time, title: `${absolute(time)} (${time})` }, relative(time));
+  return h('time', { datetime: time, title: `${absolute(time)}, ${relative(time)}` }, isToday(time) ? relative(time) : when(time));
 }
 
 export function moment(time: string | null | undefined, otherwise = 'never'): HTMLElement {
@@ -110,12 +110,12 @@ export function limitSentence({ limit, window_seconds: seconds, burst: given }: 
   const rate = limit / seconds;
   const steady =
     rate >= 1
-      ? `${exact(rate)} a second`
+      ? `${rounded(rate)} a second`
       : rate * 60 >= 1
-        ? `${exact(rate * 60)} a minute`
+        ? `${rounded(rate * 60)} a minute`
         : rate * 3600 >= 1
-          ? `${exact(rate * 3600)} an hour`
-          : `${exact(rate * 86_400)} a day`;
+          ? `${rounded(rate * 3600)} an hour`
+          : `${rounded(rate * 86_400)} a day`;
   const rest = duration(burst / rate);
   return (
     `${burst === 1 ? 'One request at a time' : `Up to ${number(burst)} requests at once`}, then ${steady}: ` +

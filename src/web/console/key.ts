@@ -7,7 +7,7 @@ import { caller, can, isAdministrator, link, poll, setQuery, View } from './cont
 import { confirm, openDialog } from './dialogs';
 import { Child, fill, h, named } from './dom';
 import { Field, field, form, overlapField, select } from './form';
-import { ago, compact, effectOf, limitSentence, limitText, moment, plural } from './format';
+import { ago, effectOf, figure, limitSentence, limitText, moment, plural, relative } from './format';
 import { revealKey } from './key_form';
 import { limitMeters } from './limits';
 import { segments } from './lists';
@@ -25,8 +25,9 @@ import {
   heading,
   keyLink,
   linkButton,
-  load,
+  loadRecord,
   notify,
+  skeleton,
   stateBadge,
   tell,
 } from './ui';
@@ -45,27 +46,18 @@ export function keyPage(view: View): void {
   const head = h('div', {});
   const side = h('div', {});
   const notes = h('div', {});
-  const usage = h('div', {});
-  view.element.append(
-    head,
-    notes,
-    h(
-      'div',
-      { class: 'columns wide-first' },
-      h('div', { class: 'stack' }, usage, can('keys:verify') && card('Would this key pass?', [checkForm(id)])),
-      side,
-    ),
-  );
+  const main = h('div', { class: 'stack' });
+  view.element.append(head, notes, h('div', { class: 'columns wide-first' }, main, side));
   const refresh = (): Promise<void> =>
-    load(head, async () => {
+    loadRecord(head, 'key', ['Keys', '/keys'], async () => {
       const key = await read<Key>(`/keys/${id}`, {}, view.signal);
       view.title(key.name);
+      if (!main.firstChild) fill(main, can('usage:read') && usageCard(id, view), can('keys:verify') && card('Check access', [checkForm(id)]));
       fill(side, h('div', { class: 'stack' }, limitsCard(key, view), accessCard(key), lifeCard(key)));
       void rotationNotes(notes, key, view.signal, refresh);
       return keyHeading(key, refresh);
     });
   void refresh();
-  if (can('usage:read')) usageCard(usage, id, view);
 }
 
 function keyHeading(key: Key, refresh: () => Promise<void>): HTMLElement {
@@ -82,14 +74,14 @@ function keyHeading(key: Key, refresh: () => Promise<void>): HTMLElement {
       key.id,
       ' · project ',
       named(key.project),
-      isOwn && [' · ', badge('info', 'you are logged in with it')],
+      isOwn && [' · ', badge('info', 'the key of this session')],
     ],
     actions: [
       key.state === 'active' &&
         key.replaced_by === null &&
         mayRotate(key) &&
         button('Rotate', () => rotateDialog(key), { shape: 'refresh' }),
-      mayChange(key) && linkButton('Change', link(`/keys/${key.id}/edit`)),
+      mayChange(key) && linkButton('Edit', link(`/keys/${key.id}/edit`)),
       key.state !== 'deactivated' &&
         mayChange(key) &&
         button('Deactivate', () => deactivateDialog(key, refresh), { kind: 'danger' }),
@@ -100,7 +92,7 @@ function keyHeading(key: Key, refresh: () => Promise<void>): HTMLElement {
           'Reactivate',
           async () => {
             await request('POST', `/keys/${key.id}/reactivate`);
-            notify(`Key ${key.id} works again.`);
+            notify(`Key ${key.id} is reactivated.`);
             await refresh();
           },
           { kind: 'primary' },
@@ -111,12 +103,12 @@ function keyHeading(key: Key, refresh: () => Promise<void>): HTMLElement {
           'Deactivate',
           () =>
             void confirm(
-              'Deactivate the key you are logged in with?',
+              ['Deactivate ', named(key.name), ', the key of this session?'],
               ['You are logged out at once, and only another key can reactivate it.'],
               'Deactivate my key',
               () =>
                 request<Key>('POST', '/keys/current/deactivate').then(({ body }) =>
-                  endSession(effectOf(body, `Key ${key.id} is off.`)),
+                  endSession(effectOf(body, `Key ${key.id} is deactivated.`)),
                 ),
             ),
           { kind: 'danger' },
@@ -125,12 +117,13 @@ function keyHeading(key: Key, refresh: () => Promise<void>): HTMLElement {
   });
 }
 
-function usageCard(region: HTMLElement, id: number, view: View): void {
+function usageCard(id: number, view: View): HTMLElement {
   const tools = h('div', {});
+  const waiting = skeleton(1);
   const tiles = h('dl', { class: 'stats compact' });
   const drawing = chart(outcomes([], granularityOf(view.query), `Requests of key ${id}`), view.signal);
   const trouble = h('div', {});
-  region.append(card('Usage', [tiles, drawing.element, trouble], { actions: [tools] }));
+  const element = card('Usage', [waiting, tiles, drawing.element, trouble], { actions: [tools] });
   const paint = (query: URLSearchParams): void =>
     fill(
       tools,
@@ -150,17 +143,15 @@ function usageCard(region: HTMLElement, id: number, view: View): void {
       const failed = sum((point) => point.by_status['5xx']);
       fill(
         tiles,
-        stat('Requests', compact(sum((point) => point.requests)), `last ${rangeName(granularity)}`),
-        stat('Refused', compact(refused), '4xx but 429', refused > 0 ? 'refused' : ''),
-        stat('Limited', compact(limited), '429', limited > 0 ? 'limited' : ''),
-        stat('Failed', compact(failed), '5xx', failed > 0 ? 'failed' : ''),
+        stat('Requests', figure(sum((point) => point.requests)), `last ${rangeName(granularity)}, at most 5 s ago`),
+        stat('Client errors', figure(refused), '4xx, without 429', refused > 0 ? 'refused' : ''),
+        stat('Rate limited', figure(limited), '429', limited > 0 ? 'limited' : ''),
+        stat('Server errors', figure(failed), '5xx', failed > 0 ? 'failed' : ''),
       );
-      fill(
-        trouble,
-        sum((point) => point.requests) === 0 &&
-          h('p', { class: 'quiet-text' }, 'No request in this time. Counts arrive up to 5 s late.'),
-      );
+      waiting.remove();
+      fill(trouble);
     } catch (error) {
+      waiting.remove();
       if (!view.signal.aborted)
         fill(trouble, callout('bad', 'The usage cannot be shown', error instanceof Error ? error.message : ''));
     }
@@ -172,6 +163,7 @@ function usageCard(region: HTMLElement, id: number, view: View): void {
     void refresh();
   });
   poll(view.signal, 5, refresh);
+  return element;
 }
 
 function limitsCard(key: Key, view: View): HTMLElement {
@@ -197,9 +189,9 @@ function limitsCard(key: Key, view: View): HTMLElement {
       if (verdict?.body.rate_limits) fill(live, limitMeters({ rate_limits: verdict.body.rate_limits }));
     });
   }
-  const meanings = h('details', { open: !isLive }, h('summary', {}, 'What they mean'), words);
-  return card('Limits', key.rate_limits.length === 0 ? [limitMeters({ rate_limits: [] })] : [live, meanings], {
-    actions: [mayChange(key) && h('a', { href: link(`/keys/${key.id}/edit`) }, 'Change')],
+  const meanings = h('details', { open: !isLive }, h('summary', {}, 'How these limits work'), words);
+  return card('Rate limits', key.rate_limits.length === 0 ? [limitMeters({ rate_limits: [] })] : [live, meanings], {
+    actions: [mayChange(key) && h('a', { href: link(`/keys/${key.id}/edit`) }, 'Edit')],
   });
 }
 
@@ -214,17 +206,17 @@ const accessCard = (key: Key): HTMLElement =>
           key.scopes.map((scope) => h('code', { class: 'scope' }, scope)),
         ),
       ],
-      ['Addresses', key.ip_allowlist.length === 0 ? 'anywhere' : key.ip_allowlist.map((network) => [code(network), ' '])],
+      ['IP allowlist', key.ip_allowlist.length === 0 ? 'every address' : key.ip_allowlist.map((network) => [code(network), ' '])],
       ...Object.entries(key.metadata).map(([name, value]) => [named(name), named(value)] as const),
     ),
   ]);
 
 const lifeCard = (key: Key): HTMLElement =>
-  card('Life', [
+  card('Lifecycle', [
     facts(
       ['Created', moment(key.created_at)],
       ['Created by', keyLink(key.created_by)],
-      key.not_before !== null && ['Works from', moment(key.not_before)],
+      key.not_before !== null && ['Valid from', moment(key.not_before)],
       ['Last used', moment(key.last_used_at)],
       ['Expires', key.expires_at === null ? [badge('warn', 'never'), ' 30 to 90 days are recommended'] : moment(key.expires_at)],
       key.deactivated_at !== null && [
@@ -239,13 +231,13 @@ const lifeCard = (key: Key): HTMLElement =>
 // ---- rotation ----
 
 function rotateDialog(key: Key): void {
-  const overlap = overlapField('Both keys work for', {
-    hint: 'In that time, give the new key to all who use the old one. This page tells whether it is still used.',
+  const overlap = overlapField('Overlap', {
+    hint: 'Both keys work during the overlap. This page shows whether the old one is still used.',
   });
   const dialog = openDialog(
     ['Rotate ', named(key.name)],
     [
-      h('p', {}, 'You get a new key with the same scopes and limits. The old one is turned off when the overlap ends.'),
+      h('p', {}, 'You get a new key with the same scopes and limits. The old one is deactivated when the overlap ends.'),
       form(() => [overlap], [overlap.element], {
         action: 'Rotate',
         cancel: () => dialog.close(),
@@ -272,8 +264,8 @@ async function rotationNotes(region: HTMLElement, key: Key, signal: AbortSignal,
       key.replaced_by === null &&
       callout(
         'warn',
-        `This key expires ${ago(key.expires_at).textContent}.`,
-        'Rotate it, so that whoever uses it has time to change.',
+        `This key expires ${relative(key.expires_at!)}.`,
+        'Rotate it, so that its users have time to change.',
       ),
   );
   const otherId = key.replaced_by ?? key.replaces;
@@ -290,12 +282,12 @@ async function rotationNotes(region: HTMLElement, key: Key, signal: AbortSignal,
         'End the overlap now',
         () =>
           void confirm(
-            `Turn key ${old.id} off now?`,
-            [used ? 'It is still used: whoever uses it is refused from now on.' : 'It was not used since the rotation.'],
-            'Turn it off',
+            ['Deactivate ', named(old.name), ` (key ${old.id}) now?`],
+            [used ? 'It is still used: its requests are refused from now on.' : 'It was not used since the rotation.'],
+            'Deactivate it',
             async () => {
               const { body } = await request<Key>('POST', `/keys/${old.id}/deactivate`);
-              notify(effectOf(body, `Key ${old.id} is off.`));
+              notify(effectOf(body, `Key ${old.id} is deactivated.`));
               await refresh();
             },
           ),
@@ -312,9 +304,9 @@ async function rotationNotes(region: HTMLElement, key: Key, signal: AbortSignal,
               'Last used ',
               ago(old.last_used_at),
               recent !== null && recent > 0 && [', ', plural(recent, 'request'), ' since the rotation'],
-              '. Find who sends them, and give them the new key.',
+              '. Its users need the new key.',
             ]
-          : 'It can be turned off before its time.',
+          : 'It can be deactivated before the overlap ends.',
         end,
       ),
     );
@@ -333,11 +325,11 @@ async function usesSince(id: number, time: string, signal: AbortSignal): Promise
 
 function deactivateDialog(key: Key, refresh: () => Promise<void>): void {
   const reason = field(
-    'Why',
+    'Reason',
     select(
       [
-        ['manual', 'it is not needed (can be reactivated)'],
-        ['compromised', 'somebody else may have it (for good)'],
+        ['manual', 'manual: not needed any more (can be reactivated)'],
+        ['compromised', 'compromised: somebody else may have it (cannot be reactivated)'],
       ],
       'manual',
     ),
@@ -345,10 +337,10 @@ function deactivateDialog(key: Key, refresh: () => Promise<void>): void {
   );
   const fields: Field[] = [reason];
   const dialog = openDialog(['Deactivate ', named(key.name), '?'], [
-    h('p', {}, 'It is refused from the next request on.'),
+    h('p', {}, 'Its requests are refused at once.'),
     key.last_used_at !== null &&
       now() - Date.parse(key.last_used_at) < 86_400_000 &&
-      callout('warn', ['It was used ', ago(key.last_used_at), '.'], 'What uses it will fail.'),
+      callout('warn', ['It was used ', ago(key.last_used_at), '.'], 'Its users will get 403.'),
     form(() => fields, [reason.element], {
       action: 'Deactivate',
       kind: 'danger',
@@ -358,7 +350,7 @@ function deactivateDialog(key: Key, refresh: () => Promise<void>): void {
           body: { reason: (reason.control as HTMLSelectElement).value },
         });
         dialog.close();
-        notify(effectOf(body, `Key ${key.id} is off.`));
+        notify(effectOf(body, `Key ${key.id} is deactivated.`));
         await refresh();
       },
     }),

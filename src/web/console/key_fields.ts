@@ -8,6 +8,7 @@ import { segments } from './lists';
 import { actions, covers, meaning, Resource, resources } from './scopes';
 import type { Limit } from './types';
 import { button, callout } from './ui';
+import { chosenZone, inputOf, longDay, timeOfInput } from './zone';
 
 // ---- scopes ----
 
@@ -72,8 +73,8 @@ export function scopeMatrix(first: string[]): { field: Field; scopes(): string[]
       (covers(list, '*') || covers(list, 'keys:write')) &&
         callout(
           'warn',
-          covers(list, '*') ? 'This key may do everything.' : 'This key may create keys.',
-          'Give that to people and to what manages keys, not to an application.',
+          covers(list, '*') ? 'This key has every scope.' : 'This key may create keys.',
+          'Applications need less: this is for administrators and for what manages keys.',
         ),
     );
   };
@@ -102,7 +103,7 @@ export function scopeMatrix(first: string[]): { field: Field; scopes(): string[]
       );
   const matrix = h(
     'div',
-    { class: 'table-scroll', tabindex: 0, role: 'region', 'aria-label': 'Scopes' },
+    { class: 'table-scroll', tabindex: 0, role: 'region', 'aria-label': 'Scope matrix' },
     h(
       'table',
       { class: 'matrix' },
@@ -146,7 +147,7 @@ export function scopeMatrix(first: string[]): { field: Field; scopes(): string[]
   const buttons = h(
     'div',
     { class: 'presets' },
-    h('span', { class: 'faint' }, 'Begin with'),
+    h('span', { class: 'faint' }, 'Presets'),
     presets
       .filter(([, list]) => list.every(can))
       .map(([name, list]) =>
@@ -296,7 +297,7 @@ function limitRow(limit: Limit, remove: () => void): Row {
       { class: 'limit-controls' },
       h('span', { class: 'pair' }, h('span', {}, 'Name'), name),
       h('span', { class: 'pair' }, h('span', {}, 'Requests'), most),
-      h('span', { class: 'pair' }, h('span', {}, 'in'), h('span', { class: 'joined' }, count, size)),
+      h('span', { class: 'pair' }, h('span', {}, 'Window'), h('span', { class: 'joined' }, count, size)),
       h('span', { class: 'pair' }, h('span', {}, 'Burst'), burst),
       button('', remove, { kind: 'quiet', shape: 'trash', label: `Remove the limit ${limit.name}` }),
     ),
@@ -319,44 +320,38 @@ function limitRow(limit: Limit, remove: () => void): Row {
 
 // ---- expiry ----
 
-const local = (time: number): string => {
-  const date = new Date(time - new Date(time).getTimezoneOffset() * 60_000);
-  return date.toISOString().slice(0, 16);
-};
-
 export const timeInput = (time: string | null, label?: string): HTMLInputElement =>
-  input({ type: 'datetime-local', value: time === null ? '' : local(Date.parse(time)), 'aria-label': label ?? null });
-export const timeOf = (control: HTMLInputElement): string | null =>
-  control.value === '' ? null : new Date(control.value).toISOString();
+  input({ type: 'datetime-local', value: time === null ? '' : inputOf(time), 'aria-label': label ?? null });
+export const timeOf = (control: HTMLInputElement): string | null => timeOfInput(control.value);
 
-const longDay = (time: number): string => new Date(time).toLocaleDateString('en', { dateStyle: 'long' });
-
+// First what the API and the command line do where nothing is said.
 export function expiryChoice(): { field: Field; members(): { expires_in?: number; expires_at?: string | null } } {
-  let chosen = '90';
+  let chosen = 'default';
   const date = timeInput(new Date(now() + 30 * 86_400_000).toISOString(), 'Expires on');
   const more = h('div', {});
   const paint = (): void =>
     fill(
       more,
       chosen === 'date'
-        ? date
-        : chosen === 'never'
+        ? [date, h('p', { class: 'hint' }, `Time zone: ${chosenZone()}.`)]
+        : chosen === 'default' || chosen === 'never'
           ? callout(
               'warn',
-              'A key without an expiry works until somebody turns it off.',
-              'One that leaks and is forgotten stays open. 30 to 90 days and a rotation are safer.',
+              chosen === 'never' ? 'This key never expires.' : 'This key never expires, unless the operator has set keys.default_ttl.',
+              'A lifetime of 30 to 90 days and a rotation are recommended: a key that leaks and is forgotten would work for ever.',
             )
           : h(
               'p',
               { class: 'hint' },
-              `Works until ${longDay(now() + Number(chosen) * 86_400_000)}. Rotate it before: both keys work for a while.`,
+              `Expires on ${longDay(now() + Number(chosen) * 86_400_000)}. Rotate it before: both keys work during the overlap.`,
             ),
     );
   const choices = segments(
     'Expires',
     [
+      ['default', 'Default'],
       ['30', '30 days'],
-      ['90', '90 days (recommended)'],
+      ['90', '90 days'],
       ['365', '1 year'],
       ['date', 'On a date'],
       ['never', 'Never'],
@@ -372,7 +367,9 @@ export function expiryChoice(): { field: Field; members(): { expires_in?: number
   return {
     field: base,
     members: () =>
-      chosen === 'never'
+      chosen === 'default'
+        ? {}
+        : chosen === 'never'
         ? { expires_at: null }
         : chosen === 'date'
           ? { expires_at: timeOf(date) }
@@ -430,7 +427,7 @@ export function metadataEditor(first: Record<string, string>): { field: Field; m
           { shape: 'plus', small: true },
         ),
       ],
-      { pointer: '/metadata', hint: 'What you want to remember: the owner, a ticket. Shown to who verifies the key.' },
+      { pointer: '/metadata', hint: 'Such as the owner or a ticket. Part of the answer of POST /keys/verify.' },
     ),
     metadata: () =>
       Object.fromEntries(

@@ -7,12 +7,13 @@ import { Field, field, form, input, select, valueOf } from './form';
 import { effectOf } from './format';
 import { expiryChoice, firstLimits, limitEditor, metadataEditor, scopeMatrix, timeInput, timeOf } from './key_fields';
 import type { Key, NewKey } from './types';
-import { callout, card, heading, load, notify } from './ui';
+import { callout, card, heading, loadRecord, notify } from './ui';
+import { chosenZone } from './zone';
 
 const environments = [
-  ['production', 'production'],
-  ['staging', 'staging'],
   ['development', 'development'],
+  ['staging', 'staging'],
+  ['production', 'production'],
 ] as const;
 const addresses = (control: HTMLTextAreaElement): string[] => control.value.split(/[\s,]+/).filter(Boolean);
 
@@ -48,23 +49,27 @@ export function newKeyPage(view: View): void {
   view.title('Create a key');
   const name = field('Name', input({ required: true, maxlength: 100, placeholder: 'Billing worker' }), {
     pointer: '/name',
-    hint: 'The application that will use it.',
+    hint: 'The application that uses the key.',
   });
   const project = field(
     'Project',
     input({ placeholder: isAdministrator() ? 'default' : caller().project, disabled: !isAdministrator() }),
     { pointer: '/project', optional: true, hint: 'Keys of one project do not see those of another.' },
   );
-  const environment = field('Environment', select(environments, 'production'), { pointer: '/environment' });
+  const environment = field('Environment', select(environments, 'development'), { pointer: '/environment' });
   const scopes = scopeMatrix(['users:read', 'posts:read'].filter((scope) => isAdministrator() || caller().scopes.includes(scope)));
   const limits = limitEditor(firstLimits());
   const expiry = expiryChoice();
-  const begins = field('Works from', timeInput(null), { pointer: '/not_before', optional: true, hint: 'Empty: at once.' });
+  const begins = field('Valid from', timeInput(null), {
+    pointer: '/not_before',
+    optional: true,
+    hint: `Empty: at once. Time zone: ${chosenZone()}.`,
+  });
   const allowed = h('textarea', { rows: 2, spellcheck: 'false', placeholder: '203.0.113.0/24' });
-  const allowlist = field('Addresses', allowed, {
+  const allowlist = field('IP allowlist', allowed, {
     pointer: '/ip_allowlist',
     optional: true,
-    hint: 'Networks that may use it, one a line. Empty: from anywhere.',
+    hint: 'Networks in CIDR notation, one per line. Empty: every address.',
   });
   const metadata = metadataEditor({});
   const [nameControl, projectControl, environmentControl, beginControl] = [name, project, environment, begins].map(
@@ -89,11 +94,11 @@ export function newKeyPage(view: View): void {
     form(
       fields,
       [
-        card('Who', [h('div', { class: 'field-row' }, name.element, environment.element, project.element)]),
-        card('What it may do', [scopes.field.element]),
-        card('How long', [expiry.field.element]),
-        card('How often', [limits.field.element]),
-        card('From where, and what else', [
+        card('Key', [h('div', { class: 'field-row' }, name.element, environment.element, project.element)]),
+        card('Scopes', [scopes.field.element]),
+        card('Expiry', [expiry.field.element]),
+        card('Rate limits', [limits.field.element]),
+        card('IP allowlist and metadata', [
           h('div', { class: 'field-row' }, allowlist.element, begins.element),
           metadata.field.element,
         ]),
@@ -125,13 +130,13 @@ export function newKeyPage(view: View): void {
 
 export function editKeyPage(view: View): void {
   const id = view.parameters[0]!;
-  view.title(`Change key ${id}`);
+  view.title(`Edit key ${id}`);
   const region = h('div', {});
   view.element.append(region);
-  void load(region, async () => {
+  void loadRecord(region, 'key', ['Keys', '/keys'], async () => {
     const { body: key, etag } = await request<Key>('GET', `/keys/${id}`, { signal: view.signal });
     return [
-      heading(['Change ', named(key.name)], {
+      heading(['Edit ', named(key.name)], {
         back: [`Key ${id}`, `/keys/${id}`],
         lead: 'A change holds for every request that starts after it was answered.',
       }),
@@ -145,21 +150,21 @@ function editForm(key: Key, etag: string | null, region: HTMLElement): HTMLEleme
   const environment = field('Environment', select(environments, key.environment), { pointer: '/environment' });
   const scopes = scopeMatrix(key.scopes);
   const limits = limitEditor(key.rate_limits);
-  const begins = field('Works from', timeInput(key.not_before), {
+  const begins = field('Valid from', timeInput(key.not_before), {
     pointer: '/not_before',
     optional: true,
-    hint: 'Empty: from its creation.',
+    hint: `Empty: from its creation. Time zone: ${chosenZone()}.`,
   });
   const ends = field('Expires', timeInput(key.expires_at), {
     pointer: '/expires_at',
     optional: true,
-    hint: 'Empty: never. A later time revives an expired key.',
+    hint: `Empty: never. A later time revives an expired key. Time zone: ${chosenZone()}.`,
   });
   const allowed = h('textarea', { rows: 3, spellcheck: 'false', value: key.ip_allowlist.join('\n') });
-  const allowlist = field('Addresses', allowed, {
+  const allowlist = field('IP allowlist', allowed, {
     pointer: '/ip_allowlist',
     optional: true,
-    hint: 'Networks that may use it, one a line. Empty: from anywhere.',
+    hint: 'Networks in CIDR notation, one per line. Empty: every address.',
   });
   const metadata = metadataEditor(key.metadata);
   const before = JSON.stringify(limits.limits());
@@ -182,11 +187,11 @@ function editForm(key: Key, etag: string | null, region: HTMLElement): HTMLEleme
   return form(
     fields,
     [
-      card('Who', [h('div', { class: 'field-row' }, name.element, environment.element)]),
-      card('What it may do', [scopes.field.element]),
-      card('How long', [h('div', { class: 'field-row' }, ends.element, begins.element)]),
-      card('How often', [limits.field.element]),
-      card('From where, and what else', [allowlist.element, metadata.field.element]),
+      card('Key', [h('div', { class: 'field-row' }, name.element, environment.element)]),
+      card('Scopes', [scopes.field.element]),
+      card('Expiry', [h('div', { class: 'field-row' }, ends.element, begins.element)]),
+      card('Rate limits', [limits.field.element]),
+      card('IP allowlist and metadata', [allowlist.element, metadata.field.element]),
     ],
     {
       action: 'Save changes',

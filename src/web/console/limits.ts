@@ -4,7 +4,7 @@ import { duration, limitText, number } from './format';
 import type { LiveLimit } from './types';
 
 export function limitMeters({ rate_limits: limits }: { rate_limits: LiveLimit[] }): Child {
-  if (limits.length === 0) return h('p', { class: 'quiet-text' }, 'No limit: as many requests as the service can answer.');
+  if (limits.length === 0) return h('p', { class: 'quiet-text' }, 'No rate limit.');
   return h(
     'ul',
     { class: 'meters' },
@@ -28,7 +28,7 @@ export function limitMeters({ rate_limits: limits }: { rate_limits: LiveLimit[] 
           value: limit.remaining,
           'aria-label': `${limit.name}: ${limit.remaining} of ${most} left`,
         }),
-        limit.remaining < most && h('p', { class: 'faint' }, `full again in ${duration(limit.full_in_seconds)}`),
+        limit.remaining < most && h('p', { class: 'faint' }, `full in ${duration(limit.full_in_seconds)}`),
       );
     }),
   );

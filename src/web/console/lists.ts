@@ -1,12 +1,14 @@
 // Tables, their pages and filters, and lists whose filters stand in the address.
+import { isProblem, Parameters, read } from './api';
 import { link, setQuery, View } from './context';
+import { CsvColumn, exportButton } from './csv';
 import { Child, fill, h, uniqueId } from './dom';
 import { number, plural } from './format';
-import type { Pagination } from './types';
-import { button, load } from './ui';
+import type { Page } from './types';
+import { button, emptyState, load } from './ui';
 
 export interface Column<T> {
-  head: Child;
+  head: string; // stands beside the cell where the window is narrow
   cell(row: T): Child;
   kind?: 'wide' | 'number' | 'main' | 'widest';
 }
@@ -22,7 +24,7 @@ export function table<T>(
     const element = h(
       'tr',
       { class: href ? 'linked' : null },
-      columns.map((column) => h('td', { class: column.kind ?? null }, column.cell(row))),
+      columns.map((column) => h('td', { class: column.kind ?? null, 'data-head': column.head }, column.cell(row))),
     );
     if (href) {
       // The whole row leads there by mouse; by keyboard its link does.
@@ -38,7 +40,7 @@ export function table<T>(
     { class: 'table-scroll', tabindex: 0, role: 'region', 'aria-label': caption },
     h(
       'table',
-      {},
+      { class: 'records' },
       h('caption', { class: 'hidden' }, caption),
       h(
         'thead',
@@ -51,38 +53,6 @@ export function table<T>(
       ),
       body,
     ),
-  );
-}
-
-export function pager(
-  { page, limit, total, total_pages: pages, has_more: more }: Pagination,
-  noun: string,
-  many = `${noun}s`,
-): HTMLElement {
-  const here = page ?? 1;
-  const last = Math.min(pages ?? (more ? here + 1 : here), Math.floor(100_000 / limit));
-  const first = (here - 1) * limit + 1;
-  const move = (target: number, text: string, shape: string, possible: boolean): HTMLElement =>
-    button(text, () => setQuery({ page: target === 1 ? null : target }), { small: true, shape, disabled: !possible });
-  return h(
-    'nav',
-    { class: 'pager', 'aria-label': 'Pages' },
-    h(
-      'span',
-      {},
-      total === null
-        ? `Page ${number(here)}`
-        : total === 0
-          ? `No ${many}`
-          : `${number(first)}–${number(Math.min(first + limit - 1, total))} of ${plural(total, noun, many)}`,
-    ),
-    (last > 1 || here > 1) &&
-      h(
-        'span',
-        { class: 'actions' },
-        move(here - 1, 'Previous', 'back', here > 1),
-        move(here + 1, 'Next', 'arrow', more && here < last),
-      ),
   );
 }
 
@@ -137,7 +107,7 @@ export function filterBar(query: URLSearchParams, names: string[], ...filters: C
     { class: 'filters', role: 'group', 'aria-label': 'Filters' },
     filters,
     isSet &&
-      button('Clear', () => setQuery(Object.fromEntries(names.map((name) => [name, null]))), {
+      button('Clear filters', () => setQuery(Object.fromEntries(names.map((name) => [name, null]))), {
         kind: 'quiet',
         small: true,
         shape: 'close',
@@ -175,24 +145,119 @@ export const tabs = (label: string, here: string, entries: readonly (readonly [s
     entries.map(([text, path]) => h('a', { href: link(path), 'aria-current': path === here ? 'page' : null }, text)),
   );
 
+// ---- lists of the API (api.md §7) ----
+
+export interface List<T> {
+  path: string;
+  nouns: readonly [string, string]; // of one, of many
+  shape: string; // the icon of what is not there
+  filters: readonly string[]; // the parameters of the address that filter
+  bar(query: URLSearchParams): Child[];
+  parameters(query: URLSearchParams): Parameters; // of the requests, from those of the address
+  show(rows: T[]): Child;
+  nothing(): Child; // where the list is empty without a filter
+  csv: CsvColumn<T>[];
+}
+
+const pageSize = 50; // at most 100: one request for usage names all keys of a page
+
+// The page at the address. One that ended early may be empty although there are more.
+async function readPage<T>(list: List<T>, query: URLSearchParams, sort: Parameters, signal: AbortSignal): Promise<Page<T>> {
+  let cursor = query.get('cursor');
+  for (;;) {
+    const page = await read<Page<T>>(
+      list.path,
+      { ...list.parameters(query), ...sort, limit: pageSize, cursor, page: cursor === null ? query.get('page') : null },
+      signal,
+    );
+    cursor = page.pagination.next_cursor;
+    if (page.data.length > 0 || cursor === null) return page;
+  }
+}
+
+// Where the pages begin to which one came by going on: by number one gets to the first 100,000 records only.
+const trail = new Map<string, string>();
+
+function pager<T>({ pagination, data }: Page<T>, list: List<T>, query: URLSearchParams, newestFirst: boolean): HTMLElement {
+  const [noun, many] = list.nouns;
+  const { total, next_cursor: next } = pagination;
+  const here = Number(query.get('page') ?? 1);
+  const first = (here - 1) * pageSize + 1;
+  const place = (page: number): string => {
+    const filters = list.filters.map((name) => query.get(name) ?? '');
+    return JSON.stringify([list.path, ...filters, newestFirst, page]);
+  };
+  const move = (page: number, cursor: string | null, text: string, shape: string, possible: boolean): HTMLElement =>
+    button(text, () => setQuery({ page: page > 1 ? page : null, cursor }), { small: true, shape, disabled: !possible });
+  if (next !== null) trail.set(place(here + 1), next);
+  const [before, after] = newestFirst ? ['Newer', 'Older'] : ['Older', 'Newer'];
+  return h(
+    'nav',
+    { class: 'pager', 'aria-label': 'Pages' },
+    h(
+      'span',
+      {},
+      total === null
+        ? `Page ${number(here)}`
+        : `${number(first)}–${number(Math.min(first + data.length - 1, total))} of ${plural(total, noun, many)}`,
+    ),
+    (next !== null || here > 1) &&
+      h(
+        'span',
+        { class: 'actions' },
+        move(here - 1, here > 2 ? (trail.get(place(here - 1)) ?? null) : null, before!, 'back', here > 1),
+        move(here + 1, next, after!, 'arrow', next !== null),
+      ),
+  );
+}
+
 // Filters above, the list below; both follow the address.
-export function listInto(
-  view: View,
-  filters: (query: URLSearchParams) => Child,
-  list: (query: URLSearchParams) => Promise<Child>,
-): () => void {
+export function showList<T>(view: View, list: List<T>): void {
   const bar = h('div', {});
   const region = h('div', {});
   view.element.append(bar, region);
-  let query = view.query;
-  const show = (next: URLSearchParams): void => {
-    query = next;
-    const index = [...bar.querySelectorAll('input, select')].indexOf(document.activeElement ?? bar);
-    fill(bar, filters(next));
-    if (index >= 0) bar.querySelectorAll<HTMLElement>('input, select')[index]?.focus();
-    void load(region, () => list(next));
+  const show = (query: URLSearchParams): void => {
+    const focused = [...bar.querySelectorAll('input, select')].indexOf(document.activeElement ?? bar);
+    const newestFirst = query.get('sort') !== 'id';
+    const sort = { sort: newestFirst ? '-id' : 'id' };
+    const isFiltered = list.filters.some((name) => query.has(name));
+    fill(
+      bar,
+      filterBar(
+        query,
+        [...list.filters],
+        list.bar(query),
+        filterSelect('Order', 'sort', query, [
+          ['', 'newest first'],
+          ['id', 'oldest first'],
+        ]),
+        exportButton(list.path, { ...list.parameters(query), ...sort }, list.csv, list.nouns, view.signal),
+      ),
+    );
+    if (focused >= 0) bar.querySelectorAll<HTMLElement>('input, select')[focused]?.focus();
+    void load(region, async () => {
+      const page = await readPage(list, query, sort, view.signal).catch((error: unknown) => {
+        if (!isProblem(error, 'invalid_cursor') || !query.has('cursor')) throw error;
+        setQuery({}, true); // the first page: that cursor is of another time
+        throw new DOMException('', 'AbortError');
+      });
+      if (page.data.length > 0) return [list.show(page.data), pager(page, list, query, newestFirst)];
+      if (!isFiltered && !query.has('page') && !query.has('cursor')) return list.nothing();
+      return isFiltered
+        ? emptyState(
+            list.shape,
+            `No ${list.nouns[0]} matches`,
+            'All of them were looked at.',
+            button('Clear filters', () => setQuery(Object.fromEntries(list.filters.map((name) => [name, null])))),
+          )
+        : emptyState(
+            list.shape,
+            `No more ${list.nouns[1]}`,
+            'The list ends before this page.',
+            button('First page', () => setQuery({})),
+          );
+    });
   };
   view.onQuery(show);
-  show(query);
-  return () => show(query);
+  show(view.query);
 }

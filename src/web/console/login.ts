@@ -1,14 +1,14 @@
 // A key is exchanged for a session: sent once, and kept nowhere in the page.
 import { isProblem, logIn, Problem } from './api';
 import { fill, h, icon } from './dom';
-import { busy, button, callout, problemBox } from './ui';
+import { busy, button, callout, logo, problemBox } from './ui';
 
 const reasons: Record<string, [string, string]> = {
-  session_invalid: ['Your session has ended', 'Log in again to go on where you were.'],
-  key_missing: ['Your session has ended', 'Log in again to go on where you were.'],
+  session_invalid: ['Your session has ended', 'Log in again to continue.'],
+  key_missing: ['Your session has ended', 'Log in again to continue.'],
   key_deactivated: ['The key of this session was deactivated', 'Log in with another one.'],
   key_expired: ['The key of this session has expired', 'Log in with another one.'],
-  ip_not_allowed: ['The key of this session may not be used from this address', 'Its allowlist has changed, or your address has.'],
+  ip_not_allowed: ['The key of this session may not be used from this address', 'Its IP allowlist or your address has changed.'],
 };
 
 export function loginPage(reason: Problem | string | null, done: () => Promise<void>): HTMLElement {
@@ -32,7 +32,7 @@ export function loginPage(reason: Problem | string | null, done: () => Promise<v
     const key = input.value.trim();
     if (!/^[A-Za-z0-9_.~+/=-]{1,256}$/.test(key)) {
       error.textContent =
-        key === '' ? 'Enter a key.' : 'A key has letters and digits only; is there something else in what you pasted?';
+        key === '' ? 'Enter a key.' : 'This is no key: a key has no spaces and no other characters than letters, digits and _ . ~ + / = -';
       input.setAttribute('aria-invalid', 'true');
       input.focus();
       return;
@@ -49,8 +49,8 @@ export function loginPage(reason: Problem | string | null, done: () => Promise<v
         isProblem(failure, 'key_invalid')
           ? callout(
               'bad',
-              'There is no such key',
-              'Look whether all of its 48 characters were copied, and whether it belongs to this service.',
+              'Unknown key',
+              'This service has no such key. Check that it was copied completely: a key that this service has created has 48 characters.',
             )
           : problemBox(failure),
       );
@@ -78,7 +78,7 @@ export function loginPage(reason: Problem | string | null, done: () => Promise<v
           void busy(submit, send);
         },
       },
-      h('div', { class: 'brand' }, icon('key', { class: 'icon brand-mark' }), 'latchkey'),
+      h('div', { class: 'brand' }, logo(), 'latchkey'),
       h('h1', { tabindex: -1 }, 'Log in to the console'),
       words &&
         h(
@@ -96,7 +96,7 @@ export function loginPage(reason: Problem | string | null, done: () => Promise<v
         h(
           'p',
           { class: 'hint', id: 'key-hint' },
-          'It is sent once and exchanged for a session of an hour that scripts cannot read. The console can do what the key may do.',
+          'It is sent once and exchanged for a session of an hour, whose cookie scripts cannot read. The console may do what the key may do.',
         ),
       ),
       trouble,
@@ -105,9 +105,9 @@ export function loginPage(reason: Problem | string | null, done: () => Promise<v
         'p',
         { class: 'login-foot' },
         'No key yet? On the server: ',
-        h('code', {}, "latchkey keys create --scope '*'"),
+        h('code', {}, "latchkey keys create --name admin --scope '*'"),
         ' · ',
-        h('a', { href: '/docs' }, 'Documents'),
+        h('a', { href: '/docs' }, 'Documentation'),
       ),
     ),
   );

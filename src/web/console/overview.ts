@@ -3,12 +3,12 @@ import { read } from './api';
 import { chart, granularityOf, outcomeOf, outcomes, rangeName, ranges, since, stat } from './charts';
 import { caller, can, isAdministrator, link, poll, setQuery, View } from './context';
 import { Child, fill, h, named } from './dom';
-import { ago, compact, exact, number } from './format';
+import { ago, compact, figure, number, rounded } from './format';
 import { limitMeters } from './limits';
 import { segments } from './lists';
 import { liveSection } from './service';
 import type { CurrentKey, Key, Page, Usage } from './types';
-import { badge, card, code, facts, heading, load, problemBox } from './ui';
+import { badge, card, code, facts, heading, load, problemBox, skeleton } from './ui';
 
 export function overviewPage(view: View): void {
   view.title('Overview');
@@ -16,8 +16,8 @@ export function overviewPage(view: View): void {
   view.element.append(
     heading('Overview', {
       lead: isAdministrator()
-        ? 'All requests to this service, whichever key sent them.'
-        : ['What the keys of project ', named(caller().project), ' do.'],
+        ? 'All requests to this service with a key, without those of the console.'
+        : ['The requests of the keys of project ', named(caller().project), ', without those of the console.'],
       actions: [can('usage:read') && toolbar],
     }),
   );
@@ -44,7 +44,7 @@ async function firstSteps(region: HTMLElement, signal: AbortSignal): Promise<voi
   if ((pagination.total ?? 2) > 1) return;
   fill(
     region,
-    card('Begin here', [
+    card('Getting started', [
       h(
         'ol',
         { class: 'steps' },
@@ -56,7 +56,7 @@ async function firstSteps(region: HTMLElement, signal: AbortSignal): Promise<voi
             h(
               'p',
               {},
-              'with the scopes it needs and nothing more, and an expiry. This one, which may do everything, is for you alone.',
+              'with the scopes it needs and nothing more, and an expiry. Keep this one, which has every scope, for yourself.',
             ),
           ),
         h(
@@ -69,7 +69,7 @@ async function firstSteps(region: HTMLElement, signal: AbortSignal): Promise<voi
           h(
             'li',
             {},
-            h('a', { href: link('/webhooks') }, 'Be told what changes'),
+            h('a', { href: link('/webhooks') }, 'Get notified of changes'),
             h('p', {}, 'by a webhook, or follow the changes as they happen.'),
           ),
       ),
@@ -79,8 +79,9 @@ async function firstSteps(region: HTMLElement, signal: AbortSignal): Promise<voi
 
 function usageSection(view: View, paintToolbar: (query: URLSearchParams) => void): void {
   const tiles = h('dl', { class: 'stats' });
+  const waiting = skeleton(2);
   const chartPlace = h('div', {});
-  const busiest = h('div', {});
+  const busiest = h('div', {}, skeleton());
   const refusals = h('div', {});
   const first = outcomes([], granularityOf(view.query), 'Requests by outcome');
   const main = chart(first, view.signal);
@@ -90,9 +91,10 @@ function usageSection(view: View, paintToolbar: (query: URLSearchParams) => void
   const trouble = h('div', {});
   view.element.append(
     trouble,
+    waiting,
     tiles,
     h('div', { class: 'columns wide-first' }, card('Requests by outcome', [chartPlace]), card('Busiest keys', [busiest])),
-    card('Refused, limited and failed', [refusals]),
+    card('Errors', [refusals]),
   );
 
   let generation = 0;
@@ -103,6 +105,7 @@ function usageSection(view: View, paintToolbar: (query: URLSearchParams) => void
       const usage = await read<Usage>('/usage', { granularity, from: since(granularity), top: 8 }, view.signal);
       if (mine !== generation) return;
       fill(trouble);
+      waiting.remove();
       const { points, requests } = usage.total;
       const sums = points.map(outcomeOf).reduce(
         (sum, each) => ({
@@ -114,24 +117,24 @@ function usageSection(view: View, paintToolbar: (query: URLSearchParams) => void
         }),
         { ok: 0, redirected: 0, refused: 0, limited: 0, failed: 0 },
       );
-      const share = (count: number): string => (requests === 0 ? 'of no request' : `${exact((100 * count) / requests)} % of all`);
+      const share = (count: number): string => (requests === 0 ? '' : `${rounded((100 * count) / requests)} % of all`);
       fill(
         tiles,
-        stat('Requests', compact(requests), `last ${rangeName(granularity)}`),
+        stat('Requests', figure(requests), `last ${rangeName(granularity)}`),
         stat(
           'Successful',
-          requests === 0 ? '–' : `${exact(Math.floor((1000 * (sums.ok + sums.redirected)) / requests) / 10)} %`,
+          requests === 0 ? '–' : `${rounded(Math.floor((1000 * (sums.ok + sums.redirected)) / requests) / 10)} %`,
           number(sums.ok + sums.redirected),
         ),
-        stat('Refused', compact(sums.refused), share(sums.refused), sums.refused > 0 ? 'refused' : ''),
-        stat('Limited', compact(sums.limited), share(sums.limited), sums.limited > 0 ? 'limited' : ''),
-        stat('Failed', compact(sums.failed), share(sums.failed), sums.failed > 0 ? 'failed' : ''),
+        stat('Client errors', figure(sums.refused), share(sums.refused), sums.refused > 0 ? 'refused' : ''),
+        stat('Rate limited', figure(sums.limited), share(sums.limited), sums.limited > 0 ? 'limited' : ''),
+        stat('Server errors', figure(sums.failed), share(sums.failed), sums.failed > 0 ? 'failed' : ''),
       );
       const options = outcomes(points, granularity, 'Requests by outcome');
       main.update(options);
       refused.update({
         ...options,
-        label: `Refused, limited and failed requests in the last ${rangeName(granularity)}`,
+        label: `Client errors, rate limited requests and server errors in the last ${rangeName(granularity)}`,
         kind: 'line',
         stacked: false,
         series: options.series.slice(2),
@@ -142,6 +145,7 @@ function usageSection(view: View, paintToolbar: (query: URLSearchParams) => void
       );
       if (mine === generation) fill(busiest, ranking(usage, names, rangeName(granularity)));
     } catch (error) {
+      waiting.remove();
       if (!view.signal.aborted)
         fill(
           trouble,
@@ -177,7 +181,7 @@ async function namesOf(ids: number[], signal: AbortSignal): Promise<Map<number, 
 
 function ranking({ data, complete }: Usage, names: Map<number, Key>, range: string): Child {
   const used = data.filter(({ requests }) => requests > 0);
-  if (used.length === 0) return h('p', { class: 'quiet-text' }, `No key has sent a request in the last ${range}.`);
+  if (used.length === 0) return h('p', { class: 'quiet-text' }, `No requests in the last ${range}.`);
   const most = used[0]!.requests;
   return [
     h(
@@ -196,16 +200,16 @@ function ranking({ data, complete }: Usage, names: Map<number, Key>, range: stri
             h(
               'span',
               {},
-              limited > 0 && badge('limit', `${compact(limited)} limited`),
+              limited > 0 && badge('limit', `${compact(limited)} rate limited`),
               ' ',
-              h('span', { class: 'figure', title: number(requests) }, compact(requests)),
+              figure(requests),
             ),
           ),
           h('meter', { min: 0, max: most, value: requests, 'aria-label': `${requests} requests` }),
         );
       }),
     ),
-    !complete && h('p', { class: 'faint' }, 'Not all keys were looked at: there are too many.'),
+    !complete && h('p', { class: 'faint' }, 'Incomplete: there are too many keys to look at all of them.'),
   ];
 }
 

@@ -1,14 +1,14 @@
-// Posts: the list, writing one, and changing it.
-import { read, request } from './api';
+// Posts: the list, creating one, and changing it.
+import { request } from './api';
 import { can, go, link, setQuery, View } from './context';
 import { confirm, openDialog } from './dialogs';
 import { h, named } from './dom';
 import { editor } from './editor';
 import { Field, field, form, input, select } from './form';
 import { ago, moment } from './format';
-import { filterBar, filterSelect, filterText, listInto, pager, table } from './lists';
-import type { Page, Post, PostStatus } from './types';
-import { badge, button, card, emptyState, facts, heading, linkButton, load, notify, Tone } from './ui';
+import { filterSelect, filterText, showList, table } from './lists';
+import type { Post, PostStatus } from './types';
+import { badge, button, card, emptyState, facts, heading, loadRecord, notify, Tone } from './ui';
 
 const statusTones: Record<PostStatus, Tone> = { draft: 'idle', published: 'good', archived: 'info' };
 const following: Record<PostStatus, PostStatus[]> = {
@@ -21,43 +21,44 @@ export function postsPage(view: View): void {
   view.title('Posts');
   view.element.append(
     heading('Posts', {
-      lead: 'What users write: drafts, published, archived.',
-      actions: [can('posts:write') && button('Write post', () => newPost(), { kind: 'primary', shape: 'plus' })],
+      lead: 'Posts of your users: drafts, published and archived ones.',
+      actions: [can('posts:write') && button('Create post', () => newPost(), { kind: 'primary', shape: 'plus' })],
     }),
   );
-  listInto(
-    view,
-    (query) =>
-      filterBar(
-        query,
-        ['status', 'user_id'],
-        filterSelect('Status', 'status', query, [
-          ['', 'any'],
-          ['draft', 'draft'],
-          ['published', 'published'],
-          ['archived', 'archived'],
-        ]),
-        filterText('Author', 'user_id', query, { placeholder: 'id of a user', size: 10 }),
+  showList<Post>(view, {
+    path: '/posts',
+    nouns: ['post', 'posts'],
+    shape: 'posts',
+    filters: ['status', 'user_id'],
+    bar: (query) => [
+      filterSelect('Status', 'status', query, [
+        ['', 'any'],
+        ['draft', 'draft'],
+        ['published', 'published'],
+        ['archived', 'archived'],
+      ]),
+      filterText('Author', 'user_id', query, { placeholder: 'id of a user', size: 10 }),
+    ],
+    parameters: (query) => ({ status: query.get('status'), user_id: query.get('user_id') }),
+    nothing: () =>
+      emptyState(
+        'posts',
+        'No posts yet',
+        'A post belongs to a user and begins as a draft.',
+        can('posts:write') && button('Create post', () => newPost(), { kind: 'primary', shape: 'plus' }),
       ),
-    async (query) => {
-      const { data, pagination } = await read<Page<Post>>(
-        '/posts',
-        { page: query.get('page'), limit: 50, sort: '-id', status: query.get('status'), user_id: query.get('user_id') },
-        view.signal,
-      );
-      if (data.length === 0) {
-        return query.has('status') || query.has('user_id')
-          ? emptyState('posts', 'No post matches', 'Take a filter away.', linkButton('Show all', link('/posts')))
-          : emptyState(
-              'posts',
-              'No posts yet',
-              'A post belongs to a user and begins as a draft.',
-              can('posts:write') && button('Write post', () => newPost(), { kind: 'primary', shape: 'plus' }),
-            );
-      }
-      return [postTable(data, ''), pager(pagination, 'post')];
-    },
-  );
+    show: (posts) => postTable(posts, ''),
+    csv: [
+      ['id', ({ id }) => id],
+      ['user_id', (post) => post.user_id],
+      ['title', ({ title }) => title],
+      ['status', ({ status }) => status],
+      ['published_at', (post) => post.published_at],
+      ['created_at', (post) => post.created_at],
+      ['updated_at', (post) => post.updated_at],
+      ['body', ({ body }) => body],
+    ],
+  });
   if (view.query.has('new') && can('posts:write')) {
     newPost(view.query.get('new') ?? '');
     setQuery({ new: null }, true);
@@ -84,7 +85,7 @@ export function postTable(posts: Post[], nothing: string): HTMLElement {
           can('users:read') ? h('a', { href: link(`/users/${post.user_id}`) }, `user ${post.user_id}`) : `user ${post.user_id}`,
       },
       { head: 'Published', kind: 'wide', cell: (post) => ago(post.published_at, '–') },
-      { head: 'Changed', kind: 'wide', cell: (post) => ago(post.updated_at) },
+      { head: 'Updated', kind: 'wide', cell: (post) => ago(post.updated_at) },
     ],
     posts,
     { href: (post) => link(`/posts/${post.id}`) },
@@ -125,13 +126,13 @@ function postFields(post?: Partial<Post>): { fields: Field[]; body(): Partial<Po
 function newPost(author = ''): void {
   const { fields, body } = postFields(author ? { user_id: Number(author) } : undefined);
   const dialog = openDialog(
-    'Write a post',
+    'Create a post',
     [
       form(
         () => fields,
         fields.map(({ element }) => element),
         {
-          action: 'Save post',
+          action: 'Create post',
           cancel: () => dialog.close(),
           async submit(idempotencyKey) {
             const { body: post } = await request<Post>('POST', '/posts', { body: body(), idempotencyKey });
@@ -151,7 +152,7 @@ export function postPage(view: View): void {
   const region = h('div', {});
   view.element.append(region);
   const refresh = (): Promise<void> =>
-    load(region, async () => {
+    loadRecord(region, 'post', ['Posts', '/posts'], async () => {
       const { body: post, etag } = await request<Post>('GET', `/posts/${id}`, { signal: view.signal });
       view.title(post.title);
       return [
@@ -180,12 +181,12 @@ export function postPage(view: View): void {
           'div',
           { class: 'columns wide-first' },
           can('posts:write')
-            ? card('Change', [editor(`/posts/${id}`, post, etag, (now: Post) => postFields(now), refresh)])
+            ? card('Edit', [editor(`/posts/${id}`, post, etag, (now: Post) => postFields(now), refresh)])
             : card('Body', [h('p', { class: 'prose' }, post.body)]),
           card('About', [
             facts(
               ['Created', moment(post.created_at)],
-              ['Changed', moment(post.updated_at)],
+              ['Updated', moment(post.updated_at)],
               ['Published', moment(post.published_at, 'not yet')],
             ),
           ]),

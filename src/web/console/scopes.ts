@@ -16,14 +16,14 @@ export const actions: Record<Resource, readonly string[]> = {
 };
 
 export const meaning: Record<Resource, string> = {
-  users: 'People that the service knows',
-  posts: 'What they write',
+  users: 'Users of your applications',
+  posts: 'Their posts',
   keys: 'Keys of the same project',
-  usage: 'Who sent how many requests',
-  audit: 'Who changed which key or secret',
-  changes: 'All that happens, of every type',
+  usage: 'Requests of keys',
+  audit: 'Changes of keys, secrets and webhooks',
+  changes: 'Changes of every type',
   webhooks: 'Where changes are sent',
-  events: 'What other services report',
+  events: 'Events from outside',
 };
 
 // Whether one scope covers another. `*:write` does not cover the secrets of sources, no wildcard of actions covers `verify`, and

@@ -4,10 +4,10 @@ import { chart, liveTimes, stat } from './charts';
 import { now } from './clock';
 import { poll, View } from './context';
 import { fill, h, named } from './dom';
-import { ago, compact, duration, milliseconds, number, plural } from './format';
+import { ago, compact, duration, figure, milliseconds, number, plural } from './format';
 import { table } from './lists';
 import type { Service } from './types';
-import { badge, callout, card, code, facts, problemBox } from './ui';
+import { badge, callout, card, code, facts, problemBox, skeleton } from './ui';
 
 interface Sample {
   time: number;
@@ -17,18 +17,20 @@ const kept = 60;
 
 export function liveSection(view: View, end: HTMLElement): void {
   const samples: Sample[] = [];
-  const head = h('div', { class: 'section-head' }, h('h2', {}, 'Now'), h('span', { class: 'live' }, 'every 5 s'));
+  const head = h('div', { class: 'section-head' }, h('h2', {}, 'Live'), h('span', { class: 'live' }, 'every 5 s'));
   const tiles = h('dl', { class: 'stats' });
+  const waiting = skeleton(2);
   const short = { starts: [], series: [], kind: 'line', height: 'short', ...liveTimes } as const;
-  const rates = chart({ ...short, starts: [], series: [], label: 'Requests a second', unit: 'Requests a second' }, view.signal);
-  const latency = chart({ ...short, starts: [], series: [], label: 'Latency', unit: 'Until the response exists' }, view.signal);
+  const rates = chart({ ...short, starts: [], series: [], label: 'Requests per second', unit: 'Requests per second' }, view.signal);
+  const latency = chart({ ...short, starts: [], series: [], label: 'Latency', unit: 'Time until the response exists' }, view.signal);
   const logins = chart(
-    { ...short, starts: [], series: [], label: 'Failed authentications', unit: 'Failed authentications a minute' },
+    { ...short, starts: [], series: [], label: 'Failed authentications', unit: 'Failed authentications per minute' },
     view.signal,
   );
   const nodes = h('div', {});
   view.element.append(
     head,
+    waiting,
     tiles,
     h(
       'div',
@@ -45,9 +47,11 @@ export function liveSection(view: View, end: HTMLElement): void {
     try {
       service = await read<Service>('/service', {}, view.signal);
     } catch (error) {
+      waiting.remove();
       if (!view.signal.aborted) fill(tiles, problemBox(error));
       return;
     }
+    waiting.remove();
     const before = samples.at(-1);
     // After a restart the counters begin anew.
     if (before && before.service.started_at !== service.started_at) samples.length = 0;
@@ -64,47 +68,43 @@ export function liveSection(view: View, end: HTMLElement): void {
     const padded = (values: (number | null)[]): (number | null)[] => [...missing.map(() => null), ...values];
     fill(
       tiles,
-      stat('Requests a second', latest ? compact(latest.rate) : '…'),
-      stat(
-        'Half of them within',
-        latest?.median === undefined || latest.median === null ? '–' : milliseconds(latest.median),
-        'median latency',
-      ),
-      stat('99 % within', latest?.slow === undefined || latest.slow === null ? '–' : milliseconds(latest.slow), 'of the last 5 s'),
-      stat('Connections', number(service.connections), service.streams > 0 ? `${number(service.streams)} follow changes` : 'open'),
+      stat('Requests per second', latest ? compact(latest.rate) : '…', 'all requests, the console included'),
+      stat('Median latency', timeOf(latest?.median), 'last 5 s'),
+      stat('99th percentile latency', timeOf(latest?.slow), 'last 5 s'),
+      stat('Connections', number(service.connections), service.streams > 0 ? plural(service.streams, 'stream') : 'open'),
       stat(
         'Failed authentications',
-        compact(service.failed_authentications),
+        figure(service.failed_authentications),
         ['since ', ago(service.started_at)],
         service.failed_authentications > 0 ? 'refused' : '',
       ),
     );
     rates.update({
       ...short,
-      label: `Requests a second: ${latest ? compact(latest.rate) : 'no figure yet'}`,
-      unit: 'Requests a second',
+      label: `Requests per second: ${latest ? compact(latest.rate) : 'no figure yet'}`,
+      unit: 'Requests per second',
       starts,
       value: compact,
       series: [
         { name: 'All', color: 'c-ok', values: padded(steps.map(({ rate }) => rate)) },
-        { name: 'Refused', color: 'c-refused', values: padded(steps.map(({ refused }) => refused)) },
+        { name: 'Client errors', color: 'c-refused', values: padded(steps.map(({ refused }) => refused)) },
       ],
     });
     latency.update({
       ...short,
       label: 'Latency',
-      unit: 'Until the response exists',
+      unit: 'Time until the response exists',
       starts,
       value: milliseconds,
       series: [
         { name: 'Median', color: 'c-ok', values: padded(steps.map(({ median }) => median)) },
-        { name: '99 %', color: 'c-limited', values: padded(steps.map(({ slow }) => slow)) },
+        { name: '99th percentile', color: 'c-limited', values: padded(steps.map(({ slow }) => slow)) },
       ],
     });
     logins.update({
       ...short,
-      label: 'Failed authentications a minute',
-      unit: 'Failed authentications a minute',
+      label: 'Failed authentications per minute',
+      unit: 'Failed authentications per minute',
       starts,
       value: compact,
       series: [{ name: 'Failed authentications', color: 'c-failed', values: padded(steps.map(({ strangers }) => strangers)) }],
@@ -112,6 +112,9 @@ export function liveSection(view: View, end: HTMLElement): void {
     fill(nodes, serviceCard(service));
   });
 }
+
+const timeOf = (seconds: number | null | undefined): string =>
+  seconds === undefined || seconds === null ? '–' : milliseconds(seconds);
 
 function difference(
   from: Sample,
@@ -147,7 +150,7 @@ function quantile(buckets: { le: number | null; count: number }[], share: number
 
 function serviceCard(service: Service): HTMLElement {
   const up = duration((now() - Date.parse(service.started_at)) / 1000);
-  const about = facts(['Version', code(service.version)], ['Running for', up]);
+  const about = facts(['Version', code(service.version)], ['Uptime', up]);
   if (service.nodes.length === 0) return card('Service', [about]);
   const late = service.nodes.filter(({ is_alive: alive, lag_rows: lag }) => !alive || lag > 1000);
   return card('Nodes', [
@@ -161,9 +164,9 @@ function serviceCard(service: Service): HTMLElement {
       'Nodes of the cluster',
       [
         { head: 'Node', cell: ({ name, is_self: self }) => [named(name), self && h('span', { class: 'faint' }, ' · this one')] },
-        { head: 'State', cell: ({ is_alive: alive }) => (alive ? badge('good', 'alive') : badge('bad', 'not heard from')) },
+        { head: 'State', cell: ({ is_alive: alive }) => (alive ? badge('good', 'alive') : badge('bad', 'unreachable')) },
         { head: 'Version', kind: 'wide', cell: ({ version }) => code(version) },
-        { head: 'Behind by', kind: 'number', cell: ({ lag_rows: lag }) => plural(lag, 'row') },
+        { head: 'Replication lag', kind: 'number', cell: ({ lag_rows: lag }) => plural(lag, 'row') },
       ],
       service.nodes,
     ),

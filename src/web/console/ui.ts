@@ -171,6 +171,10 @@ export function problemBox(error: unknown, retry?: () => void): HTMLElement {
   );
 }
 
+// The icon of the page, which the documents have too.
+export const logo = (): HTMLElement =>
+  h('img', { class: 'logo', src: document.querySelector<HTMLLinkElement>('link[rel="icon"]')!.href, alt: '' });
+
 // ---- notices ----
 
 const notices = h('div', { class: 'notices', role: 'status', 'aria-live': 'polite' });
@@ -204,27 +208,61 @@ export function tell(error: unknown): void {
   }
 }
 
-// A region that first shows that it loads, then what `work` made, or the problem with a way to try again.
-export function load(region: HTMLElement, work: () => Promise<Child>): Promise<void> {
+// The shape of what loads, in its place.
+export const skeleton = (lines = 5): HTMLElement =>
+  h(
+    'div',
+    { class: 'loading', role: 'status' },
+    h('span', { class: 'hidden' }, 'Loading'),
+    Array.from({ length: lines }, () => h('span', { class: 'bone' })),
+  );
+
+const loads = new WeakMap<HTMLElement, object>(); // of each region the latest one
+
+// A region that first shows that it loads, then what `work` made, or the problem with a way to try again. A later `load` of the
+// region takes the place of one that is under way.
+export async function load(region: HTMLElement, work: () => Promise<Child>): Promise<void> {
+  const mine = {};
+  loads.set(region, mine);
   region.setAttribute('aria-busy', 'true');
-  if (!region.firstChild) region.append(h('div', { class: 'loading', role: 'status' }, h('span', { class: 'hidden' }, 'Loading')));
-  return work()
-    .then(
-      (content) => fill(region, content),
-      (error: unknown) => {
-        if (error instanceof DOMException && error.name === 'AbortError') return;
-        if (!isProblem(error)) console.error(error);
-        fill(
-          region,
-          problemBox(error, () => {
-            fill(region);
-            void load(region, work);
-          }),
-        );
-      },
-    )
-    .finally(() => region.removeAttribute('aria-busy'));
+  if (!region.firstChild) region.append(skeleton());
+  let content: Child;
+  try {
+    content = await work();
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') return;
+    if (!isProblem(error)) console.error(error);
+    content = problemBox(error, () => {
+      fill(region);
+      void load(region, work);
+    });
+  }
+  if (loads.get(region) !== mine) return;
+  fill(region, content);
+  region.removeAttribute('aria-busy');
 }
+
+// What a page shows of a record, or that there is none: `noun` is what it is called, `list` the title and the path of its list.
+export const loadRecord = (
+  region: HTMLElement,
+  noun: string,
+  list: [string, string],
+  work: () => Promise<Child>,
+): Promise<void> =>
+  load(region, () =>
+    work().catch((error: unknown) => {
+      if (!isProblem(error, 'not_found')) throw error;
+      return [
+        heading(`No such ${noun}`, { back: list }),
+        emptyState(
+          'alert',
+          `There is no ${noun} with this id`,
+          'It was deleted, or your key does not see it.',
+          linkButton(`All ${list[0].toLowerCase()}`, link(list[1])),
+        ),
+      ];
+    }),
+  );
 
 export const keyLink = (id: number | null, otherwise: Child = 'the command line'): Child =>
   id === null ? h('span', { class: 'faint' }, otherwise) : h('a', { href: link(`/keys/${id}`) }, `key ${id}`);

@@ -1,76 +1,65 @@
-// Users: the list, search by email, and changing one.
+// Users: the list, and changing one.
 import { read, request } from './api';
-import { can, go, link, setQuery, View } from './context';
+import { can, go, link, View } from './context';
 import { confirm, openDialog } from './dialogs';
 import { h, named } from './dom';
 import { atField, editor } from './editor';
 import { Field, field, form, input } from './form';
 import { ago, moment } from './format';
-import { filterBar, filterText, listInto, pager, table } from './lists';
+import { filterText, showList, table } from './lists';
 import { postTable } from './posts';
 import type { Page, Post, User } from './types';
-import { button, card, emptyState, facts, heading, load, notify } from './ui';
+import { button, card, emptyState, facts, heading, load, loadRecord, notify } from './ui';
 
 export function usersPage(view: View): void {
   view.title('Users');
   view.element.append(
     heading('Users', {
-      lead: 'The people that the service knows. All projects share them.',
+      lead: 'The users of your applications. All projects share them.',
       actions: [can('users:write') && button('Add user', () => newUser(), { kind: 'primary', shape: 'plus' })],
     }),
   );
-  listInto(
-    view,
-    (query) =>
-      filterBar(
-        query,
-        ['email'],
-        filterText('E-mail', 'email', query, { placeholder: 'ada@example.org', size: 26, type: 'search' }),
+  showList<User>(view, {
+    path: '/users',
+    nouns: ['user', 'users'],
+    shape: 'users',
+    filters: ['email'],
+    bar: (query) => [filterText('E-mail', 'email', query, { placeholder: 'ada@example.org', size: 26 })],
+    parameters: (query) => ({ email: query.get('email') }),
+    nothing: () =>
+      emptyState(
+        'users',
+        'No users yet',
+        'Applications create them with POST /users; the first one can come from here.',
+        can('users:write') && button('Add user', () => newUser(), { kind: 'primary', shape: 'plus' }),
       ),
-    async (query) => {
-      const { data, pagination } = await read<Page<User>>(
-        '/users',
-        { page: query.get('page'), limit: 50, sort: '-id', email: query.get('email') },
-        view.signal,
-      );
-      if (data.length === 0) {
-        return query.has('email')
-          ? emptyState(
-              'users',
-              'No user has this address',
-              'The whole address is compared, upper and lower case alike.',
-              button('Show all', () => setQuery({ email: null })),
-            )
-          : emptyState(
-              'users',
-              'No users yet',
-              'Applications create them with POST /users; the first one can come from here.',
-              can('users:write') && button('Add user', () => newUser(), { kind: 'primary', shape: 'plus' }),
-            );
-      }
-      return [
-        table(
-          'Users',
-          [
-            {
-              head: 'Name',
-              kind: 'main',
-              cell: (user) => [
-                h('a', { class: 'strong', href: link(`/users/${user.id}`) }, named(user.name)),
-                h('span', { class: 'under' }, `#${user.id}`),
-              ],
-            },
-            { head: 'E-mail', cell: (user) => named(user.email) },
-            { head: 'Created', kind: 'wide', cell: (user) => ago(user.created_at) },
-            { head: 'Changed', kind: 'wide', cell: (user) => ago(user.updated_at) },
-          ],
-          data,
-          { href: (user) => link(`/users/${user.id}`) },
-        ),
-        pager(pagination, 'user'),
-      ];
-    },
-  );
+    show: (users) =>
+      table(
+        'Users',
+        [
+          {
+            head: 'Name',
+            kind: 'main',
+            cell: (user) => [
+              h('a', { class: 'strong', href: link(`/users/${user.id}`) }, named(user.name)),
+              h('span', { class: 'under' }, `#${user.id}`),
+            ],
+          },
+          { head: 'E-mail', cell: (user) => named(user.email) },
+          { head: 'Created', cell: (user) => ago(user.created_at) },
+          { head: 'Updated', kind: 'wide', cell: (user) => ago(user.updated_at) },
+        ],
+        users,
+        { href: (user) => link(`/users/${user.id}`) },
+      ),
+    csv: [
+      ['id', ({ id }) => id],
+      ['name', ({ name }) => name],
+      ['email', ({ email }) => email],
+      ['created_at', (user) => user.created_at],
+      ['updated_at', (user) => user.updated_at],
+    ],
+  });
 }
 
 function userFields(user?: User): { fields: Field[]; body(): { name: string; email: string } } {
@@ -110,7 +99,7 @@ export function userPage(view: View): void {
   const region = h('div', {});
   view.element.append(region);
   const refresh = (): Promise<void> =>
-    load(region, async () => {
+    loadRecord(region, 'user', ['Users', '/users'], async () => {
       const { body: user, etag } = await request<User>('GET', `/users/${id}`, { signal: view.signal });
       view.title(user.name);
       const posts = h('div', {});
@@ -118,7 +107,7 @@ export function userPage(view: View): void {
         void load(posts, async () =>
           postTable(
             (await read<Page<Post>>('/posts', { user_id: id, limit: 20, sort: '-id' }, view.signal)).data,
-            'This user has written nothing.',
+            'This user has no posts.',
           ),
         );
       return [
@@ -147,13 +136,13 @@ export function userPage(view: View): void {
         h(
           'div',
           { class: 'columns' },
-          can('users:write') ? card('Change', [editor(`/users/${id}`, user, etag, (now: User) => userFields(now), refresh)]) : null,
+          can('users:write') ? card('Edit', [editor(`/users/${id}`, user, etag, (now: User) => userFields(now), refresh)]) : null,
           card('About', [
-            facts(['Created', moment(user.created_at)], ['Changed', moment(user.updated_at)], ['Id', String(user.id)]),
+            facts(['Created', moment(user.created_at)], ['Updated', moment(user.updated_at)], ['Id', String(user.id)]),
           ]),
         ),
         can('posts:read') &&
-          card('Posts', [posts], { actions: [can('posts:write') && h('a', { href: link('/posts', { new: id }) }, 'Write one')] }),
+          card('Posts', [posts], { actions: [h('a', { href: link('/posts', { user_id: id }) }, 'All posts'), can('posts:write') && h('a', { href: link('/posts', { new: id }) }, 'Create a post')] }),
       ];
     });
   void refresh();

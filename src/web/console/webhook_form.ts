@@ -1,13 +1,13 @@
-// Adding an endpoint, and changing one.
+// Adding a webhook, and changing one.
 import { request } from './api';
 import { changeTypes } from './changes';
 import { go, View } from './context';
 import { showSecret } from './dialogs';
-import { Child, h } from './dom';
+import { Child, h, named } from './dom';
 import { check, Field, field, form, group, input, numberOf, select, valueOf } from './form';
 import { segments } from './lists';
 import type { NewWebhook, Webhook } from './types';
-import { card, heading, load, notify } from './ui';
+import { card, heading, loadRecord, notify } from './ui';
 
 function typeChoice(first: string[]): { field: Field; types(): string[] } {
   const chosen = new Set(first);
@@ -59,12 +59,12 @@ function typeChoice(first: string[]): { field: Field; types(): string[] } {
   };
 }
 
-function endpointForm(
+function webhookForm(
   webhook: Webhook | null,
   submit: (body: Record<string, unknown>, idempotencyKey: string) => Promise<void>,
 ): HTMLElement {
   const url = field(
-    'Address',
+    'URL',
     input({ type: 'url', value: webhook?.url ?? '', placeholder: 'https://example.com/hooks/latchkey' }),
     { pointer: '/url', hint: 'https, reachable from the service. Private networks only where the operator allows them.' },
   );
@@ -73,14 +73,14 @@ function endpointForm(
     optional: true,
   });
   const types = typeChoice(webhook?.types ?? ['*']);
-  const ordered = check('One after the other, in the order in which they happened', { checked: webhook?.ordered ?? false });
+  const ordered = check('Ordered: one delivery at a time, in the order of the changes', { checked: webhook?.ordered ?? false });
   const pace = field(
-    'At most a second',
+    'Requests per second',
     input({ type: 'number', min: 1, max: 10_000, value: webhook?.max_per_second ?? '', placeholder: 'no limit' }),
     { pointer: '/max_per_second', optional: true },
   );
   const signatures = field(
-    'Signed with',
+    'Signatures',
     select(
       [
         ['v1', 'HMAC-SHA-256, a shared secret'],
@@ -109,12 +109,12 @@ function endpointForm(
   return form(
     fields,
     [
-      card('Where', [url.element, description.element]),
-      card('What', [types.field.element]),
-      card('How', [ordered.element, h('div', { class: 'field-row' }, signatures.element, pace.element), extra.element]),
+      card('URL', [url.element, description.element]),
+      card('Types of changes', [types.field.element]),
+      card('Delivery', [ordered.element, h('div', { class: 'field-row' }, signatures.element, pace.element), extra.element]),
     ],
     {
-      action: webhook === null ? 'Add endpoint' : 'Save changes',
+      action: webhook === null ? 'Add webhook' : 'Save changes',
       cancel: () => go(webhook === null ? '/webhooks' : `/webhooks/${webhook.id}`),
       async submit(idempotencyKey) {
         const lines = headers.value
@@ -154,12 +154,12 @@ export const secretWords = (webhook: NewWebhook): Child[] => [
 ];
 
 export function newWebhookPage(view: View): void {
-  view.title('Add an endpoint');
+  view.title('Add a webhook');
   view.element.append(
-    heading('Add an endpoint', { back: ['Webhooks', '/webhooks'], lead: 'It begins with the change after its creation.' }),
-    endpointForm(null, async (body, idempotencyKey) => {
+    heading('Add a webhook', { back: ['Webhooks', '/webhooks'], lead: 'It gets the changes after its creation.' }),
+    webhookForm(null, async (body, idempotencyKey) => {
       const { body: webhook } = await request<NewWebhook>('POST', '/webhooks', { body, idempotencyKey });
-      if (webhook.secret) await showSecret('The secret of the endpoint', webhook.secret, secretWords(webhook));
+      if (webhook.secret) await showSecret('Secret of the webhook', webhook.secret, secretWords(webhook));
       go(`/webhooks/${webhook.id}`);
     }),
   );
@@ -167,14 +167,14 @@ export function newWebhookPage(view: View): void {
 
 export function editWebhookPage(view: View): void {
   const id = view.parameters[0]!;
-  view.title(`Change webhook ${id}`);
+  view.title(`Edit webhook ${id}`);
   const region = h('div', {});
   view.element.append(region);
-  void load(region, async () => {
+  void loadRecord(region, 'webhook', ['Webhooks', '/webhooks'], async () => {
     const { body: webhook, etag } = await request<Webhook>('GET', `/webhooks/${id}`, { signal: view.signal });
     return [
-      heading('Change the endpoint', { back: [`Webhook ${id}`, `/webhooks/${id}`] }),
-      endpointForm(webhook, async (body, idempotencyKey) => {
+      heading(['Edit ', named(webhook.url)], { back: [`Webhook ${id}`, `/webhooks/${id}`] }),
+      webhookForm(webhook, async (body, idempotencyKey) => {
         await request('PATCH', `/webhooks/${id}`, { body, etag, idempotencyKey });
         notify('Saved.');
         go(`/webhooks/${id}`);

@@ -1,14 +1,14 @@
-// Webhooks: the addresses to which changes are sent, and each of them.
+// Webhooks: the URLs to which changes are sent, and each of them.
 import { read, request } from './api';
 import { now } from './clock';
 import { can, go, link, View } from './context';
 import { deliveriesCard } from './deliveries';
 import { confirm, openDialog, showSecret } from './dialogs';
 import { Child, fill, h, named } from './dom';
-import { Field, field, form, input, overlapField } from './form';
-import { ago, moment, number, relative } from './format';
-import { listInto, pager, table } from './lists';
-import type { NewWebhook, Page, Webhook } from './types';
+import { form, overlapField } from './form';
+import { ago, moment, number } from './format';
+import { showList, table } from './lists';
+import type { NewWebhook, Webhook } from './types';
 import {
   actionButton,
   badge,
@@ -21,11 +21,12 @@ import {
   heading,
   keyLink,
   linkButton,
-  load,
+  loadRecord,
   notify,
 } from './ui';
 import { secretWords } from './webhook_form';
 import { mayTell, mayWrite } from './webhook_rights';
+import { when } from './zone';
 
 const reasons = { manual: 'switched off', gone: 'its receiver answered 410', failing: 'every attempt of five days failed', revoked: 'the key that created it was compromised' };
 
@@ -33,7 +34,7 @@ const stateOf = (webhook: Webhook): HTMLElement =>
   !webhook.enabled
     ? badge('bad', 'disabled', webhook.disabled_reason ? reasons[webhook.disabled_reason] : '')
     : webhook.failing_since !== null
-      ? badge('warn', ['failing since ', relative(webhook.failing_since)])
+      ? badge('warn', ['failing since ', when(webhook.failing_since)])
       : badge('good', 'enabled');
 const typeList = (types: string[]): Child =>
   h(
@@ -47,53 +48,59 @@ export function webhooksPage(view: View): void {
   view.title('Webhooks');
   view.element.append(
     heading('Webhooks', {
-      lead: 'Addresses to which changes are posted as they happen, signed as Standard Webhooks says.',
-      actions: [mayTell() && linkButton('Add endpoint', link('/webhooks/new'), { kind: 'primary', shape: 'plus' })],
+      lead: 'URLs to which changes are posted as they happen, signed according to Standard Webhooks.',
+      actions: [mayTell() && linkButton('Add webhook', link('/webhooks/new'), { kind: 'primary', shape: 'plus' })],
     }),
   );
-  listInto(
-    view,
-    () => '',
-    async (query) => {
-      const { data, pagination } = await read<Page<Webhook>>(
-        '/webhooks',
-        { page: query.get('page'), limit: 50, sort: '-id' },
-        view.signal,
-      );
-      if (data.length === 0) {
-        return emptyState(
-          'send',
-          'No endpoint yet',
-          'An endpoint is an https address of yours. Each change is posted to it until it answers 2xx: ' +
-            'at once, then again and again for three days.',
-          mayTell() && linkButton('Add endpoint', link('/webhooks/new'), { kind: 'primary', shape: 'plus' }),
-          linkButton('How to receive them', '/docs'),
-        );
-      }
-      return [
-        table(
-          'Webhooks',
-          [
-            {
-              head: 'Endpoint',
-              kind: 'main',
-              cell: (webhook) => [
-                h('a', { class: 'strong break', href: link(`/webhooks/${webhook.id}`) }, named(webhook.url)),
-                h('span', { class: 'under' }, `#${webhook.id} `, webhook.description && named(webhook.description)),
-              ],
-            },
-            { head: 'State', cell: stateOf },
-            { head: 'Changes', kind: 'wide', cell: (webhook) => typeList(webhook.types) },
-            { head: 'Dealt with', kind: 'widest', cell: (webhook) => `up to #${number(webhook.position)}` },
-            { head: 'Created', kind: 'wide', cell: (webhook) => ago(webhook.created_at) },
-          ],
-          data,
-          { href: (webhook) => link(`/webhooks/${webhook.id}`) },
-        ),
-        pager(pagination, 'endpoint'),
-      ];
-    },
-  );
+  showList<Webhook>(view, {
+    path: '/webhooks',
+    nouns: ['webhook', 'webhooks'],
+    shape: 'send',
+    filters: [],
+    bar: () => [],
+    parameters: () => ({}),
+    nothing: () =>
+      emptyState(
+        'send',
+        'No webhooks yet',
+        'A webhook is an https URL of yours. Each change is posted to it until it answers 2xx: ' +
+          'at once, then again and again for three days.',
+        mayTell() && linkButton('Add webhook', link('/webhooks/new'), { kind: 'primary', shape: 'plus' }),
+        linkButton('Documentation', '/docs/changes-and-webhooks'),
+      ),
+    show: (webhooks) =>
+      table(
+        'Webhooks',
+        [
+          {
+            head: 'URL',
+            kind: 'main',
+            cell: (webhook) => [
+              h('a', { class: 'strong break', href: link(`/webhooks/${webhook.id}`) }, named(webhook.url)),
+              h('span', { class: 'under' }, `#${webhook.id} `, webhook.description && named(webhook.description)),
+            ],
+          },
+          { head: 'State', cell: stateOf },
+          { head: 'Types', kind: 'wide', cell: (webhook) => typeList(webhook.types) },
+          { head: 'Position', kind: 'widest', cell: (webhook) => `#${number(webhook.position)}` },
+          { head: 'Created', kind: 'wide', cell: (webhook) => ago(webhook.created_at) },
+        ],
+        webhooks,
+        { href: (webhook) => link(`/webhooks/${webhook.id}`) },
+      ),
+    csv: [
+      ['id', ({ id }) => id],
+      ['url', ({ url }) => url],
+      ['description', ({ description }) => description],
+      ['types', ({ types }) => types.join(' ')],
+      ['enabled', ({ enabled }) => enabled],
+      ['disabled_reason', (webhook) => webhook.disabled_reason],
+      ['failing_since', (webhook) => webhook.failing_since],
+      ['position', ({ position }) => position],
+      ['project', ({ project }) => project],
+      ['created_at', (webhook) => webhook.created_at],
+    ],
+  });
 }
 
 export function webhookPage(view: View): void {
@@ -103,68 +110,68 @@ export function webhookPage(view: View): void {
   const notes = h('div', {});
   const side = h('div', {});
   const deliveries = h('div', {});
+  let repaint: (() => void) | null = null;
   view.element.append(head, notes, h('div', { class: 'columns wide-first' }, deliveries, side));
   const refresh = (): Promise<void> =>
-    load(head, async () => {
+    loadRecord(head, 'webhook', ['Webhooks', '/webhooks'], async () => {
       const webhook = await read<Webhook>(`/webhooks/${id}`, {}, view.signal);
       view.title(webhook.url);
-      fill(
-        notes,
-        !webhook.enabled &&
-          callout(
-            'warn',
-            ['It is disabled: ', webhook.disabled_reason ? reasons[webhook.disabled_reason] : '', '.'],
-            ['Since ', moment(webhook.disabled_at), '. Once enabled it goes on where it stopped, as far as changes are kept.'],
-            mayTell() && actionButton('Enable', () => enable(webhook, refresh), { kind: 'primary', small: true }),
-          ),
-        webhook.enabled &&
-          webhook.failing_since !== null &&
-          callout(
-            'warn',
-            ['Its attempts fail since ', moment(webhook.failing_since), '.'],
-            'See below what the receiver answered. After five days it is disabled by itself.',
-          ),
-      );
-      fill(
-        side,
-        card(
-          'Endpoint',
-          [
-            facts(
-              ['Changes', typeList(webhook.types)],
-              ['Order', webhook.ordered ? 'one after the other' : 'up to 32 at a time'],
-              ['Pace', webhook.max_per_second === null ? 'no limit' : `at most ${number(webhook.max_per_second)} a second`],
-              ['Signed with', webhook.signatures.join(', ')],
-              webhook.public_key !== null && ['Public key', h('code', { class: 'hash' }, webhook.public_key)],
-              [
-                'Headers',
-                Object.keys(webhook.headers).length === 0
-                  ? 'none of its own'
-                  : Object.keys(webhook.headers).map((name) => [code(name), ' ']),
-              ],
-              ['Dealt with', `changes up to #${number(webhook.position)}`],
-              webhook.secret_rotation_ends_at !== null &&
-                Date.parse(webhook.secret_rotation_ends_at) > now() && [
-                  'The secret before signs until',
-                  moment(webhook.secret_rotation_ends_at),
-                ],
-              ['Project', webhook.project === null ? 'all' : named(webhook.project)],
-              ['Created', moment(webhook.created_at)],
-              ['Created by', can('keys:read') ? keyLink(webhook.created_by) : String(webhook.created_by ?? '–')],
-            ),
-          ],
-          { actions: [mayTell() && h('a', { href: link(`/webhooks/${id}/edit`) }, 'Change')] },
-        ),
-      );
+      fill(notes, notesOf(webhook, refresh));
+      fill(side, webhookCard(webhook));
+      repaint ??= deliveriesCard(deliveries, id, view);
       return webhookHeading(webhook, refresh, repaint);
     });
-  const repaint = deliveriesCard(deliveries, id, view);
   void refresh();
 }
 
+const notesOf = (webhook: Webhook, refresh: () => Promise<void>): Child => [
+  !webhook.enabled &&
+    callout(
+      'warn',
+      ['Disabled: ', webhook.disabled_reason ? reasons[webhook.disabled_reason] : '', '.'],
+      ['Since ', moment(webhook.disabled_at), '. Once enabled it goes on where it stopped, as far as changes are kept.'],
+      mayTell() && actionButton('Enable', () => enable(webhook, refresh), { kind: 'primary', small: true }),
+    ),
+  webhook.enabled &&
+    webhook.failing_since !== null &&
+    callout(
+      'warn',
+      ['Every attempt has failed since ', moment(webhook.failing_since), '.'],
+      'The deliveries below show what the receiver answered. After five days the webhook is disabled.',
+    ),
+];
+
+const webhookCard = (webhook: Webhook): HTMLElement =>
+  card(
+    'Webhook',
+    [
+      facts(
+        ['Types', typeList(webhook.types)],
+        ['Order', webhook.ordered ? 'ordered, one delivery at a time' : 'unordered, up to 32 deliveries at a time'],
+        ['Rate limit', webhook.max_per_second === null ? 'none' : `${number(webhook.max_per_second)} requests per second`],
+        ['Signatures', webhook.signatures.join(', ')],
+        webhook.public_key !== null && ['Public key', h('code', { class: 'hash' }, webhook.public_key)],
+        [
+          'Headers',
+          Object.keys(webhook.headers).length === 0 ? 'none' : Object.keys(webhook.headers).map((name) => [code(name), ' ']),
+        ],
+        ['Position', `change #${number(webhook.position)}`],
+        webhook.secret_rotation_ends_at !== null &&
+          Date.parse(webhook.secret_rotation_ends_at) > now() && [
+            'Previous secret valid until',
+            moment(webhook.secret_rotation_ends_at),
+          ],
+        ['Project', webhook.project === null ? 'all' : named(webhook.project)],
+        ['Created', moment(webhook.created_at)],
+        ['Created by', can('keys:read') ? keyLink(webhook.created_by) : String(webhook.created_by ?? '–')],
+      ),
+    ],
+    { actions: [mayTell() && h('a', { href: link(`/webhooks/${webhook.id}/edit`) }, 'Edit')] },
+  );
+
 async function enable(webhook: Webhook, refresh: () => Promise<void>): Promise<void> {
   await request('POST', `/webhooks/${webhook.id}/enable`);
-  notify('The endpoint is enabled.');
+  notify('The webhook is enabled.');
   await refresh();
 }
 
@@ -184,20 +191,19 @@ const webhookHeading = (webhook: Webhook, refresh: () => Promise<void>, repaint:
           },
           { shape: 'send' },
         ),
-      mayTell() && webhook.enabled && button('Send again', () => replayDialog(webhook, repaint), { shape: 'refresh' }),
-      mayWrite() && button('New secret', () => rotateDialog(webhook, refresh)),
+      mayWrite() && button('Rotate secret', () => rotateDialog(webhook, refresh)),
       mayTell() &&
         webhook.enabled &&
         actionButton('Disable', async () => {
           await request('PATCH', `/webhooks/${webhook.id}`, { body: { enabled: false } });
-          notify('The endpoint is disabled.');
+          notify('The webhook is disabled.');
           await refresh();
         }),
       mayWrite() &&
         button(
           'Delete',
           () =>
-            void confirm('Delete the endpoint?', ['What was not delivered yet is not.'], 'Delete endpoint', async () => {
+            void confirm(['Delete the webhook ', named(webhook.url), '?'], ['Pending deliveries are dropped.'], 'Delete webhook', async () => {
               await request('DELETE', `/webhooks/${webhook.id}`);
               notify(`Webhook ${webhook.id} is deleted.`);
               go('/webhooks');
@@ -208,12 +214,12 @@ const webhookHeading = (webhook: Webhook, refresh: () => Promise<void>, repaint:
   });
 
 function rotateDialog(webhook: Webhook, refresh: () => Promise<void>): void {
-  const overlap = overlapField('Both secrets sign for', {
-    hint: 'In that time each attempt has two signatures: change the receiver without missing one.',
+  const overlap = overlapField('Overlap', {
+    hint: 'During the overlap each attempt has a signature of either secret.',
   });
-  const dialog = openDialog('A new secret', [
+  const dialog = openDialog(['Rotate the secret of ', named(webhook.url)], [
     form(() => [overlap], [overlap.element], {
-      action: 'Make new secret',
+      action: 'Rotate secret',
       cancel: () => dialog.close(),
       async submit(idempotencyKey) {
         const { body } = await request<NewWebhook>('POST', `/webhooks/${webhook.id}/rotate-secret`, {
@@ -223,31 +229,6 @@ function rotateDialog(webhook: Webhook, refresh: () => Promise<void>): void {
         dialog.close();
         if (body.secret) await showSecret('The new secret', body.secret, secretWords(body));
         await refresh();
-      },
-    }),
-  ]);
-}
-
-function replayDialog(webhook: Webhook, repaint: () => void): void {
-  const local = (time: number): string => new Date(time - new Date(time).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-  const from = field('From', input({ type: 'datetime-local', value: local(now() - 3_600_000) }), { pointer: '/from' });
-  const to = field('To', input({ type: 'datetime-local', value: local(now() + 60_000) }), { pointer: '/to' });
-  const time = (one: Field): string => new Date((one.control as HTMLInputElement).value).toISOString();
-  const dialog = openDialog('Send changes again', [
-    h(
-      'p',
-      {},
-      'All changes of a time that this endpoint is told of, under the same ids: a receiver that has seen one ignores it. ' +
-        'To send single ones, choose them in the list.',
-    ),
-    form(() => [from, to], [h('div', { class: 'field-row' }, from.element, to.element)], {
-      action: 'Send again',
-      cancel: () => dialog.close(),
-      async submit(idempotencyKey) {
-        await request('POST', `/webhooks/${webhook.id}/replay`, { body: { from: time(from), to: time(to) }, idempotencyKey });
-        dialog.close();
-        notify('They are sent again.');
-        repaint();
       },
     }),
   ]);

@@ -32,10 +32,10 @@ describe('a session', () => {
     await page.page.assertClean('the login page');
     await page.enter('Key', `${first.key.slice(0, -1)}!`);
     await page.tab.keyboard.press('Enter');
-    await page.sees('letters and digits only');
+    await page.sees('This is no key');
     await page.enter('Key', first.key.split('').reverse().join(''));
     await page.tab.keyboard.press('Enter');
-    await page.sees('There is no such key');
+    await page.sees('Unknown key');
     page.refused(401);
     await page.logIn(first);
     await page.sees('Requests by outcome');
@@ -97,7 +97,7 @@ describe('a session', () => {
     await page.show('/users');
     assert.equal(await page.tab.$('::-p-aria([name="Add user"][role="button"])'), null);
     await page.show('/keys');
-    await page.sees('Your key may not see this page');
+    await page.sees('Your key lacks a scope');
     await page.page.assertClean('a page that is not shown');
     await page.close();
   });
@@ -129,6 +129,7 @@ describe('a key', () => {
       }
     });
     await page.sees('Up to 5 requests at once, then 5 a minute');
+    await page.click('radio', '90 days');
     await page.click('button', 'Create key');
     const text = await page.takeSecret();
     assert.match(text, /^[0-9A-Za-z]{48}$/);
@@ -151,7 +152,7 @@ describe('a key', () => {
     await page.tab.evaluate(() => {
       document.querySelector('.as-table').open = true;
     });
-    await page.sees('Limited 3 429');
+    await page.sees('Rate limited 3 429');
     assert.match(
       await page.tab.evaluate(() => document.querySelector('canvas').getAttribute('aria-label')),
       /8 in the last 1 hour/,
@@ -162,9 +163,9 @@ describe('a key', () => {
     await page.enter('Path optional', '/api/v1/users', 'combobox');
     await page.choose('Method', 'POST');
     await page.click('button', 'Check');
-    await page.sees('It would be refused', '.verdict');
+    await page.sees('Refused', '.verdict');
 
-    await page.click('link', 'Change');
+    await page.click('link', 'Edit');
     await page.settled();
     await page.tab.evaluate(() => {
       const [requests] = document.querySelectorAll('[aria-label="Requests"]');
@@ -189,8 +190,8 @@ describe('a key', () => {
       return (await page.text()).includes('The old key is still used');
     }, 'its use is told');
     await page.click('button', 'End the overlap now');
-    await page.click('button', 'Turn it off');
-    await page.sees(`Key ${id} is off`);
+    await page.click('button', 'Deactivate it');
+    await page.sees(`Key ${id} is deactivated`);
     assertStatus(await client.get('/users'), 403, 'key_deactivated');
     client.close();
 
@@ -199,7 +200,7 @@ describe('a key', () => {
     await page.tab.evaluate(() => document.querySelector('dialog form').requestSubmit());
     await page.sees('deactivated', '.heading');
     await page.click('button', 'Reactivate');
-    await page.sees('works again');
+    await page.sees('is reactivated');
     assertStatus(await server.ask('GET', '/api/v1/users', { key: successor }), 200);
     await page.page.assertClean('a key');
     await page.close();
@@ -242,7 +243,7 @@ describe('a key', () => {
     await page.sees('It lacks the scope users:write', '.verdict');
     await page.choose('Method', 'GET');
     await page.click('button', 'Check');
-    await page.sees('It would pass', '.verdict');
+    await page.sees('Accepted', '.verdict');
     await page.page.assertClean('a verdict');
     await page.close();
   });
@@ -258,7 +259,7 @@ describe('what happens', () => {
     await page.click('button', 'Pause');
     await api.create('/users', { name: 'Later', email: 'later@example.org' });
     await page.sees('paused, 1 waiting');
-    await page.click('button', 'Go on');
+    await page.click('button', 'Resume');
     await page.sees('Later', '.feed');
     await page.show('/changes?type=user.*');
     await page.sees('live', '.heading');
@@ -271,12 +272,12 @@ describe('what happens', () => {
     const receiver = await startReceiver(trust, () => (works ? { status: 204 } : { status: 410, body: 'not here' }));
     const page = await loggedIn();
     await page.show('/webhooks/new');
-    await page.enter('Address', 'http://10.0.0.1/hook');
-    await page.click('button', 'Add endpoint');
+    await page.enter('URL', 'http://10.0.0.1/hook');
+    await page.click('button', 'Add webhook');
     await page.sees('needs your attention');
     page.refused(422);
-    await page.enter('Address', receiver.url);
-    await page.click('button', 'Add endpoint');
+    await page.enter('URL', receiver.url);
+    await page.click('button', 'Add webhook');
     assert.match(await page.takeSecret(), /^whsec_/);
     await page.click('button', 'Send test');
     await page.sees('answered 410', '.deliveries');
@@ -286,7 +287,7 @@ describe('what happens', () => {
     await page.sees('its receiver answered 410');
     works = true;
     await page.click('button', 'Enable');
-    await page.sees('The endpoint is enabled');
+    await page.sees('The webhook is enabled');
     await page.settled();
     await page.sees('webhook.test', '.deliveries');
     await page.tab.evaluate(() => document.querySelector('.deliveries input').click());
@@ -305,7 +306,7 @@ describe('what happens', () => {
     await page.show('/sources');
     await page.click('button', 'Set up a source');
     await page.enter('Source', 'github');
-    await page.choose('Signed as', 'github');
+    assert.equal(await (await page.find('combobox', 'Signature format')).evaluate(({ value }) => value), 'github');
     await page.click('button', 'Set secret');
     const secret = await page.takeSecret();
     const body = '{"action":"completed","count":12345678901234567890}';
@@ -325,7 +326,7 @@ describe('what happens', () => {
   test('is in the audit log, whose chain is verified in the page', async () => {
     const page = await loggedIn();
     await page.show('/audit');
-    await page.sees('The chain is whole.');
+    await page.sees('The hash chain is valid.');
     await page.page.assertClean('the audit log');
     // One that was altered on its way gives another hash.
     await page.tab.setRequestInterception(true);
@@ -342,7 +343,7 @@ describe('what happens', () => {
     });
     await page.show('/users');
     await page.show('/audit');
-    await page.sees('The chain is broken at 1 place');
+    await page.sees('The hash chain is broken at 1 place');
     await page.close();
   });
 
@@ -350,15 +351,15 @@ describe('what happens', () => {
     const other = await api.create('/keys', { name: 'unseen-key', scopes: ['users:read'], project: 'unseen-project' });
     const page = await loggedIn(await server.makeKey({ name: 'auditor', scopes: ['audit:read'] }));
     await page.show('/audit');
-    await page.sees('Every entry that you see is whole.');
-    await page.sees('lead to entries of other projects, which you do not see');
+    await page.sees('The hash of every visible entry is valid.');
+    await page.sees('lead to entries of other projects, which your key does not see');
     assert.doesNotMatch(await page.text(), /unseen/, `key ${other.id} is out of its sight`);
     await page.close();
   });
 });
 
 describe('a user', () => {
-  test('is changed by one who is told that somebody else was faster', async () => {
+  test('is changed by one who is told of a conflict', async () => {
     const user = await api.create('/users', { name: 'Ada', email: 'ada@example.org' });
     const page = await loggedIn();
     await page.show('/users?email=ADA@example.org');
@@ -367,11 +368,11 @@ describe('a user', () => {
     await api.patch(`/users/${user.id}`, { name: 'Ada King' });
     await page.enter('Name', 'Ada Lovelace');
     await page.click('button', 'Save');
-    await page.sees('Somebody else was faster');
+    await page.sees('Edit conflict');
     await page.sees('Ada King', '.conflict');
     page.refused(412);
     await page.page.assertClean('a conflict');
-    await page.click('button', 'Go on with mine');
+    await page.click('button', 'Keep my changes');
     await page.click('button', 'Save');
     await page.sees('Saved.');
     assert.equal((await api.read(`/users/${user.id}`)).name, 'Ada Lovelace');

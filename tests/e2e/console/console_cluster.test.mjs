@@ -29,16 +29,16 @@ describe('the overview', () => {
   });
   after(() => cluster.stop());
 
-  test('has the nodes of the cluster, and says which is not heard from', async () => {
+  test('has the nodes of the cluster, and says which is unreachable', async () => {
     const page = await loggedIn(cluster);
     await page.sees('one · this one');
     await page.sees('two');
     await page.sees('alive');
-    assert.doesNotMatch(await page.text(), /not heard from/);
+    assert.doesNotMatch(await page.text(), /unreachable/);
     await page.page.assertClean('the overview at a node');
     cluster.nodes[1].pause();
     await page.sees('A node is behind.', 'body', 40_000);
-    await page.sees('not heard from');
+    await page.sees('unreachable');
     await page.close();
   });
 });
@@ -62,7 +62,7 @@ describe('of what a node cannot be told it is named from when it holds:', { conc
       return async () => {
         await page.click('button', 'Deactivate');
         await page.click('button', 'Deactivate'); // of the dialog
-        await page.sees(`Key ${id} is off. ${sentence}`);
+        await page.sees(`Key ${id} is deactivated. ${sentence}`);
         await page.close();
       };
     },
@@ -87,8 +87,8 @@ describe('of what a node cannot be told it is named from when it holds:', { conc
       const page = await loggedIn(cluster, { path: `/keys/${id}` });
       return async () => {
         await page.click('button', 'End the overlap now');
-        await page.click('button', 'Turn it off');
-        await page.sees(`Key ${id} is off. ${sentence}`);
+        await page.click('button', 'Deactivate it');
+        await page.sees(`Key ${id} is deactivated. ${sentence}`);
         await page.close();
       };
     },
@@ -113,7 +113,7 @@ describe('of what a node cannot be told it is named from when it holds:', { conc
       return async () => {
         await page.click('button', 'Deactivate');
         await page.click('button', 'Deactivate my key');
-        await page.sees(`You are logged out Key ${id} is off. ${sentence}`, '.login');
+        await page.sees(`You are logged out Key ${id} is deactivated. ${sentence}`, '.login');
         await page.close();
       };
     },

@@ -43,7 +43,7 @@ const paths = {
   missing: '/nowhere',
 };
 
-const figures = '[aria-label^="Requests a second: "]:not([aria-label$="no figure yet"])';
+const figures = '[aria-label^="Requests per second: "]:not([aria-label$="no figure yet"])';
 
 const makeKey = (name, members) =>
   api.create('/keys', { name, environment: 'production', scopes: ['users:read'], expires_in: 90 * 86_400, ...members });
