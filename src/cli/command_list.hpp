@@ -5,10 +5,10 @@
 
 #include "cli/changes/events.hpp"
 #include "cli/data/data.hpp"
-#include "cli/frame/command_texts.hpp"
 #include "cli/keys/keys.hpp"
 #include "cli/serve/serve.hpp"
 #include "cli/webhooks/webhooks.hpp"
+#include "cli/words/command_texts.hpp"
 
 namespace latchkey::cli {
 

@@ -2,14 +2,18 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "base/system/log.hpp"
 #include "base/version.hpp"
 #include "base/visible.hpp"
 #include "cli/command_list.hpp"
+#include "cli/frame/print.hpp"
 #include "cli/frame/serve_settings.hpp"
-#include "cli/frame/suggest.hpp"
+#include "cli/words/help_text.hpp"
+#include "cli/words/suggest.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -30,6 +34,21 @@ void limit_values(CLI::App& command) {
         limit_values(*each);
 }
 
+// A command on the store that can ask no service says so where one is named for all commands.
+void tell_of_local_store(CLI::App& command) {
+    auto const* const data = command.get_option_no_throw("--data");
+    if (data != nullptr && command.get_option_no_throw("--url") == nullptr)
+        command.parse_complete_callback([data] {
+            auto const* const url = std::getenv("LATCHKEY_URL");
+            if (url != nullptr && *url != '\0' && data->count() == 0)
+                base::log(
+                    "LATCHKEY_URL is set, but this command works on the store of this machine "
+                    "alone");
+        });
+    for (auto* const each : command.get_subcommands([](CLI::App*) { return true; }))
+        if (each->get_name() != "serve" && each->get_name() != "config") tell_of_local_store(*each);
+}
+
 }  // namespace
 
 void add_commands(CLI::App& program, int& code) {
@@ -47,6 +66,7 @@ void add_commands(CLI::App& program, int& code) {
         "4 a key would be refused (keys verify), 78 wrong configuration.");
     for (auto const add : command_list) add(program, code);
     limit_values(program);
+    tell_of_local_store(program);
 }
 
 void parse_words(CLI::App& program, std::vector<std::string> const& words) {
@@ -62,6 +82,11 @@ void parse_words(CLI::App& program, std::vector<std::string> const& words) {
 }
 
 int report_parse_error(CLI::App& program, CLI::ParseError const& error) {
+    if (dynamic_cast<CLI::CallForHelp const*>(&error) != nullptr) {
+        auto const text = help_text(deepest(program), terminal_columns(help_columns_max));
+        std::fputs(text.c_str(), stdout);
+        return done;
+    }
     if (error.get_exit_code() == 0) return program.exit(error);
     auto const sentence = explain_unknown(program);
     base::log(base::severity::failure, sentence.empty() ? base::visible(error.what()) : sentence);

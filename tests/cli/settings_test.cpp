@@ -47,9 +47,10 @@ expiring_days = [30, 7]
 TEST(settings_file, errors_name_line_and_setting) {
     EXPECT_NE(load_error("workers = \"two\"").find("workers must be a whole number (line 1)"),
               std::string::npos);
-    EXPECT_NE(load_error("\n[auth]\nallow_quer = true")
-                  .find("there is no setting 'auth.allow_quer' (line 3)"),
-              std::string::npos);
+    EXPECT_NE(
+        load_error("\n[auth]\nallow_quer = true")
+            .find("there is no setting 'auth.allow_quer'; did you mean auth.allow_query? (line 3)"),
+        std::string::npos);
     EXPECT_NE(load_error("workers = ").find("line 1"), std::string::npos);
     EXPECT_NE(load_error("workers = -1").find("workers"), std::string::npos);
     EXPECT_NE(load_error("listen = \"https://127.0.0.1:1\"").find("a list of strings"),
@@ -89,7 +90,7 @@ type = "at+jwt"
     EXPECT_EQ(result->jwt[0].subject + result->jwt[0].scopes, "subscope");
     EXPECT_EQ(result->jwt[1].audience, (std::vector<std::string>{"one", "two"}));
     EXPECT_EQ(result->jwt[1].subject + result->jwt[1].scopes + result->jwt[1].type, "azpat+jwt");
-    EXPECT_TRUE(server::validate(result->jwt));
+    EXPECT_TRUE(server::find_errors(result->jwt).empty());
     // What is shown can be read again.
     auto const text = server::to_toml(result->jwt);
     std::ofstream(toml.path) << text;
@@ -107,9 +108,10 @@ TEST(settings_file, says_what_is_wrong_with_an_issuer_of_tokens) {
     EXPECT_NE(load_error("jwt = 1").find("[[jwt]]"), std::string::npos);
     EXPECT_NE(load_error("jwt = [1]").find("[[jwt]]"), std::string::npos);
     server::jwt_settings table{.issuer = "https://a", .audience = {"a"}, .jwks = "/x"};
-    auto const refusal = [](server::jwt_settings entry) {
-        auto const valid = server::validate({entry});
-        return valid ? "" : valid.error().message;
+    auto const refusal = [](server::jwt_settings const& entry) {
+        std::string text;
+        for (auto const& each : server::find_errors({entry})) text += each.message + "\n";
+        return text;
     };
     EXPECT_EQ(refusal(table), "");
     auto const error_after = [&](auto change) {
@@ -130,11 +132,10 @@ TEST(settings_file, says_what_is_wrong_with_an_issuer_of_tokens) {
               std::string::npos);
     EXPECT_NE(error_after([](auto& entry) { entry.subject = "email"; }).find("azp"),
               std::string::npos);
-    EXPECT_FALSE(server::validate({table, table}));
+    EXPECT_EQ(server::find_errors({table, table}).size(), 1u);
 }
 
-base::result<server::config> resolve(std::vector<std::string> arguments,
-                                     std::string const& text = "") {
+setting_resolution examine(std::vector<std::string> arguments, std::string const& text = "") {
     toml_file const toml(text);
     CLI::App program;
     setting_flags flags;
@@ -145,8 +146,14 @@ base::result<server::config> resolve(std::vector<std::string> arguments,
     }
     std::reverse(arguments.begin(), arguments.end());
     program.parse(arguments);
-    int code = 0;
-    return flags.resolve(code);
+    return flags.examine(false);
+}
+
+base::result<server::config> resolve(std::vector<std::string> arguments,
+                                     std::string const& text = "") {
+    auto resolved = examine(std::move(arguments), text);
+    if (!resolved.faults.empty()) return base::error{sentence_of(resolved.faults)};
+    return std::move(resolved.values);
 }
 
 TEST(setting_flags, take_precedence_over_the_file) {
@@ -249,21 +256,35 @@ TEST(setting_variables, name_the_file_too) {
     std::filesystem::remove(path);
 }
 
-TEST(settings, report_all_that_is_wrong_at_once_with_its_place) {
+TEST(settings, report_all_that_is_wrong_at_once_by_place) {
     variable const map("LATCHKEY_STORE_MAP_MIB", "1"), idle("LATCHKEY_HTTP_IDLE_SECONDS", "soon");
-    auto const error = resolve_error({"--http-body-bytes", "1"},
-                                     "workers = \"two\"\n[auth]\nallow_quer = true\n"
-                                     "[http]\nheader_seconds = 0\n[log]\nlevel = \"loud\"");
+    auto const resolved = examine({"--http-body-bytes", "1"},
+                                  "workers = \"two\"\n[auth]\nallow_quer = true\n"
+                                  "[http]\nheader_seconds = 0\n[log]\nlevel = \"loud\"\n"
+                                  "[webhooks]\nallow_private = [\n\"10.0.0.0/8\",\n\"x\",\n\"y\"]");
     auto const file = toml_file("").path.string();
-    for (auto const& part :
-         {file + ": workers must be a whole number (line 1); ",
-          file + ": there is no setting 'auth.allow_quer' (line 3); latchkey config show lists all",
-          std::string("; LATCHKEY_HTTP_IDLE_SECONDS: http.idle_seconds must be a whole number"),
-          std::string("--http-body-bytes: http.body_bytes must be from 1024"),
-          file + ": http.header_seconds must be from 1 to 3600 (line 5)",
-          std::string("LATCHKEY_STORE_MAP_MIB: store.map_mib must be from 16"),
-          file + ": log.level must be info, warning or error (line 7)"})
-        EXPECT_NE(error.find(part), std::string::npos) << part << " in " << error;
+    std::vector<std::string> const sentences{
+        file + ": workers must be a whole number (line 1)",
+        file + ": there is no setting 'auth.allow_quer'; did you mean auth.allow_query? (line 3)",
+        file + ": http.header_seconds must be from 1 to 3600 (line 5)",
+        file + ": log.level must be info, warning or error (line 7)",
+        file + ": webhooks.allow_private: 'x' is not a network such as 10.0.0.0/8 or ::1 (line 11)",
+        file + ": webhooks.allow_private: 'y' is not a network such as 10.0.0.0/8 or ::1 (line 12)",
+    };
+    ASSERT_EQ(resolved.faults.size(), sentences.size() + 3) << sentence_of(resolved.faults);
+    for (std::size_t i = 0; i < sentences.size(); ++i)
+        EXPECT_EQ(sentence_of(resolved.faults[i]), sentences[i]);
+    auto const all = sentence_of(resolved.faults);
+    for (std::string const part :
+         {"LATCHKEY_HTTP_IDLE_SECONDS: http.idle_seconds must be a whole number",
+          "--http-body-bytes: http.body_bytes must be from 1024",
+          "LATCHKEY_STORE_MAP_MIB: store.map_mib must be from 16"})
+        EXPECT_NE(all.find(part), std::string::npos) << part << " in " << all;
+    EXPECT_TRUE(json_of(resolved.faults)
+                    .starts_with("[{\"file\":\"" + file +
+                                 "\",\"line\":1,\"source\":null,\"setting\":\"workers\","
+                                 "\"message\":\"workers must be a whole number"))
+        << json_of(resolved.faults);
 }
 
 TEST(credentials, stand_below_all_other_sources) {

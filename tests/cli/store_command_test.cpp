@@ -66,7 +66,7 @@ TEST_F(store_commands, leave_the_words_behind_an_option_alone) {
 }
 
 TEST_F(store_commands, refuse_names_that_nothing_can_have) {
-    for (std::string const name : {std::string(), std::string(65, 'x'), std::string("a\x1b[2J")}) {
+    for (auto const& name : {std::string(), std::string(65, 'x'), std::string("a\x1b[2J")}) {
         auto const leave = run({"cluster", "leave", name});
         EXPECT_EQ(leave.code, usage_error) << leave.messages;
         EXPECT_TRUE(has(leave.messages, "1 to 64 bytes of visible text")) << leave.messages;

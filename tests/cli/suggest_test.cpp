@@ -1,5 +1,5 @@
 // What is said of words that no command understands.
-#include "cli/frame/suggest.hpp"
+#include "cli/words/suggest.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,22 +24,15 @@ std::string sentence_about(std::vector<std::string> words) {
     return "it was understood";
 }
 
-TEST(suggestions, count_the_edits_between_words) {
-    EXPECT_EQ(edit_distance("serve", "serve"), 0u);
-    EXPECT_EQ(edit_distance("serv", "serve"), 1u);
-    EXPECT_EQ(edit_distance("lsit", "list"), 1u);  // a swap is one
-    EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
-    EXPECT_EQ(edit_distance("", "abc"), 3u);
-    EXPECT_EQ(edit_distance("abc", ""), 3u);
-}
-
 TEST(suggestions, are_near_or_absent) {
-    std::vector<std::string> const words{"create", "list", "--version", "--json"};
-    EXPECT_EQ(nearest("crate", words), "create");
-    EXPECT_EQ(nearest("version", words), "--version");
-    EXPECT_EQ(nearest("--jsn", words), "--json");
-    EXPECT_EQ(nearest("--bogus", words), "");
-    EXPECT_EQ(nearest("x", words), "");
+    using words = std::vector<std::string>;
+    words const candidates{"create", "list", "--version", "--json", "--expires-in", "--expires-at"};
+    EXPECT_EQ(near_words("crate", candidates), words{"create"});
+    EXPECT_EQ(near_words("version", candidates), words{"--version"});
+    EXPECT_EQ(near_words("--jsn", candidates), words{"--json"});
+    EXPECT_EQ(near_words("--expires", candidates), (words{"--expires-in", "--expires-at"}));
+    EXPECT_EQ(near_words("--bogus", candidates), words{});
+    EXPECT_EQ(near_words("x", candidates), words{});
 }
 
 TEST(suggestions, name_the_word_and_what_is_near) {

@@ -107,10 +107,7 @@ int back_up(backup_options const& options) {
 int restore(backup_options const& options) {
     int code = done;
     auto const settings = options.settings.resolve(code);
-    if (!settings) {
-        base::log(base::severity::failure, settings.error().message);
-        return code;
-    }
+    if (!settings) return code;
     auto const& data = settings->data;
     auto const outcome = domain::replace(data, options.file, options.force);
     if (!outcome) return report_failure(outcome.error().message);

@@ -10,7 +10,6 @@
 #include "cli/frame/print.hpp"
 #include "cli/frame/store_command.hpp"
 #include "domain/admin/inspect.hpp"
-#include "server/process/server_identity.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -46,14 +45,13 @@ store_findings findings_of(base::result<domain::inspection_report> outcome) {
     return all;
 }
 
-// {"configuration":{"valid":…,"wrong":[…]},
+// {"configuration":{"valid":…,"wrong":[{"file":…,"line":…,…}]},
 //  "store":null | {"valid":…,"users":…,"wrong":[…],"advice":…}}; no advice if all is valid.
-void print_document(std::vector<std::string> const& configuration,
+void print_document(setting_faults const& configuration,
                     std::optional<store_findings> const& inspection) {
     std::string document = "{\"configuration\":{\"valid\":";
     document.append(configuration.empty() ? "true" : "false").append(",\"wrong\":");
-    append_list(document, configuration);
-    document.append("},\"store\":");
+    document.append(json_of(configuration)).append("},\"store\":");
     if (inspection) {
         document.append("{\"valid\":").append(inspection->wrong.empty() ? "true" : "false");
         for (auto const& [name, number] :
@@ -77,32 +75,27 @@ void print_document(std::vector<std::string> const& configuration,
     std::printf("%s}\n", document.c_str());
 }
 
-int report_settings_error(check_options const& options, std::string const& sentence, int code) {
-    base::log(base::severity::failure, sentence);
-    if (options.json) print_document({sentence}, std::nullopt);
-    return code;
-}
-
 int check(check_options const& options) {
-    int code = done;
-    auto const settings = options.settings.resolve(code);
-    if (!settings) return report_settings_error(options, settings.error().message, code);
-    if (auto const usable = server::check_files(*settings); !usable)
-        return report_settings_error(options, usable.error().message, configuration_error);
+    auto const [settings, faults, code] = options.settings.examine(true);
+    if (code != done) {
+        for (auto const& each : faults) base::log(base::severity::failure, sentence_of(each));
+        if (options.json) print_document(faults, std::nullopt);
+        return code;
+    }
     if (!options.json) base::log("the configuration is valid");
     std::optional<store_findings> inspection;
-    bool const exists = ::access((settings->data + "/store.mdb").c_str(), F_OK) == 0;
+    bool const exists = ::access((settings.data + "/store.mdb").c_str(), F_OK) == 0;
     if (exists && !options.configuration_only) {
-        if (auto const own = look_for_store(*settings, store_access::reads); !own)
+        if (auto const own = look_for_store(settings, store_access::reads); !own)
             return report_failure(own.error().message);
-        inspection = findings_of(domain::inspect(settings->data, settings->store_master_key_file));
+        inspection = findings_of(domain::inspect(settings.data, settings.store_master_key_file));
         for (auto const& sentence : inspection->wrong) base::log(base::severity::failure, sentence);
         if (!inspection->wrong.empty()) base::log("what to do: " + inspection->advice);
     }
     if (options.json) {
         print_document({}, inspection);
     } else if (!exists) {
-        base::log("there is no store in " + settings->data + " yet: latchkey serve creates it");
+        base::log("there is no store in " + settings.data + " yet: latchkey serve creates it");
     } else if (inspection && inspection->wrong.empty()) {
         auto const& report = inspection->report;
         base::log(

@@ -1,8 +1,5 @@
 #include "cli/frame/bar_chart.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -14,15 +11,9 @@
 namespace latchkey::cli {
 namespace {
 
-constexpr std::size_t default_columns = 80, columns_min = 40, columns_max = 200;
+constexpr std::size_t columns_max = 200;
 constexpr std::uint64_t eighths = 8;
 constexpr char const* parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-
-std::size_t terminal_columns() {
-    winsize size{};
-    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return default_columns;
-    return std::clamp<std::size_t>(size.ws_col, columns_min, columns_max);
-}
 
 std::string padded(std::string const& text, std::size_t width) {
     auto const points = model::code_point_count(text);
@@ -77,7 +68,7 @@ std::vector<std::string> bar_lines(std::vector<bar> const& bars, std::size_t col
 }
 
 void print_bars(std::vector<bar> const& bars) {
-    for (auto const& line : bar_lines(bars, terminal_columns(), has_colours()))
+    for (auto const& line : bar_lines(bars, terminal_columns(columns_max), has_colours()))
         std::printf("%s\n", line.substr(0, line.find_last_not_of(' ') + 1).c_str());
 }
 

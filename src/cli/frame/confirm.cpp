@@ -15,9 +15,13 @@ void add_confirmation(CLI::App& command, bool& is_confirmed) {
     command.add_flag("--yes", is_confirmed, "Do not ask, also without a terminal");
 }
 
+bool can_ask() {
+    return ::isatty(STDIN_FILENO) != 0;
+}
+
 std::optional<int> confirm(std::string const& consequence, bool is_confirmed) {
     if (is_confirmed) return std::nullopt;
-    if (::isatty(STDIN_FILENO) == 0) {
+    if (!can_ask()) {
         base::log(base::severity::failure,
                   consequence +
                       "; nothing was changed, since there is no terminal to ask at: "

@@ -2,7 +2,6 @@
 
 #include <boost/json/object.hpp>
 
-#include "base/ascii.hpp"
 #include "base/visible.hpp"
 
 namespace latchkey::cli {
@@ -15,32 +14,13 @@ std::string limits_text(json_object const& key) {
     return text.empty() ? "none" : text;
 }
 
-// The credential of the record: a key, by its ends, or tokens of an issuer for a subject.
+}  // namespace
+
 std::string credential_of(json_object const& key) {
     if (text_of(key, "kind") == "jwt")
         return "jwt " + text_of(key, "issuer") + " " + text_of(key, "subject");
     auto const start = text_of(key, "start");
     return start.empty() ? "(imported)" : start + "…" + text_of(key, "last4");
-}
-
-}  // namespace
-
-std::vector<std::string> const& key_headings() {
-    static std::vector<std::string> const headings{
-        "ID", "NAME", "PROJECT", "ENVIRONMENT", "STATE", "KEY", "EXPIRES", "LAST USED", "SCOPES"};
-    return headings;
-}
-
-std::vector<std::string> key_row(json_object const& key) {
-    return {text_of(key, "id"),
-            text_of(key, "name"),
-            text_of(key, "project"),
-            text_of(key, "environment"),
-            text_of(key, "state"),
-            credential_of(key),
-            time_of(key, "expires_at", "never"),
-            time_of(key, "last_used_at"),
-            words_of(key, "scopes")};
 }
 
 std::string limit_text(json_object const& limit) {
@@ -53,9 +33,12 @@ std::string limit_text(json_object const& limit) {
 
 std::vector<std::vector<std::string>> key_rows(json_object const& key) {
     std::vector<std::vector<std::string>> rows;
-    auto const row = key_row(key);
-    for (std::size_t i = 0; auto const& heading : key_headings())
-        rows.push_back({base::to_lower(heading), row[i++]});
+    for (auto const* const name : {"id", "name", "project", "environment", "state"})
+        rows.push_back({name, text_of(key, name)});
+    rows.push_back({"key", credential_of(key)});
+    rows.push_back({"expires", time_of(key, "expires_at", "never")});
+    rows.push_back({"last used", time_of(key, "last_used_at")});
+    rows.push_back({"scopes", words_of(key, "scopes")});
     rows.push_back({"created", time_of(key, "created_at")});
     rows.push_back({"created by", text_of(key, "created_by", "the command line")});
     rows.push_back({"not before", time_of(key, "not_before")});

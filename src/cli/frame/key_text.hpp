@@ -8,8 +8,8 @@
 
 namespace latchkey::cli {
 
-std::vector<std::string> const& key_headings();
-std::vector<std::string> key_row(json_object const& key);  // in the order of the headings
+// The credential of the record: a key, by its ends, or tokens of an issuer for a subject.
+std::string credential_of(json_object const& key);
 // Rows of a name and a value: all that the document has.
 std::vector<std::vector<std::string>> key_rows(json_object const& key);
 // Lines about the environment, the expiry, the limits, the addresses and the metadata of a key.

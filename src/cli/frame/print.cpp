@@ -3,6 +3,7 @@
 // People read stderr where a key is shown; its secret alone goes to stdout, for a pipe.
 #include "cli/frame/print.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,8 @@ namespace latchkey::cli {
 namespace {
 
 using table = std::vector<std::vector<std::string>>;
+
+constexpr std::size_t gap = 2;  // between two columns
 
 // SGR (ECMA-48 §8.3.117).
 constexpr std::string_view bold = "\x1b[1m", green = "\x1b[32m", yellow = "\x1b[33m",
@@ -44,29 +47,36 @@ std::string coloured(std::string text, std::string_view colour) {
     return std::string(colour).append(text).append(plain);
 }
 
-// Escapes what a terminal would obey, and returns the width of each column.
-std::vector<std::size_t> make_visible(table& rows) {
-    std::vector<std::size_t> widths;
+// Escapes what a terminal would obey, and widens each column to its longest cell.
+void make_visible(table& rows, std::vector<std::size_t>& widths) {
     for (auto& row : rows)
         for (std::size_t i = 0; i < row.size(); ++i) {
             row[i] = base::visible(row[i]);
             if (widths.size() == i) widths.push_back(0);
             widths[i] = std::max(widths[i], model::code_point_count(row[i]));
         }
-    return widths;
+}
+
+// The first code points, and an ellipsis in the place of the others.
+std::string shortened(std::string const& text, std::size_t width) {
+    if (model::code_point_count(text) <= width) return text;
+    std::size_t end = 0;
+    for (std::size_t i = 0; i + 1 < width; ++i)
+        end += std::max<std::size_t>(base::utf8_length(std::string_view(text).substr(end)), 1);
+    return text.substr(0, end) + "…";
 }
 
 // `colour(row, column)` is that of a cell.
 template <class Colour>
-void print_rows(table rows, Colour colour) {
-    auto const widths = make_visible(rows);
+void print_rows(table rows, std::vector<std::size_t>& widths, Colour colour) {
+    make_visible(rows, widths);
     for (std::size_t number = 0; number < rows.size(); ++number) {
         std::string line;
         auto const& row = rows[number];
         for (std::size_t i = 0; i < row.size(); ++i) {
             line += coloured(row[i], colour(number, i));
             if (i + 1 < row.size())
-                line.append(widths[i] - model::code_point_count(row[i]) + 2, ' ');
+                line.append(widths[i] - model::code_point_count(row[i]) + gap, ' ');
         }
         std::printf("%s\n", line.c_str());
     }
@@ -84,6 +94,14 @@ bool has_colours() {
     return ::isatty(STDOUT_FILENO) != 0 && !is_set("NO_COLOR") && !is_dumb;
 }
 
+std::size_t terminal_columns(std::size_t most) {
+    constexpr std::size_t default_columns = 80, least = 40;
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return std::min(default_columns, most);
+    return std::clamp<std::size_t>(size.ws_col, least, most);
+}
+
 std::string format_time(base::wall_ms time, char const* none) {
     if (time == 0) return none;
     char text[base::timestamp_bytes];
@@ -98,27 +116,57 @@ std::string counted(std::uint64_t number, std::string_view noun, std::string_vie
     return plural.empty() ? text.append(noun) + "s" : text.append(plural);
 }
 
+void fit_columns(table& rows, std::size_t columns, std::span<flexible_column const> flexible) {
+    std::vector<std::size_t> widths;
+    make_visible(rows, widths);
+    auto width = gap * (widths.size() - 1);
+    for (auto const each : widths) width += each;
+    for (; width > columns; --width) {
+        flexible_column const* widest = nullptr;
+        for (auto const& each : flexible)
+            if (widths[each.number] > each.least &&
+                (widest == nullptr || widths[each.number] > widths[widest->number]))
+                widest = &each;
+        if (widest == nullptr) break;
+        --widths[widest->number];
+    }
+    for (auto& row : rows)
+        for (auto const& each : flexible)
+            row[each.number] = shortened(row[each.number], widths[each.number]);
+}
+
+void print_part(table rows, std::vector<std::size_t>& widths) {
+    bool const has_heading = widths.empty() && has_colours();
+    print_rows(std::move(rows), widths, [&](std::size_t row, std::size_t) {
+        return has_heading && row == 0 ? bold : std::string_view();
+    });
+}
+
 void print_table(table rows) {
+    std::vector<std::size_t> widths;
     std::vector<bool> has_state;
     for (auto const& heading : rows.front())
         has_state.push_back(heading == "STATE" || heading == "CODE");
     bool const is_coloured = has_colours();
     auto const states = rows;
-    print_rows(std::move(rows), [&](std::size_t row, std::size_t column) -> std::string_view {
-        if (!is_coloured) return {};
-        if (row == 0) return bold;
-        return has_state[column] ? colour_of(states[row][column]) : std::string_view();
-    });
+    print_rows(std::move(rows), widths,
+               [&](std::size_t row, std::size_t column) -> std::string_view {
+                   if (!is_coloured) return {};
+                   if (row == 0) return bold;
+                   return has_state[column] ? colour_of(states[row][column]) : std::string_view();
+               });
 }
 
 void print_record(table rows) {
+    std::vector<std::size_t> widths;
     bool const is_coloured = has_colours();
     auto const states = rows;
-    print_rows(std::move(rows), [&](std::size_t row, std::size_t column) -> std::string_view {
-        if (!is_coloured) return {};
-        if (column == 0) return bold;
-        return states[row][0] == "state" ? colour_of(states[row][column]) : std::string_view();
-    });
+    print_rows(
+        std::move(rows), widths, [&](std::size_t row, std::size_t column) -> std::string_view {
+            if (!is_coloured) return {};
+            if (column == 0) return bold;
+            return states[row][0] == "state" ? colour_of(states[row][column]) : std::string_view();
+        });
 }
 
 void print_page(std::vector<std::string> const& records) {

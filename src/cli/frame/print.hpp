@@ -2,6 +2,8 @@
 // not where NO_COLOR is set (https://no-color.org).
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +26,17 @@ void print_page(std::vector<std::string> const& records);
 
 // Prints rows in aligned columns; the first row is the heading.
 void print_table(std::vector<std::vector<std::string>> rows);
+// Prints the next rows of a table that comes in parts, of which the first has the heading. A column
+// is as wide as in the parts before, at least.
+void print_part(std::vector<std::vector<std::string>> rows, std::vector<std::size_t>& widths);
+
+// A column whose cells may be shortened, to `least` code points.
+struct flexible_column {
+    std::size_t number, least;
+};
+// Shortens cells of these columns, those of the widest first, until a row takes `columns` at most.
+void fit_columns(std::vector<std::vector<std::string>>& rows, std::size_t columns,
+                 std::span<flexible_column const> flexible);
 // Prints rows of a name and a value.
 void print_record(std::vector<std::vector<std::string>> rows);
 std::string format_time(base::wall_ms time, char const* none);  // "2026-01-02 03:04:05Z"
@@ -33,5 +46,7 @@ std::string counted(std::uint64_t number, std::string_view noun, std::string_vie
 
 // May standard output be coloured?
 bool has_colours();
+// The width of the terminal that standard output is, at most `most`; 80 where it is none.
+std::size_t terminal_columns(std::size_t most);
 
 }  // namespace latchkey::cli

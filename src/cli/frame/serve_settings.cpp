@@ -1,6 +1,6 @@
 // Sources are applied to one structure, the weakest first, so that a later one overwrites. With
 // each setting the place that set it last is noted: the checks over the whole run at the end, and
-// their errors name that place. Errors are collected, not thrown; the first does not hide others.
+// their errors name that place. Faults are collected, not thrown; the first does not hide others.
 #include "cli/frame/serve_settings.hpp"
 
 #include <toml++/toml.h>
@@ -14,11 +14,13 @@
 #include <map>
 
 #include "base/limits.hpp"
+#include "base/nearest.hpp"
+#include "base/system/log.hpp"
 #include "base/system/read_within.hpp"
 #include "cli/frame/command_line.hpp"
 #include "cli/frame/jwt_tables.hpp"
-#include "cli/frame/suggest.hpp"
 #include "cli/frame/whole_number.hpp"
+#include "server/process/server_identity.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -45,31 +47,56 @@ base::error wrong_type(setting const& entry, std::string_view expected) {
     return {std::string(entry.name) + " must be " + std::string(expected)};
 }
 
-base::result<std::vector<std::string>> texts_of(setting const& entry, toml::node const& node) {
-    auto const* const array = node.as_array();
-    if (array == nullptr) return wrong_type(entry, "a list of strings");
-    std::vector<std::string> all;
-    for (auto const& element : *array) {
-        auto const* const text = element.as_string();
-        if (text == nullptr) return wrong_type(entry, "a list of strings");
-        all.push_back(**text);
-    }
-    return all;
+std::uint32_t line_of(toml::node const& node) {
+    return node.source().begin.line;
 }
 
 bool is_whole_number(toml::node const& node) {
     return node.is_integer() && **node.as_integer() >= 0;
 }
 
-base::result<std::vector<std::uint64_t>> numbers_of(setting const& entry, toml::node const& node) {
+// What is wrong with a value of TOML, and the line of that.
+struct value_fault {
+    std::string message;
+    std::uint32_t line;
+};
+using value_faults = std::vector<value_fault>;
+
+// `read(element)` is nothing where the element is of another type.
+template <class Element, class Read>
+value_faults assign_list(std::vector<Element>& list, setting const& entry, toml::node const& node,
+                         std::string_view expected, Read read) {
     auto const* const array = node.as_array();
-    std::vector<std::uint64_t> all;
-    if (array == nullptr) return wrong_type(entry, "a list of whole numbers");
-    for (auto const& element : *array) {
-        if (!is_whole_number(element)) return wrong_type(entry, "a list of whole numbers");
-        all.push_back(static_cast<std::uint64_t>(**element.as_integer()));
+    if (array == nullptr) return {{wrong_type(entry, expected).message, line_of(node)}};
+    value_faults faults;
+    std::vector<Element> elements;
+    for (std::size_t count = 1; auto const& element : *array) {
+        if (auto value = read(element))
+            elements.push_back(std::move(*value));
+        else
+            faults.push_back({wrong_type(entry, expected).message + "; element " +
+                                  std::to_string(count) + " is none",
+                              line_of(element)});
+        ++count;
     }
-    return all;
+    if (faults.empty()) list = std::move(elements);
+    return faults;
+}
+
+value_faults assign_texts(std::vector<std::string>& list, setting const& entry,
+                          toml::node const& node) {
+    return assign_list(list, entry, node, "a list of strings", [](toml::node const& element) {
+        return element.is_string() ? std::optional(**element.as_string()) : std::nullopt;
+    });
+}
+
+value_faults assign_numbers(std::vector<std::uint64_t>& list, setting const& entry,
+                            toml::node const& node) {
+    return assign_list(list, entry, node, "a list of whole numbers",
+                       [](toml::node const& element) -> std::optional<std::uint64_t> {
+                           if (!is_whole_number(element)) return std::nullopt;
+                           return static_cast<std::uint64_t>(**element.as_integer());
+                       });
 }
 
 base::result<std::uint64_t> whole_number_of(setting const& entry, std::string const& text) {
@@ -86,29 +113,29 @@ base::result<double> fraction_of(setting const& entry, std::string const& text) 
     return number;
 }
 
-base::result<void> assign_node(config& target, setting const& entry, toml::node const& node) {
+value_faults assign_node(config& target, setting const& entry, toml::node const& node) {
+    auto const wrong = [&](std::string_view expected) -> value_faults {
+        return {{wrong_type(entry, expected).message, line_of(node)}};
+    };
     if (auto const* const member = std::get_if<std::string config::*>(&entry.member)) {
-        if (!node.is_string()) return wrong_type(entry, "a string");
+        if (!node.is_string()) return wrong("a string");
         target.** member = **node.as_string();
     } else if (auto const* const flag = std::get_if<bool config::*>(&entry.member)) {
-        if (!node.is_boolean()) return wrong_type(entry, "true or false");
+        if (!node.is_boolean()) return wrong("true or false");
         target.** flag = **node.as_boolean();
     } else if (auto const* const fraction = std::get_if<double config::*>(&entry.member)) {
         auto const value = node.value<double>();
-        if (!node.is_number() || !value) return wrong_type(entry, "a number such as 0.1");
+        if (!node.is_number() || !value) return wrong("a number such as 0.1");
         target.** fraction = *value;
     } else if (auto const* const number = std::get_if<std::uint64_t config::*>(&entry.member)) {
-        if (!is_whole_number(node)) return wrong_type(entry, "a whole number");
+        if (!is_whole_number(node)) return wrong("a whole number");
         target.** number = static_cast<std::uint64_t>(**node.as_integer());
-    } else if (auto const* const list =
+    } else if (auto const* const numbers =
                    std::get_if<std::vector<std::uint64_t> config::*>(&entry.member)) {
-        auto numbers = numbers_of(entry, node);
-        if (!numbers) return numbers.error();
-        target.** list = std::move(*numbers);
+        return assign_numbers(target.**numbers, entry, node);
     } else {
-        auto texts = texts_of(entry, node);
-        if (!texts) return texts.error();
-        target.*std::get<std::vector<std::string> config::*>(entry.member) = std::move(*texts);
+        return assign_texts(target.*std::get<std::vector<std::string> config::*>(entry.member),
+                            entry, node);
     }
     return {};
 }
@@ -116,46 +143,108 @@ base::result<void> assign_node(config& target, setting const& entry, toml::node 
 // Settings as they are gathered from their sources, the weakest first, and all that is wrong there.
 struct gathered_settings {
     config values;
-    // The place where a source has a setting, as a prefix and a suffix of the setting's errors.
-    struct place {
-        std::string prefix, suffix;
-    };
-    std::map<std::string_view, place> places;
-    std::vector<std::string> errors;
+    std::map<std::string_view, setting_place> places;  // by setting
+    setting_faults faults;
 
-    void refuse(place const& place, std::string const& message) {
-        errors.push_back(place.prefix + message + place.suffix);
-    }
     // A value that was read, or why it could not be.
-    void note(setting const& entry, place place, base::result<void> const& outcome) {
-        if (!outcome) refuse(place, outcome.error().message);
+    void note(setting const& entry, setting_place place, base::result<void> const& outcome) {
+        if (!outcome) faults.push_back({place, std::string(entry.name), outcome.error().message});
         places[entry.name] = std::move(place);
     }
+    void note(setting const& entry, setting_place place, value_faults const& wrong) {
+        for (auto const& each : wrong)
+            faults.push_back({{.file = place.file, .line = each.line, .source = place.source},
+                              std::string(entry.name),
+                              each.message});
+        places[entry.name] = std::move(place);
+    }
+    // An error of a value that could be read, at the place where it was.
+    void note(server::setting_error const& error) {
+        auto place = places[error.setting];
+        if (error.element && *error.element < place.element_lines.size())
+            place.line = place.element_lines[*error.element];
+        // Of the tables [[jwt]] those members are not judged that could not be read.
+        bool const is_known = std::ranges::any_of(faults, [&](setting_fault const& each) {
+            return each.setting == error.setting && error.setting.starts_with("jwt.") &&
+                   each.place.line == place.line;
+        });
+        if (!is_known)
+            faults.push_back({std::move(place), std::string(error.setting), error.message});
+    }
 };
+
+setting_place place_of(gathered_settings const& target, toml::node const& node) {
+    setting_place place{.file = target.values.file, .line = line_of(node)};
+    if (auto const* const array = node.as_array())
+        for (auto const& each : *array) place.element_lines.push_back(line_of(each));
+    return place;
+}
+
+void gather_issuers(gathered_settings& target, toml::node const& node) {
+    auto reading = read_jwt_tables(node);
+    target.values.jwt = std::move(reading.tables);
+    for (auto& each : reading.faults)
+        target.faults.push_back({{.file = target.values.file, .line = each.line},
+                                 std::move(each.setting),
+                                 std::move(each.message)});
+    for (auto& [name, lines] : reading.lines)
+        target.places[name] = {.file = target.values.file, .element_lines = std::move(lines)};
+}
+
+std::string_view last_part(std::string_view name) {
+    return name.substr(name.rfind('.') + 1);
+}
+
+// The nearest name, or the one that it has in its right table.
+std::string hint_of_setting(std::string_view name) {
+    std::vector<std::string_view> names{"jwt"}, parts;
+    std::string in_table;
+    for (auto const& entry : server::setting_table()) {
+        names.push_back(entry.name);
+        if (last_part(entry.name) != last_part(name)) continue;
+        in_table = in_table.empty() ? std::string(entry.name) : "";
+    }
+    auto const hint = hint_of(name, names);
+    if (hint.empty() && !in_table.empty()) return "; did you mean " + in_table + "?";
+    return hint.empty() ? "; latchkey config show lists all" : hint;
+}
+
+bool is_table(std::string_view name) {
+    return std::ranges::any_of(server::setting_table(), [&](setting const& entry) {
+        return entry.name.starts_with(std::string(name) + ".");
+    });
+}
+
+std::string hint_of_table(std::string_view name) {
+    std::vector<std::string_view> names{"jwt"};
+    for (auto const& entry : server::setting_table())
+        if (auto const dot = entry.name.find('.'); dot != entry.name.npos)
+            names.push_back(entry.name.substr(0, dot));
+    auto const hint = hint_of(name, names);
+    return hint.empty() ? "; latchkey config show lists all" : hint;
+}
 
 // Converts tables to dotted names.
 void gather_table(gathered_settings& target, toml::table const& table, std::string const& prefix) {
     for (auto const& [key, node] : table) {
         auto const name = prefix + std::string(key.str());
-        if (name == "jwt") {  // its errors have their lines
-            if (auto const outcome = take_jwt_tables(node, target.values.jwt); !outcome)
-                target.errors.push_back(target.values.file + ": " + outcome.error().message);
-            continue;
-        }
-        gathered_settings::place place{target.values.file + ": ",
-                                       " (line " + std::to_string(node.source().begin.line) + ")"};
-        if (auto const* const inner = node.as_table()) {
-            gather_table(target, *inner, name + ".");
-            continue;
-        }
+        auto const refuse = [&](std::string const& message) {
+            target.faults.push_back({place_of(target, node), name, message});
+        };
         // `changes = false` is short for its member `enabled`.
         auto const* const own = find_setting(name);
         auto const* const entry = own != nullptr ? own : find_setting(name + ".enabled");
-        if (entry != nullptr)
-            target.note(*entry, std::move(place), assign_node(target.values, *entry, node));
+        auto const* const inner = node.as_table();
+        if (name == "jwt")
+            gather_issuers(target, node);
+        else if (inner != nullptr && is_table(name))
+            gather_table(target, *inner, name + ".");
+        else if (inner != nullptr && own == nullptr)
+            refuse("there is no table '" + name + "'" + hint_of_table(name));
+        else if (entry != nullptr)
+            target.note(*entry, place_of(target, node), assign_node(target.values, *entry, node));
         else
-            target.errors.push_back(place.prefix + "there is no setting '" + name + "'" +
-                                    place.suffix + "; latchkey config show lists all");
+            refuse("there is no setting '" + name + "'" + hint_of_setting(name));
     }
 }
 
@@ -185,37 +274,47 @@ namespace {
 void gather_file(gathered_settings& target, std::string const& path) {
     target.values.file = path;
     if (path.empty()) return;
+    auto const refuse = [&](std::string const& file, std::uint32_t line, std::string message) {
+        target.faults.push_back({{.file = file, .line = line}, {}, std::move(message)});
+    };
     try {
         std::string text;
         if (auto const outcome = read_file(path, text); !outcome)
-            target.errors.push_back(outcome.error().message);
+            refuse({}, 0, outcome.error().message);  // which names the file
         else
             gather_table(target, toml::parse(text, path), "");
     } catch (toml::parse_error const& error) {
         auto const position = error.source().begin;
-        target.errors.push_back(path + ": " + std::string(error.description()) +
-                                (position ? " (line " + std::to_string(position.line) + ")" : ""));
+        refuse(path, position ? position.line : 0, std::string(error.description()));
     }
+}
+
+bool is_list(setting const& entry) {
+    return std::holds_alternative<std::vector<std::string> config::*>(entry.member) ||
+           std::holds_alternative<std::vector<std::uint64_t> config::*>(entry.member);
 }
 
 // The elements of a list in a variable: TOML's if it begins with a bracket, else separated by
 // commas.
-base::result<void> assign_text(config& target, setting const& entry, std::string const& text) {
-    bool const is_list = std::holds_alternative<std::vector<std::string> config::*>(entry.member) ||
-                         std::holds_alternative<std::vector<std::uint64_t> config::*>(entry.member);
-    if (!is_list) return assign(target, entry, {text});
-    if (text.starts_with('[')) {
-        try {
-            auto const table = toml::parse("value = " + text);
-            return assign_node(target, entry, *table.get("value"));
-        } catch (toml::parse_error const& error) {
-            return base::error{std::string(entry.name) +
-                               " is not a list of TOML: " + std::string(error.description())};
-        }
+void gather_variable(gathered_settings& target, setting const& entry, setting_place place,
+                     std::string const& text) {
+    if (!is_list(entry))
+        return target.note(entry, std::move(place), assign(target.values, entry, {text}));
+    if (!text.starts_with('[')) {
+        auto elements = CLI::detail::split(text, ',');
+        for (auto& each : elements) CLI::detail::trim(each);
+        return target.note(entry, std::move(place), assign(target.values, entry, elements));
     }
-    auto elements = CLI::detail::split(text, ',');
-    for (auto& each : elements) CLI::detail::trim(each);
-    return assign(target, entry, elements);
+    try {
+        auto const table = toml::parse("value = " + text);
+        auto wrong = assign_node(target.values, entry, *table.get("value"));
+        for (auto& each : wrong) each.line = 0;
+        target.note(entry, std::move(place), wrong);
+    } catch (toml::parse_error const& error) {
+        target.note(entry, std::move(place),
+                    base::error{std::string(entry.name) +
+                                " is not a list of TOML: " + std::string(error.description())});
+    }
 }
 
 // Variables that Kubernetes and links of containers set beside a service of the name latchkey or
@@ -233,7 +332,7 @@ void gather_environment(gathered_settings& target) {
         auto const name = server::variable_of(entry);
         auto const* const text = std::getenv(name.c_str());
         if (text == nullptr || *text == '\0') continue;
-        target.note(entry, {name + ": ", ""}, assign_text(target.values, entry, text));
+        gather_variable(target, entry, {.source = name}, text);
     }
 }
 
@@ -245,33 +344,33 @@ void gather_credentials(gathered_settings& target) {
     for (auto const& entry : server::setting_table()) {
         auto const path = std::string(directory) + "/" + std::string(server::credential_of(entry));
         if (!entry.credential || ::access(path.c_str(), F_OK) != 0) continue;
-        target.note(entry, {"", " (a credential)"}, assign(target.values, entry, {path}));
+        target.note(entry,
+                    {.source = "the credential " + std::string(server::credential_of(entry))},
+                    assign(target.values, entry, {path}));
     }
-}
-
-std::string joined(std::vector<std::string> const& sentences) {
-    std::string text;
-    for (auto const& each : sentences) text.append(text.empty() ? "" : "; ").append(each);
-    return text;
 }
 
 }  // namespace
 
 std::vector<std::string> unknown_variables() {
+    constexpr std::string_view prefix = "LATCHKEY_";
     // Those of commands, of the client libraries and of the samples.
     std::vector<std::string> names{"LATCHKEY_CONFIG", "LATCHKEY_URL", "LATCHKEY_KEY",
                                    "LATCHKEY_KEY_FILE", "LATCHKEY_CA_FILE"};
     for (auto const& entry : server::setting_table()) names.push_back(server::variable_of(entry));
+    std::vector<std::string_view> endings;
+    for (auto const& each : names) endings.push_back(std::string_view(each).substr(prefix.size()));
     std::vector<std::string> sentences;
     for (char** variable = environ; *variable != nullptr; ++variable) {
         std::string_view const text(*variable);
         std::string const name(text.substr(0, text.find('=')));
-        if (!name.starts_with("LATCHKEY_") || is_of_orchestrator(name) ||
+        if (!name.starts_with(prefix) || is_of_orchestrator(name) ||
             std::ranges::find(names, name) != names.end())
             continue;
-        auto const near = nearest(name, names);
-        sentences.push_back("the variable " + name + " belongs to no setting and has no effect" +
-                            (near.empty() ? "" : "; did you mean " + near + "?"));
+        auto const near = base::nearest(std::string_view(name).substr(prefix.size()), endings);
+        sentences.push_back(
+            "the variable " + name + " belongs to no setting and has no effect" +
+            (near ? "; did you mean " + std::string(prefix) + std::string(*near) + "?" : ""));
     }
     return sentences;
 }
@@ -280,7 +379,8 @@ base::result<config> load_config(std::string const& path) {
     gathered_settings settings;
     settings.values.data = default_data_directory();
     gather_file(settings, path);
-    if (!settings.errors.empty()) return base::error{joined(settings.errors)};
+    sort_by_place(settings.faults);
+    if (!settings.faults.empty()) return base::error{sentence_of(settings.faults)};
     return std::move(settings.values);
 }
 
@@ -330,8 +430,7 @@ void setting_flags::add_to(CLI::App& command, std::vector<std::string> const& on
         added_flag->option =
             command.add_option(flag_of(entry), added_flag->values, std::string(entry.help));
         bool const texts = std::holds_alternative<std::vector<std::string> config::*>(entry.member);
-        bool const list =
-            texts || std::holds_alternative<std::vector<std::uint64_t> config::*>(entry.member);
+        bool const list = is_list(entry);
         added_flag->option->type_name(texts  ? "TEXT..."
                                       : list ? "NUMBER..."
                                              : "")
@@ -355,25 +454,35 @@ bool setting_flags::is_any_given() const {
            std::ranges::any_of(flags_, [](auto const& flag) { return flag->option->count() != 0; });
 }
 
-base::result<config> setting_flags::resolve(int& code) const {
+setting_resolution setting_flags::examine(bool reads_files) const {
     gathered_settings settings;
     settings.values.data = default_data_directory();
     gather_credentials(settings);
     auto const* const file = std::getenv("LATCHKEY_CONFIG");
     gather_file(settings, file_.empty() && file != nullptr ? file : file_);
     gather_environment(settings);
-    auto const errors_before_flags = settings.errors.size();
+    auto const faults_before_flags = settings.faults.size();
     for (auto const& flag : flags_) {
         if (flag->option->count() == 0) continue;
-        settings.note(*flag->setting, {flag_of(*flag->setting) + ": ", ""},
+        settings.note(*flag->setting, {.source = flag_of(*flag->setting)},
                       assign(settings.values, *flag->setting, flag->values));
     }
-    code = settings.errors.size() != errors_before_flags ? usage_error : configuration_error;
-    for (auto const& each : server::find_errors(settings.values))
-        settings.refuse(settings.places[each.setting], each.message);
-    if (!settings.errors.empty()) return base::error{joined(settings.errors)};
-    code = done;
-    return std::move(settings.values);
+    bool const is_usage = settings.faults.size() != faults_before_flags;
+    for (auto const& each : server::find_errors(settings.values)) settings.note(each);
+    if (reads_files && settings.faults.empty())
+        for (auto const& each : server::find_file_errors(settings.values)) settings.note(each);
+    sort_by_place(settings.faults);
+    auto const code = settings.faults.empty() ? done : is_usage ? usage_error : configuration_error;
+    return {std::move(settings.values), std::move(settings.faults), code};
+}
+
+std::optional<config> setting_flags::resolve(int& code) const {
+    auto resolution = examine(false);
+    for (auto const& each : resolution.faults)
+        base::log(base::severity::failure, sentence_of(each));
+    code = resolution.code;
+    if (code != done) return std::nullopt;
+    return std::move(resolution.values);
 }
 
 }  // namespace latchkey::cli

@@ -55,10 +55,7 @@ base::result<void> look_for_store(server::config const& settings, store_access a
 opened_store open_store(store_command const& options, int& code, store_access access,
                         server::config* configuration) {
     auto const settings = options.settings.resolve(code);
-    if (!settings) {
-        base::log(base::severity::failure, settings.error().message);
-        return {};
-    }
+    if (!settings) return {};
     if (auto const presence = look_for_store(*settings, access); !presence) {
         code = report_failure(presence.error().message);
         return {};

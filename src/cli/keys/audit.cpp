@@ -8,7 +8,6 @@
 #include "base/bytes.hpp"
 #include "base/limits.hpp"
 #include "base/system/log.hpp"
-#include "base/visible.hpp"
 #include "cli/frame/api_command.hpp"
 #include "cli/frame/json.hpp"
 #include "cli/frame/print.hpp"
@@ -83,35 +82,40 @@ int verify_log(store::environment& store, bool json) {
     return report.wrong.empty() ? done : failed;
 }
 
-std::string line_of(json_object const& entry) {
+std::vector<std::string> row_of(json_object const& entry) {
     auto const actor = text_of(entry, "actor_key_id");
     auto const webhook = text_of(entry, "webhook_id"), source = text_of(entry, "source");
     auto const subject =
         !webhook.empty()  ? "webhook " + webhook
         : !source.empty() ? "source " + source
                           : "key " + text_of(entry, "key_id") + " in " + text_of(entry, "project");
-    auto action = text_of(entry, "action");
-    action.resize(std::max<std::size_t>(action.size(), 14), ' ');
     auto fields = words_of(entry, "fields");
     std::ranges::replace(fields, ' ', ',');
-    auto const address = text_of(entry, "address");
-    return text_of(entry, "id") + "  " + time_of(entry, "created_at") + "  " + action + "  " +
-           base::visible(subject) + "  by " +
-           (actor.empty() ? "the command line" : "key " + actor) +
-           (address.empty() ? "" : " from " + address) + "  " + base::visible(fields);
+    return {text_of(entry, "id"),
+            time_of(entry, "created_at"),
+            text_of(entry, "action"),
+            subject,
+            actor.empty() ? "the command line" : "key " + actor,
+            text_of(entry, "address", "-"),
+            fields};
 }
 
-// Prints entries as they come: as lines, or as the document of GET /audit on one page.
+// Prints entries as they come: as a table, or as the document of GET /audit on one page.
 class audit_printer {
   public:
     explicit audit_printer(bool json) : json_(json) {
         if (json_) std::printf("{\"data\":[");
     }
-    void print(std::string_view entry) {
-        auto const text = json_ ? std::string(count_ == 0 ? "" : ",").append(entry)
-                                : line_of(parse_object(entry).value()) + "\n";
-        std::fwrite(text.data(), 1, text.size(), stdout);
-        ++count_;
+    void print(std::vector<std::string> const& entries) {
+        std::vector<std::vector<std::string>> rows;
+        if (widths_.empty() && !json_)
+            rows.push_back({"ID", "TIME", "ACTION", "OF", "BY", "FROM", "FIELDS"});
+        for (auto const& entry : entries) {
+            if (json_) std::printf("%s%s", count_ == 0 ? "" : ",", entry.c_str());
+            if (!json_) rows.push_back(row_of(parse_object(entry).value()));
+            ++count_;
+        }
+        print_part(std::move(rows), widths_);
     }
     void end() const {
         auto const number = static_cast<unsigned long long>(count_);
@@ -125,6 +129,7 @@ class audit_printer {
   private:
     bool json_;
     std::uint64_t count_ = 0;
+    std::vector<std::size_t> widths_;
 };
 
 // Reads in parts, so that a slow reader of the output keeps no snapshot open. False: an entry is
@@ -144,7 +149,7 @@ bool print_all(store::environment& store, audit_options const& options) {
         bool const damaged = snapshot.damaged();
         snapshot.reset();
         if (damaged) return false;
-        for (auto const& entry : entries) printer.print(entry);
+        printer.print(entries);
         has_more = listed.has_more;
         part.after_id = listed.last;
     }
@@ -162,7 +167,7 @@ int print_elsewhere(audit_options const& options) {
         });
     if (failure) return report(*failure);
     audit_printer printer(options.json);
-    for (auto const& entry : entries) printer.print(entry);
+    printer.print(entries);
     printer.end();
     return done;
 }

@@ -9,6 +9,7 @@
 #include "api/frame/json/json_writer.hpp"
 #include "base/clock.hpp"
 #include "base/limits.hpp"
+#include "cli/frame/scope_list.hpp"
 #include "cli/frame/whole_number.hpp"
 #include "model/key.hpp"
 
@@ -115,10 +116,11 @@ void key_options::add_to(CLI::App& command, bool is_new) {
     std::string const none = is_new ? "" : "; none removes it";
     auto* const name_option = add("--name", name, "What the key is for");
     if (is_new) name_option->required();
-    add_many("--scope", scopes,
-             is_new ? "A scope of the key; repeat for more (default: users:read and posts:read; "
-                      "'*' allows everything)"
-                    : "A scope of the key, which replaces those that it has; repeat for more");
+    add_scopes(command, scopes,
+               is_new ? "Scopes of the key, with commas between them (default: users:read and "
+                        "posts:read; '*' allows everything)"
+                      : "Scopes of the key, with commas between them, which replace those that it "
+                        "has");
     add_many("--limit", limits,
              std::string("A rate limit, NAME=LIMIT/SECONDS or NAME=LIMIT/SECONDS/BURST; repeat for "
                          "more") +

@@ -15,6 +15,7 @@
 #include "base/bytes.hpp"
 #include "base/system/log.hpp"
 #include "cli/frame/print.hpp"
+#include "cli/frame/scope_list.hpp"
 #include "cli/frame/standard_output.hpp"
 #include "cli/keys/keys.hpp"
 #include "domain/snapshot.hpp"
@@ -221,12 +222,9 @@ void foreign_options::add_to(CLI::App& command) {
         .add_option("--from", system,
                     "The file is an export of this system: unkey, kong or apisix, in JSON")
         ->check(CLI::IsMember({"unkey", "kong", "apisix"}));
-    command
-        .add_option("--scope", choice.scopes,
-                    "With --from: a scope of all these keys; repeat for more (default: users:read "
-                    "and posts:read)")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    add_scopes(command, choice.scopes,
+               "With --from: scopes of all these keys, with commas between them (default: "
+               "users:read and posts:read)");
     command.add_option("--project", choice.project, "With --from: project of all these keys");
     command.add_option("--environment", choice.environment,
                        "With --from: development, staging or production");

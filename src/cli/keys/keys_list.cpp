@@ -26,6 +26,27 @@ bool is_state(std::string const& name) {
     return false;
 }
 
+// Of a key that comes as a token, the issuer is left to `keys show`.
+std::string short_credential_of(json_object const& key) {
+    return text_of(key, "kind") == "jwt" ? "jwt " + text_of(key, "subject") : credential_of(key);
+}
+
+// In 100 columns: days of its times, and long names and scopes cut off.
+std::vector<std::vector<std::string>> table_of(std::vector<json_object> const& keys) {
+    constexpr std::size_t columns_max = 100, day_columns = 10;
+    static constexpr flexible_column flexible[] = {{1, 7}, {2, 7}, {4, 13}, {7, 7}};
+    std::vector<std::vector<std::string>> rows{
+        {"ID", "NAME", "PROJECT", "STATE", "KEY", "EXPIRES", "LAST USED", "SCOPES"}};
+    for (auto const& key : keys)
+        rows.push_back({text_of(key, "id"), text_of(key, "name"), text_of(key, "project"),
+                        text_of(key, "state"), short_credential_of(key),
+                        time_of(key, "expires_at", "never").substr(0, day_columns),
+                        time_of(key, "last_used_at").substr(0, day_columns),
+                        words_of(key, "scopes")});
+    fit_columns(rows, columns_max, flexible);
+    return rows;
+}
+
 int list_keys(key_list_options const& options) {
     auto const& selection = options.selection;
     if (!selection.project.empty() && !model::is_project(selection.project))
@@ -40,15 +61,15 @@ int list_keys(key_list_options const& options) {
     auto const keys = open_keys(options, code, store_access::reads);
     if (keys == nullptr) return code;
     std::vector<std::string> records;
-    std::vector<std::vector<std::string>> rows{key_headings()};
+    std::vector<json_object> documents;
     auto const failure = keys->each(selection, [&](std::string_view key) {
         if (options.json)
             records.emplace_back(key);
         else
-            rows.push_back(key_row(parse_object(key).value()));
+            documents.push_back(parse_object(key).value());
     });
     if (failure) return report(*failure);
-    options.json ? print_page(records) : print_table(rows);
+    options.json ? print_page(records) : print_table(table_of(documents));
     return done;
 }
 
@@ -84,7 +105,10 @@ void add_keys_list(CLI::App& keys, int& code) {
     list_command->add_option("--search", selection.search,
                              "Only keys whose name has this text as a part, whatever the case of "
                              "ASCII letters");
-    list_command->footer("Example: latchkey keys list --state active --json | jq '.data[].name'");
+    list_command->footer(
+        "Prints the days of times, and cuts long names and scopes off: latchkey keys show shows a\n"
+        "key whole, and --json all of them.\n"
+        "Example: latchkey keys list --state active --json | jq '.data[].name'");
     list_command->callback([list_values, &code] { code = list_keys(*list_values); });
 
     auto* const show_command = keys.add_subcommand("show", "Show one key, without its secret");

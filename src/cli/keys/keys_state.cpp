@@ -131,6 +131,30 @@ void tell_created(std::string const& document) {
                   "older keys may be its too: `latchkey audit` shows what it did");
 }
 
+std::string undoing_of(state_options const& options) {
+    return options.reason == "compromised"
+               ? "this cannot be undone"
+               : "latchkey keys reactivate " + std::to_string(options.id) + " undoes it";
+}
+
+// Asks at a terminal before a key is turned off that clients use. A script is not held up: it means
+// this key.
+std::optional<int> ask_about_use(keys_backend& keys, state_options const& options) {
+    constexpr base::wall_ms day_ms = 86'400'000;
+    if (options.is_confirmed || !can_ask()) return std::nullopt;
+    auto const document = keys.show(options.id);
+    if (!document) return std::nullopt;  // what is wrong with the key, its end will say
+    auto const key = parse_object(*document).value();
+    auto const last_use = base::parse_timestamp(text_of(key, "last_used_at"));
+    if (text_of(key, "state") != "active" || !last_use ||
+        base::read_clocks().clock - *last_use > day_ms)
+        return std::nullopt;
+    return confirm("key " + text_of(key, "id") + " '" + text_of(key, "name") + "' was used at " +
+                       time_of(key, "last_used_at") + ", and its clients would be refused; " +
+                       undoing_of(options),
+                   false);
+}
+
 int deactivate(state_options const& options) {
     if (options.reason != "manual" && options.reason != "compromised")
         return report_usage_error("--reason must be manual or compromised");
@@ -142,10 +166,13 @@ int deactivate(state_options const& options) {
     if (keys == nullptr) return code;
     if (auto const failure = refuse_last_managing(*keys, {options.id}, options.is_confirmed))
         return report(*failure);
+    if (auto const end = ask_about_use(*keys, options)) return *end;
     auto const document = keys->deactivate(options.id, options.reason);
     if (!document) return report(document.error());
     print_key(*document, options.json);
-    if (!options.json) tell_created(*document);
+    if (options.json) return done;
+    tell_created(*document);
+    base::log(undoing_of(options));
     return done;
 }
 
@@ -198,7 +225,8 @@ void add_keys_state(CLI::App& keys, int& code) {
         "Every request that begins after this command is refused; where a node of a cluster does\n"
         "not answer, from the time that is printed. To undo it (if not compromised):\n"
         "latchkey keys reactivate. Asks first where it turns off several keys, or the last one\n"
-        "that can manage keys; without a terminal and without --yes the exit code is then 3.\n"
+        "that can manage keys; without a terminal and without --yes the exit code is then 3. On a\n"
+        "terminal it also asks before it turns off a key that was used within a day.\n"
         "Example: latchkey keys deactivate 17 --reason compromised");
     deactivate_command->callback(
         [deactivate_options, &code] { code = deactivate(*deactivate_options); });

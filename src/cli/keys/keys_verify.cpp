@@ -9,6 +9,7 @@
 #include "cli/frame/body.hpp"
 #include "cli/frame/key_text.hpp"
 #include "cli/frame/print.hpp"
+#include "cli/frame/scope_list.hpp"
 #include "cli/frame/secret_file.hpp"
 #include "cli/frame/whole_number.hpp"
 #include "cli/keys/keys.hpp"
@@ -90,9 +91,7 @@ void add_keys_verify(CLI::App& keys, int& code) {
     take_number(command->add_option("--id", options->id, "Verify the key with this id instead"), 1,
                 base::limits::id_max)
         ->excludes(file);
-    command->add_option("--scope", options->scopes, "A scope that it must have; repeat for more")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    add_scopes(*command, options->scopes, "Scopes that it must have, with commas between them");
     command->add_option("--ip", options->address,
                         "Address of the client; a key with an allowlist is refused without it");
     command->add_option("--method", options->method, "With --path: of a request to the service");

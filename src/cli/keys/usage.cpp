@@ -18,6 +18,8 @@ namespace {
 
 using table = std::vector<std::vector<std::string>>;
 
+constexpr std::size_t table_columns_max = 100, name_columns_max = 50;  // the latter leave bars room
+
 struct usage_options : api_command {
     model::id id = 0;
     std::string begin, end, granularity;
@@ -104,21 +106,31 @@ int print_usage_of(usage_options const& options) {
     return done;
 }
 
+// What the key is for; "-": it cannot be read, such as by a key to ask with that may not.
+std::string name_of(keys_backend& keys, json_object const& usage) {
+    auto const key = keys.show(number_of(usage, "key_id"));
+    return key ? text_of(parse_object(*key).value(), "name", "-") : "-";
+}
+
 // One row or bar for each key, then one for all that were asked for.
-void print_keys(json_object const& answer, bool has_chart) {
+void print_keys(keys_backend& keys, json_object const& answer, bool has_chart) {
     std::vector<bar> bars;
-    table rows{{"KEY", "REQUESTS", "LIMITED"}};
-    auto const add = [&](std::string const& name, json_object const& usage) {
+    table rows{{"KEY", "NAME", "REQUESTS", "LIMITED"}};
+    auto const add = [&](std::string const& id, std::string name, json_object const& usage) {
         auto const limited = sum_of(objects_of(usage, "points"), "limited");
-        bars.push_back({name, static_cast<std::uint64_t>(number_of(usage, "requests")), limited});
-        rows.push_back({name, number_text(usage, "requests"), with_commas(limited)});
+        rows.push_back({id, std::move(name), number_text(usage, "requests"), with_commas(limited)});
+        bars.push_back({{}, static_cast<std::uint64_t>(number_of(usage, "requests")), limited});
     };
     for (auto const* const usage : objects_of(answer, "data"))
-        add(text_of(*usage, "key_id"), *usage);
+        add(text_of(*usage, "key_id"), name_of(keys, *usage), *usage);
+    static constexpr flexible_column names[] = {{1, 7}};
+    fit_columns(rows, has_chart ? name_columns_max : table_columns_max, names);
     if (!has_chart) {
-        add("all keys", object_of(answer, "total"));
+        add("all keys", "", object_of(answer, "total"));
         return print_table(rows);
     }
+    for (std::size_t i = 0; i < bars.size(); ++i)
+        bars[i].title = rows[i + 1][0] + " " + rows[i + 1][1];
     print_bars(bars);
 }
 
@@ -138,7 +150,7 @@ int print_usage(usage_options const& options) {
         return done;
     }
     auto const answer = parse_object(*document).value();
-    print_keys(answer, options.has_chart);
+    print_keys(*keys, answer, options.has_chart);
     std::printf("\n");
     print_points(objects_of(object_of(answer, "total"), "points"), options.has_chart);
     if (!is_true(answer, "complete"))

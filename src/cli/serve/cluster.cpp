@@ -96,10 +96,7 @@ template <class Change>
 int change_alone(store_command const& options, Change change, char const* sentence) {
     int code = done;
     auto const settings = options.settings.resolve(code);
-    if (!settings) {
-        base::log(base::severity::failure, settings.error().message);
-        return code;
-    }
+    if (!settings) return code;
     base::result<void> const result = change(*settings);
     if (!result) return report_failure(result.error().message);
     base::log(sentence);
@@ -290,10 +287,7 @@ template <class Work>
 int with_cluster(store_command const& options, Work work) {
     int code = done;
     auto const settings = options.settings.resolve(code);
-    if (!settings) {
-        base::log(base::severity::failure, settings.error().message);
-        return code;
-    }
+    if (!settings) return code;
     auto const store = connect(*settings);
     if (!store) return report_failure(store.error().message);
     return work(*store);

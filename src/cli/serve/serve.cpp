@@ -16,7 +16,6 @@
 #include "base/system/log.hpp"
 #include "base/system/write_now.hpp"
 #include "cli/frame/serve_settings.hpp"
-#include "server/process/server_identity.hpp"
 #include "server/service.hpp"
 
 namespace latchkey::cli {
@@ -132,22 +131,19 @@ void add_serve(CLI::App& program, int& code) {
     command->callback([flags, takes_over, &code] {
         base::set_log_style(base::log_style_of_environment());
         base::drop_unread_messages();
-        auto const settings = flags->resolve(code);
-        if (!settings) {
-            report(settings.error(), code);
-            return;
-        }
-        base::set_log_style(server::log_style_of(*settings));
+        auto const settings = flags->examine(true);
+        code = settings.code;
+        if (code == done) base::set_log_style(server::log_style_of(settings.values));
         warn_of_variables();
-        if (auto const files_valid = server::check_files(*settings); !files_valid) {
-            code = report(files_valid.error(), configuration_error);
-            return;
-        }
-        auto const reader = [flags] {
-            int ignored = done;
-            return flags->resolve(ignored);
+        for (auto const& each : settings.faults)
+            base::log(base::severity::failure, sentence_of(each));
+        if (code != done) return;
+        auto const reader = [flags]() -> base::result<server::config> {
+            auto next = flags->examine(false);
+            if (!next.faults.empty()) return base::error{sentence_of(next.faults)};
+            return std::move(next.values);
         };
-        auto const outcome = server::serve_until_stopped(*settings, reader, *takes_over);
+        auto const outcome = server::serve_until_stopped(settings.values, reader, *takes_over);
         if (!outcome) code = report(outcome.error(), failed);
     });
 }
@@ -166,10 +162,9 @@ void add_config(CLI::App& program, int& code) {
         "Example: latchkey config show --workers 2 > latchkey.toml");
     show_command->callback([flags, is_json, &code] {
         auto const settings = flags->resolve(code);
-        if (!settings)
-            report(settings.error(), code);
-        else
-            warn_of_variables(), *is_json ? print_json(*settings) : print_toml(*settings);
+        if (!settings) return;
+        warn_of_variables();
+        *is_json ? print_json(*settings) : print_toml(*settings);
     });
 }
 

@@ -105,7 +105,7 @@ answer_of<std::string> apply_here(settings_options const& options, std::string_v
                                   store_access access, Read read, Complete complete) {
     int code = done;
     auto const configuration = options.settings.resolve(code);
-    if (!configuration) return refusal{configuration.error().message, code};
+    if (!configuration) return refusal{{}, code};
     std::vector<model::cidr> allowed;
     for (auto const& text : configuration->webhooks_allow_private)
         allowed.push_back(*model::cidr::parse(text));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "api/docs/documents.hpp"
 #include "api/exchange/deprecation.hpp"
@@ -209,32 +210,42 @@ std::string fraction_text(double value) {
     return text.find_first_of(".en") == text.npos ? text + ".0" : text;
 }
 
-base::result<void> validate_numbers(config const& configuration, setting const& entry) {
-    std::vector<std::uint64_t> values;
+using setting_errors = std::vector<setting_error>;
+
+void check_numbers(config const& configuration, setting const& entry, setting_errors& all) {
+    auto const is_in_range = [&](std::uint64_t each) {
+        return each >= entry.least && each <= entry.most;
+    };
+    auto const message = std::string(entry.name) + " must be from " + std::to_string(entry.least) +
+                         " to " + std::to_string(entry.most);
     if (auto const* const member = std::get_if<std::uint64_t config::*>(&entry.member))
-        values = {configuration.**member};
-    else if (auto const* const list =
-                 std::get_if<std::vector<std::uint64_t> config::*>(&entry.member))
-        values = configuration.**list;
-    bool const in_range = std::ranges::all_of(
-        values, [&](std::uint64_t each) { return each >= entry.least && each <= entry.most; });
-    if (in_range) return {};
-    return base::error{std::string(entry.name) + " must be from " + std::to_string(entry.least) +
-                       " to " + std::to_string(entry.most)};
+        if (!is_in_range(configuration.**member)) all.push_back({entry.name, message});
+    if (auto const* const list = std::get_if<std::vector<std::uint64_t> config::*>(&entry.member))
+        for (std::size_t i = 0; auto const each : configuration.**list) {
+            if (!is_in_range(each))
+                all.push_back({entry.name, message + ", not " + std::to_string(each), i});
+            ++i;
+        }
 }
 
-base::result<void> validate_listeners(config const& configuration) {
-    if (configuration.listen.empty()) return base::error{"listen names no address"};
-    for (auto const& text : configuration.listen) {
-        auto const address = parse_listen_address(text);
-        if (!address) return base::error{"listen: " + address.error().message};
-        if (auto const safe = validate_plain(*address, configuration); !safe) return safe;
-        if (address->proxy && address->scheme != listen_address::kind::unix_socket &&
-            configuration.trusted_proxies.empty())
-            return base::error{"listen: " + text +
-                               " would trust no PROXY header and close every connection; "
-                               "name the proxy in trusted_proxies"};
-    }
+// `check` judges each element of a list.
+template <class Check>
+void check_elements(std::string_view setting, std::vector<std::string> const& texts,
+                    setting_errors& all, Check check) {
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        if (base::result<void> const outcome = check(texts[i]); !outcome)
+            all.push_back({setting, outcome.error().message, i});
+}
+
+base::result<void> validate_listener(std::string const& text, config const& configuration) {
+    auto const address = parse_listen_address(text);
+    if (!address) return base::error{"listen: " + address.error().message};
+    if (auto const safe = validate_plain(*address, configuration); !safe) return safe;
+    if (address->proxy && address->scheme != listen_address::kind::unix_socket &&
+        configuration.trusted_proxies.empty())
+        return base::error{"listen: " + text +
+                           " would trust no PROXY header and close every connection; name the "
+                           "proxy in trusted_proxies"};
     return {};
 }
 
@@ -246,13 +257,13 @@ base::result<void> validate_management(config const& configuration) {
                        "' is not HOST:PORT, such as 127.0.0.1:9464, nor off"};
 }
 
-base::result<void> validate_networks(std::string_view setting,
-                                     std::vector<std::string> const& texts) {
-    for (auto const& text : texts)
-        if (!model::cidr::parse(text))
-            return base::error{std::string(setting) + ": '" + text +
-                               "' is not a network such as 10.0.0.0/8 or ::1"};
-    return {};
+void check_networks(std::string_view setting, std::vector<std::string> const& texts,
+                    setting_errors& all) {
+    check_elements(setting, texts, all, [&](std::string const& text) -> base::result<void> {
+        if (model::cidr::parse(text)) return {};
+        return base::error{std::string(setting) + ": '" + text +
+                           "' is not a network such as 10.0.0.0/8 or ::1"};
+    });
 }
 
 base::result<void> validate_expiring_days(config const& configuration) {
@@ -261,10 +272,9 @@ base::result<void> validate_expiring_days(config const& configuration) {
                        std::to_string(expiring_days_max) + " numbers"};
 }
 
-base::result<void> validate_deprecated(config const& configuration) {
-    for (auto const& text : configuration.deprecated)
-        if (auto const route = api::parse_deprecation(text); !route)
-            return base::error{"deprecated: " + route.error().message};
+base::result<void> validate_deprecation(std::string const& text) {
+    auto const route = api::parse_deprecation(text);
+    if (!route) return base::error{"deprecated: " + route.error().message};
     return {};
 }
 
@@ -328,16 +338,15 @@ std::string_view credential_of(setting const& entry) {
 }
 
 std::vector<setting_error> find_errors(config const& configuration) {
-    std::vector<setting_error> all;
+    setting_errors all;
     auto const check = [&](std::string_view setting, base::result<void> const& outcome) {
         if (!outcome) all.push_back({setting, outcome.error().message});
     };
-    for (auto const& entry : table) check(entry.name, validate_numbers(configuration, entry));
+    for (auto const& entry : table) check_numbers(configuration, entry, all);
     check("changes.expiring_days", validate_expiring_days(configuration));
-    check("trusted_proxies", validate_networks("trusted_proxies", configuration.trusted_proxies));
-    check("webhooks.allow_private",
-          validate_networks("webhooks.allow_private", configuration.webhooks_allow_private));
-    check("deprecated", validate_deprecated(configuration));
+    check_networks("trusted_proxies", configuration.trusted_proxies, all);
+    check_networks("webhooks.allow_private", configuration.webhooks_allow_private, all);
+    check_elements("deprecated", configuration.deprecated, all, validate_deprecation);
     if (configuration.tls_certificate.empty() != configuration.tls_key.empty())
         check(configuration.tls_key.empty() ? "tls.certificate" : "tls.key",
               base::error{"tls.certificate and tls.key belong together; only one of them is set"});
@@ -350,13 +359,15 @@ std::vector<setting_error> find_errors(config const& configuration) {
         check("keys.prefix", base::error{"keys.prefix must be 4 characters of 0-9, A-Z, a-z"});
     check("base_url", validate_base_url(configuration.base_url));
     check("management", validate_management(configuration));
-    check("jwt", validate(configuration.jwt));
+    std::ranges::move(find_errors(configuration.jwt), std::back_inserter(all));
     check("cluster.postgres", validate_postgres(configuration.cluster_postgres));
     check("cluster.name", validate_node_name(configuration.cluster_name));
     check("tracing.endpoint", validate_trace_endpoint(configuration.tracing_endpoint));
     check("tracing.sample_ratio", validate_sample_ratio(configuration.tracing_sample_ratio));
     check("tracing.service_name", validate_service_name(configuration.tracing_service_name));
-    check("listen", validate_listeners(configuration));
+    if (configuration.listen.empty()) check("listen", base::error{"listen names no address"});
+    check_elements("listen", configuration.listen, all,
+                   [&](std::string const& text) { return validate_listener(text, configuration); });
     return all;
 }
 

@@ -123,13 +123,9 @@ std::string variable_of(setting const& entry);
 // (systemd.exec(5), LoadCredential=).
 std::string_view credential_of(setting const& entry);
 
-// A wrong value: the setting, and a sentence that names it.
-struct setting_error {
-    std::string_view setting;
-    std::string message;
-};
 // Checks everything that needs no file or socket: ranges, addresses, plain HTTP where it is not
-// allowed. All that is wrong, in the order of the settings as far as they depend on no other.
+// allowed. All that is wrong, each bad element of a list by itself, in the order of the settings as
+// far as they depend on no other.
 std::vector<setting_error> find_errors(config const& configuration);
 // The same as one error.
 base::result<void> validate(config const& configuration);

@@ -25,36 +25,41 @@ constexpr std::size_t audiences_max = 16;
 constexpr std::size_t claim_bytes_max = 64;
 constexpr std::size_t errors_shown_max = 8;
 
-base::error about(jwt_settings const& table, std::string const& text) {
-    return {"jwt" + (table.issuer.empty() ? "" : " '" + table.issuer + "'") + ": " + text};
+std::string about(jwt_settings const& table, std::string const& text) {
+    return "jwt" + (table.issuer.empty() ? "" : " '" + table.issuer + "'") + ": " + text;
 }
 
-base::result<void> validate_table(jwt_settings const& table) {
+// `add(setting, text)` gets what is wrong.
+template <class Sink>
+void check_claims(jwt_settings const& table, Sink add) {
     if (!model::is_claim_text(table.issuer, model::issuer_bytes_max))
-        return about(table, "issuer must be the claim iss of its tokens, 1 to 512 bytes");
+        add("jwt.issuer", "issuer must be the claim iss of its tokens, 1 to 512 bytes");
     bool const has_audience = !table.audience.empty() && table.audience.size() <= audiences_max &&
                               std::ranges::all_of(table.audience, [](auto const& each) {
                                   return model::is_claim_text(each, model::issuer_bytes_max);
                               });
     if (!has_audience)
-        return about(table,
-                     "audience must be what the claim aud of its tokens has for this "
-                     "service, one string or up to 16");
-    if (table.jwks.empty()) return about(table, "jwks must name the file with its public keys");
-    if (table.algorithms.empty()) return about(table, "algorithms names none");
+        add("jwt.audience",
+            "audience must be what the claim aud of its tokens has for this "
+            "service, one string or up to 16");
+    if (std::ranges::find(subject_claims, table.subject) == std::end(subject_claims))
+        add("jwt.subject", "subject must be sub, azp or client_id");
+    if (!table.scopes.empty() && !model::is_claim_text(table.scopes, claim_bytes_max))
+        add("jwt.scopes", "scopes must be the name of a claim, or empty");
+    if (!table.type.empty() && !model::is_claim_text(table.type, claim_bytes_max))
+        add("jwt.type", "type must be a typ of tokens, such as at+jwt");
+}
+
+template <class Sink>
+void check_signatures(jwt_settings const& table, Sink add) {
+    if (table.jwks.empty()) add("jwt.jwks", "jwks must name the file with its public keys");
+    if (table.algorithms.empty()) add("jwt.algorithms", "algorithms names none");
     for (auto const& name : table.algorithms)
         if (!jwt::parse_algorithm(name))
-            return about(table, "algorithms: '" + name + "' is not one of " +
-                                    std::string(jwt::algorithm_names()));
+            add("jwt.algorithms",
+                "algorithms: '" + name + "' is not one of " + std::string(jwt::algorithm_names()));
     if (table.leeway_seconds > jwt::leeway_seconds_max)
-        return about(table, "leeway_seconds must be from 0 to 60");
-    if (std::ranges::find(subject_claims, table.subject) == std::end(subject_claims))
-        return about(table, "subject must be sub, azp or client_id");
-    if (!table.scopes.empty() && !model::is_claim_text(table.scopes, claim_bytes_max))
-        return about(table, "scopes must be the name of a claim, or empty");
-    if (!table.type.empty() && !model::is_claim_text(table.type, claim_bytes_max))
-        return about(table, "type must be a typ of tokens, such as at+jwt");
-    return {};
+        add("jwt.leeway_seconds", "leeway_seconds must be from 0 to 60");
 }
 
 // A file that anyone may write would let anyone sign.
@@ -150,24 +155,36 @@ std::string to_toml(std::vector<jwt_settings> const& tables) {
     return output;
 }
 
-base::result<void> validate(std::vector<jwt_settings> const& tables) {
-    for (auto const& table : tables) {
-        if (auto const valid = validate_table(table); !valid) return valid;
-        if (std::ranges::count(tables, table.issuer, &jwt_settings::issuer) != 1)
-            return about(table, "the issuer is there twice");
+std::vector<setting_error> find_errors(std::vector<jwt_settings> const& tables) {
+    std::vector<setting_error> all;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+        auto const& table = tables[i];
+        auto const add = [&](std::string_view setting, std::string const& text) {
+            all.push_back({setting, about(table, text), i});
+        };
+        check_claims(table, add);
+        check_signatures(table, add);
+        auto const end = tables.begin() + static_cast<std::ptrdiff_t>(i);
+        if (std::find_if(tables.begin(), end,
+                         [&](auto const& each) { return each.issuer == table.issuer; }) != end)
+            add("jwt.issuer", "the issuer is there twice");
     }
-    return {};
+    return all;
 }
 
-base::result<void> check_issuers(std::vector<jwt_settings> const& tables) {
-    for (auto const& table : tables) {
+std::vector<setting_error> find_issuer_errors(std::vector<jwt_settings> const& tables) {
+    std::vector<setting_error> all;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
         std::string text;
-        if (auto const outcome = read_keys(table, text); !outcome) return outcome;
         std::vector<std::string> skipped;
-        if (auto const issuer = make_issuer(table, text, skipped); !issuer) return issuer.error();
-        tell_skipped(table, skipped);
+        if (auto const outcome = read_keys(tables[i], text); !outcome)
+            all.push_back({"jwt.jwks", outcome.error().message, i});
+        else if (auto const issuer = make_issuer(tables[i], text, skipped); !issuer)
+            all.push_back({"jwt.jwks", issuer.error().message, i});
+        else
+            tell_skipped(tables[i], skipped);
     }
-    return {};
+    return all;
 }
 
 base::result<std::shared_ptr<auth::bearer_issuers const>> load_issuers(

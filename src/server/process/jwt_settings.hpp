@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,14 @@
 #include "base/result.hpp"
 
 namespace latchkey::server {
+
+// A wrong value: the setting, and a sentence that names it.
+struct setting_error {
+    std::string_view setting;
+    std::string message;
+    // Of a list, or of the tables [[jwt]]; none: the setting as a whole.
+    std::optional<std::size_t> element = {};
+};
 
 // One table; the members are named as in the file.
 struct jwt_settings {
@@ -27,8 +36,8 @@ struct jwt_settings {
     bool operator==(jwt_settings const&) const = default;
 };
 
-// Checks all but the file. The error names the issuer and the member.
-base::result<void> validate(std::vector<jwt_settings> const& tables);
+// Checks all but the files. An error names the issuer and the member.
+std::vector<setting_error> find_errors(std::vector<jwt_settings> const& tables);
 
 // A basic string, as TOML writes it.
 std::string toml_string(std::string_view text);
@@ -43,7 +52,7 @@ base::result<std::shared_ptr<auth::bearer_issuers const>> load_issuers(
     std::vector<jwt_settings> const& tables,
     std::shared_ptr<auth::bearer_issuers const> const& former, base::wall_ms clock);
 
-// Checks that the files can be taken. The error is that of load_issuers.
-base::result<void> check_issuers(std::vector<jwt_settings> const& tables);
+// Finds the files that cannot be taken. The errors are those of load_issuers.
+std::vector<setting_error> find_issuer_errors(std::vector<jwt_settings> const& tables);
 
 }  // namespace latchkey::server

@@ -41,13 +41,14 @@ base::result<loaded_files> load_files(config const& configuration,
     return loaded_files{std::move(*identity), std::move(*issuers)};
 }
 
-base::result<void> check_files(config const& configuration) {
-    if (auto const checked = check_issuers(configuration.jwt); !checked) return checked;
-    if (auto const checked = check_trace_headers(configuration); !checked) return checked;
-    if (configuration.tls_certificate.empty()) return {};
+std::vector<setting_error> find_file_errors(config const& configuration) {
+    auto all = find_issuer_errors(configuration.jwt);
+    if (auto const checked = check_trace_headers(configuration); !checked)
+        all.push_back({"tracing.headers_file", checked.error().message});
+    if (configuration.tls_certificate.empty()) return all;
     auto const loaded = tls::identity::load(configuration.tls_certificate, configuration.tls_key);
-    if (!loaded) return loaded.error();
-    return {};
+    if (!loaded) all.push_back({"tls.certificate", loaded.error().message});
+    return all;
 }
 
 }  // namespace latchkey::server

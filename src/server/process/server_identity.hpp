@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "base/result.hpp"
 #include "server/process/config_snapshot.hpp"
@@ -17,8 +18,8 @@ base::result<std::shared_ptr<tls::identity const>> load_identity(config const& c
 base::result<loaded_files> load_files(config const& configuration,
                                       std::shared_ptr<auth::bearer_issuers const> const& former);
 
-// Checks that the certificate, the key, the keys of issuers and the header fields for traces that a
-// configuration names can be loaded.
-base::result<void> check_files(config const& configuration);
+// What cannot be loaded of the certificate, the key, the keys of issuers and the header fields for
+// traces that a configuration names.
+std::vector<setting_error> find_file_errors(config const& configuration);
 
 }  // namespace latchkey::server

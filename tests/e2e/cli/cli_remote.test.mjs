@@ -190,8 +190,8 @@ describe('other commands', () => {
     assert.match(table.stderr, /20 requests, 0 of them refused/);
     assert.match((await done('keys', 'usage', String(id), '--chart', ...there)).stdout, /^20\d\d-\d\d-\d\d \d\d:\d\d +20 {2}█+$/m);
     const all = await done('usage', '--key', String(id), ...there);
-    assert.match(all.stdout, new RegExp(`^KEY +REQUESTS +LIMITED\n${id} +20 +0\nall keys +20 +0\n\nSTART `));
-    assert.match((await done('usage', '--top', '3', '--chart', ...here)).stdout, /^\d+ +[\d,]+ {2}█/m);
+    assert.match(all.stdout, new RegExp(`^KEY +NAME +REQUESTS +LIMITED\n${id} +busy +20 +0\nall keys +20 +0\n\nSTART `));
+    assert.match((await done('usage', '--top', '3', '--chart', ...here)).stdout, /^\d+ .+ +[\d,]+ {2}█/m);
     assert.equal((await json('usage', '--top', '1', '--granularity', 'day', ...there)).data.length, 1);
     assert.equal((await command('usage', '--from', 'soon', ...there)).code, 2);
     assert.equal((await command('usage', '--from', 'soon', ...here)).code, 2);

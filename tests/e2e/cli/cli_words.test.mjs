@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { binary, command, commandOf, temporaryFolder } from '../helpers/harness.mjs';
+import { binary, command, commandOf, startServer, temporaryFolder, until } from '../helpers/harness.mjs';
 
 const folder = temporaryFolder();
 const data = path.join(folder, 'data');
@@ -117,7 +117,7 @@ describe('keys', () => {
     assert.deepEqual([unknown.code, JSON.parse(unknown.stdout).code], [4, 'NOT_FOUND']);
     const impossible = await command('keys', 'verify', file, '--data', path.join(folder, 'no store'));
     assert.deepEqual([impossible.code, impossible.stdout], [1, ''], 'a failure is no verdict');
-    assert.match((await command('keys', 'verify', '--help')).stdout, /0 the key is valid, 4 it would be refused, 1 it could not be verified/);
+    assert.match((await command('keys', 'verify', '--help')).stdout, /0 the key is valid, 4 it would be refused,\s+1 it could not be\s+verified/);
     assert.ok(!`${verified.stdout}${verified.stderr}${piped.stdout}`.includes(made.key), 'the key is not printed');
   });
 });
@@ -151,6 +151,32 @@ describe('what cannot be taken back easily', () => {
     const yes = await inTerminal(['keys', 'deactivate', String(admin.id), ...place], { answer: 'y\n' });
     assert.equal(yes.code, 0, yes.stdout);
     assert.equal(await state(admin.id), 'deactivated');
+  });
+
+  test('of a key that was used within a day is asked at a terminal', async () => {
+    const server = await startServer();
+    const of = ['--data', server.data];
+    try {
+      const key = await server.makeKey({ name: 'in use', scopes: ['users:read'] });
+      assert.equal((await server.client(key).get('/users')).status, 200);
+      const { id } = key;
+      const shown = async () => JSON.parse((await command('keys', 'show', String(id), '--json', ...of)).stdout);
+      await until(async () => (await shown()).last_used_at !== null, 'its use is stored');
+      const no = await inTerminal(['keys', 'deactivate', String(id), ...of], { answer: 'n\n' });
+      assert.equal(no.code, 3, no.stdout);
+      assert.match(no.stdout, /key \d+ 'in use' was used at .*its clients would be refused; latchkey keys reactivate \d+ undoes it/s);
+      assert.equal((await shown()).state, 'active');
+      const yes = await inTerminal(['keys', 'deactivate', String(id), ...of], { answer: 'y\n' });
+      assert.equal(yes.code, 0, yes.stdout);
+      assert.match(yes.stdout, /latchkey keys reactivate \d+ undoes it/);
+      assert.equal((await shown()).state, 'deactivated');
+      assert.equal((await command('keys', 'reactivate', String(id), ...of)).code, 0);
+      const script = await command('keys', 'deactivate', String(id), ...of);
+      assert.equal(script.code, 0, 'a script is not asked');
+      assert.match(script.stderr, /latchkey keys reactivate \d+ undoes it/);
+    } finally {
+      await server.stop();
+    }
   });
 
   test('seed asks where the store has other records', async () => {
@@ -200,7 +226,7 @@ describe('output', () => {
   test('has colours on a terminal alone, and none with NO_COLOR', async () => {
     const words = ['keys', 'list', ...here];
     const table = (await command(...words)).stdout;
-    assert.match(table, /^ID {2}NAME +PROJECT +ENVIRONMENT +STATE +KEY +EXPIRES +LAST USED +SCOPES\n/);
+    assert.match(table, /^ID {2}NAME +PROJECT +STATE +KEY +EXPIRES +LAST USED +SCOPES\n/);
     const column = table.indexOf('STATE');
     for (const line of table.trimEnd().split('\n').slice(1)) assert.match(line.slice(column), /^(active|scheduled|expired|deactivated) /);
     assert.doesNotMatch(table, /\x1b/);

@@ -177,7 +177,7 @@ describe('over the command line, beside the server', () => {
     const page = await api.read('/keys?limit=100');
     assert.deepEqual(list.data.map(({ id }) => id), page.data.map(({ id }) => id));
     const table = await cli('keys', 'list', '--project', 'shop');
-    assert.match(table.stdout, /^ID +NAME +PROJECT .*\n\d+ +v +shop +development +active/);
+    assert.match(table.stdout, /^ID +NAME +PROJECT +STATE .*\n\d+ +v +shop +active/);
     assert.equal((await cli('keys', 'show', '1', '--json')).json.name, 'admin');
     assert.match((await cli('keys', 'show', '1')).stdout, /^id +1\nname +admin\n/);
     assert.equal((await cli('keys', 'show', '999')).code, 1);
@@ -303,7 +303,10 @@ describe('the audit log', () => {
     const all = (await cli('audit', '--json')).json;
     assert.equal(all.data.length, entry.id);
     assert.deepEqual(all.data.at(-1), entry);
-    assert.match((await cli('audit')).stdout, /key\.create +key 1 in default +by the command line/);
+    const table = (await cli('audit')).stdout.split('\n');
+    assert.match(table[0], /^ID +TIME +ACTION +OF +BY +FROM +FIELDS$/);
+    assert.match(table[1], /key\.create +key 1 in default +the command line/);
+    assert.equal(table[1].indexOf('key.create'), table[0].indexOf('ACTION'), 'the heading stands above its columns');
   });
 });
 

@@ -235,7 +235,8 @@ describe('check', () => {
     fs.writeFileSync(file, 'workers = "two"\n');
     const wrong = await command('check', '--config', file, '--json');
     assert.equal(wrong.code, 78);
-    assert.match(JSON.parse(wrong.stdout).configuration.wrong[0], /workers must be a whole number \(line 1\)/);
+    assert.deepEqual(JSON.parse(wrong.stdout).configuration.wrong,
+      [{ file, line: 1, source: null, setting: 'workers', message: 'workers must be a whole number' }]);
     const certificate = await command('check', '--tls-certificate', file, '--tls-key', file, '--data', data());
     assert.equal(certificate.code, 78);
 

@@ -61,7 +61,7 @@ test('a file with several wrong lines is told all of them at once', async () => 
   fs.writeFileSync(file, 'workers = "two"\n[auth]\nallow_quer = true\n\n[http]\nidle_seconds = 0\n');
   const { code, stderr } = await command('serve', '--config', file);
   assert.equal(code, 78);
-  for (const part of ['workers must be a whole number (line 1)', "there is no setting 'auth.allow_quer' (line 3)",
+  for (const part of ['workers must be a whole number (line 1)', "there is no setting 'auth.allow_quer'; did you mean auth.allow_query? (line 3)",
     'http.idle_seconds must be from 1 to 86400 (line 6)']) assert.ok(stderr.includes(`${file}: ${part}`), part);
 });
 

@@ -1,6 +1,6 @@
 // latchkey man: the manual page of a command (man(7)), made from the table of commands. Not shown
 // in the help, since the package installs the pages.
-#include "cli/frame/man_page.hpp"
+#include "cli/words/man_page.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,8 +10,8 @@
 #include "base/system/log.hpp"
 #include "base/version.hpp"
 #include "base/visible.hpp"
-#include "cli/frame/command_table.hpp"
-#include "cli/frame/command_texts.hpp"
+#include "cli/words/command_table.hpp"
+#include "cli/words/command_texts.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -48,6 +48,16 @@ std::string escaped(std::string_view text) {
             result += "\\-";
         else
             result += byte;
+    }
+    return result;
+}
+
+// A list of values, which may be longer than a line, is broken behind its commas.
+std::string breakable(std::string_view text) {
+    std::string result;
+    for (char const byte : text) {
+        result += byte;
+        if (byte == ',') result += "\\:";
     }
     return result;
 }
@@ -90,7 +100,7 @@ void append_options(std::string& page, command_entry const& entry) {
             target += ".B " + escaped(flags) + "\n";
             if (!option.type.empty()) {
                 target.pop_back();
-                target += " \\fI" + escaped(value_of(option)) + "\\fR\n";
+                target += " \\fI" + breakable(escaped(value_of(option))) + "\\fR\n";
             }
         }
         target += escaped(option.description);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/frame/command_table.hpp"
+#include "cli/words/command_table.hpp"
 
 namespace latchkey::cli {
 

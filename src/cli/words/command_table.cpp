@@ -1,7 +1,11 @@
-#include "cli/frame/command_table.hpp"
+#include "cli/words/command_table.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+
+#include "cli/frame/scope_list.hpp"
+#include "cli/frame/serve_settings.hpp"
+#include "model/scope.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -29,6 +33,23 @@ std::vector<std::string> choices_in(std::string const& type) {
     return choices;
 }
 
+std::vector<std::string> scope_names() {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < model::scope_count; ++i)
+        names.emplace_back(model::name_of(static_cast<model::scope>(i)));
+    return names;
+}
+
+option_group group_of(std::string_view flag) {
+    static constexpr std::string_view general[] = {"--json", "--yes", "--quiet", "--help",
+                                                   "--version"};
+    static constexpr std::string_view elsewhere[] = {"--url", "--key-file", "--ca-file"};
+    if (flag == "--config" || is_setting_flag(flag)) return option_group::setting;
+    if (std::ranges::find(elsewhere, flag) != std::end(elsewhere)) return option_group::elsewhere;
+    return std::ranges::find(general, flag) != std::end(general) ? option_group::general
+                                                                 : option_group::own;
+}
+
 option_entry entry_of(CLI::Option const& option) {
     static constexpr std::string_view files[] = {"FILE", "USERS", "POSTS"};
     option_entry entry;
@@ -39,7 +60,9 @@ option_entry entry_of(CLI::Option const& option) {
     if (has_value && entry.type.empty()) entry.type = "VALUE";
     entry.description = option.get_description();
     entry.default_value = option.get_default_str();
-    entry.choices = choices_in(entry.type);
+    entry.is_list = entry.type == scope_type;
+    entry.choices = entry.is_list ? scope_names() : choices_in(entry.type);
+    if (!entry.flags.empty()) entry.group = group_of(entry.flags.front());
     entry.is_required = option.get_required();
     entry.is_file =
         entry.type.starts_with("FILE") || std::ranges::find(files, entry.name) != std::end(files);
@@ -70,6 +93,7 @@ std::vector<command_entry> all_commands(CLI::App const& program) {
 std::vector<option_entry> options_of(CLI::App const& command) {
     std::vector<option_entry> entries;
     for (auto const* const each : command.get_options()) entries.push_back(entry_of(*each));
+    std::ranges::stable_sort(entries, {}, &option_entry::group);
     return entries;
 }
 

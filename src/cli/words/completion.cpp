@@ -1,12 +1,12 @@
 // latchkey completion: scripts for bash, zsh and fish, made from the table of commands.
-#include "cli/frame/completion.hpp"
+#include "cli/words/completion.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/frame/command_table.hpp"
-#include "cli/frame/command_texts.hpp"
+#include "cli/words/command_table.hpp"
+#include "cli/words/command_texts.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -45,6 +45,13 @@ std::string joined_words(std::vector<std::string> const& words) {
     return text;
 }
 
+std::string quoted_words(option_entry const& option) {
+    std::string text;
+    for (auto const& word : option.choices)
+        text.append(text.empty() ? "" : " ").append(shell_quoted(word));
+    return text;
+}
+
 // Lines of a `case` that advance from one command to the next.
 std::string steps_of(std::vector<command_entry> const& commands, std::string_view variable) {
     std::string text;
@@ -67,7 +74,7 @@ std::string values_of(std::vector<command_entry> const& commands, Files files, C
                 if (option.is_file)
                     text += files() + " ";
                 else if (!option.choices.empty())
-                    text += choices(joined_words(option.choices)) + " ";
+                    text += choices(option) + " ";
                 text += "return;;\n";
             }
         }
@@ -85,25 +92,48 @@ std::vector<std::string> offers_of(command_entry const& entry) {
     return words;
 }
 
+// bash takes a colon as the end of a word: the words are put together again, and of what is offered
+// only what follows the last colon is given to it.
+constexpr char bash_words[] =
+    "  local -a before=()\n"
+    "  local cur= word\n"
+    "  for word in \"${COMP_WORDS[@]:0:COMP_CWORD+1}\"; do\n"
+    "    if [[ $word == :* || $cur == *: ]]; then cur+=$word; else before+=(\"$cur\") cur=$word; "
+    "fi\n"
+    "  done\n"
+    "  before=(\"${before[@]:1}\")\n";
+
+// Offers the words for the last element of a list with commas.
+constexpr char bash_list[] =
+    "_latchkey_list() {\n"
+    "  local begin= colon=\n"
+    "  [[ $cur != *,* ]] || begin=${cur%,*},\n"
+    "  [[ $COMP_WORDBREAKS != *:* || $cur != *:* ]] || colon=${cur%:*}:\n"
+    "  mapfile -t COMPREPLY < <(compgen -P \"$begin\" -W \"$1\" -- \"${cur##*,}\")\n"
+    "  COMPREPLY=(\"${COMPREPLY[@]#\"$colon\"}\")\n"
+    "  compopt -o nospace +o filenames 2> /dev/null || :\n"
+    "}\n";
+
 }  // namespace
 
 std::string bash_completion(CLI::App const& program) {
     auto const commands = all_commands(program);
-    auto text = std::string(
-                    "# bash completion of latchkey: source <(latchkey completion bash)\n"
-                    "_latchkey() {\n"
-                    "  local cur=${COMP_WORDS[COMP_CWORD]} place= words= files= i\n"
-                    "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-                    "    case \"$place ${COMP_WORDS[i]}\" in\n") +
+    auto text = std::string("# bash completion of latchkey: source <(latchkey completion bash)\n") +
+                bash_list + "_latchkey() {\n" + bash_words +
+                "  local place= words= files=\n"
+                "  for word in \"${before[@]}\"; do\n"
+                "    case \"$place $word\" in\n" +
                 steps_of(commands, "place") +
                 "    esac\n"
                 "  done\n"
                 "  COMPREPLY=()\n"
-                "  case \"$place/${COMP_WORDS[COMP_CWORD-1]}\" in\n";
+                "  case \"$place/${before[-1]}\" in\n";
     text += values_of(
         commands, [] { return std::string("mapfile -t COMPREPLY < <(compgen -f -- \"$cur\");"); },
-        [](std::string const& words) {
-            return "COMPREPLY=($(compgen -W " + shell_quoted(words) + " -- \"$cur\"));";
+        [](option_entry const& option) {
+            auto const words = shell_quoted(joined_words(option.choices));
+            return option.is_list ? "_latchkey_list " + words + ";"
+                                  : "COMPREPLY=($(compgen -W " + words + " -- \"$cur\"));";
         });
     text += "  esac\n  case \"$place\" in\n";
     for (auto const& each : commands)
@@ -136,7 +166,11 @@ std::string zsh_completion(CLI::App const& program) {
                 "  case \"$place/${words[CURRENT-1]}\" in\n";
     text += values_of(
         commands, [] { return std::string("_files;"); },
-        [](std::string const& words) { return "compadd -- " + words + ";"; });
+        [](option_entry const& option) {
+            return option.is_list
+                       ? "compset -P '*,'; compadd -S '' -- " + quoted_words(option) + ";"
+                       : "compadd -- " + quoted_words(option) + ";";
+        });
     text += "  esac\n  case \"$place\" in\n";
     auto const entry = [](std::string const& word, std::string description) {
         std::ranges::replace(description, ':', ' ');
@@ -179,6 +213,10 @@ std::string fish_completion(CLI::App const& program) {
         "  end\n"
         "  test \"$place\" = \"$argv[1]\"\n"
         "end\n"
+        "function __latchkey_list\n"
+        "  set -l head (string replace -r '[^,]*$' '' -- (commandline -ct))\n"
+        "  printf '%s\\n' \"$head\"$argv\n"
+        "end\n"
         "complete -c latchkey -f\n";
     for (auto const& each : commands) {
         auto const begin = "complete -c latchkey -n " +
@@ -191,6 +229,9 @@ std::string fish_completion(CLI::App const& program) {
                 text += begin + " -l " + flag.substr(2) + " -d " + fish_quoted(option.description);
                 if (option.is_file)
                     text += " -r -F";
+                else if (option.is_list)
+                    text +=
+                        " -x -a " + fish_quoted("(__latchkey_list " + quoted_words(option) + ")");
                 else if (!option.choices.empty())
                     text += " -x -a " + fish_quoted(joined_words(option.choices));
                 else if (!option.type.empty())

@@ -10,13 +10,10 @@
 
 namespace latchkey::cli {
 
-// Insertions, deletions, substitutions and swaps of neighbours that make one text of the other
-// (optimal string alignment).
-std::size_t edit_distance(std::string_view left, std::string_view right);
-
-// The candidate with the smallest distance, dashes at the front not counted; empty: none is near,
-// which is a third of the word's length and at least 1.
-std::string nearest(std::string_view word, std::vector<std::string> const& candidates);
+// The candidate that is nearest (base/nearest.hpp), dashes at the front not counted, or those that
+// the word abbreviates, if these are few.
+std::vector<std::string> near_words(std::string_view word,
+                                    std::vector<std::string> const& candidates);
 
 std::string full_name(CLI::App const& command);  // "latchkey keys create"
 // The command that the words named before they went wrong.

@@ -1,11 +1,12 @@
-#include "cli/frame/suggest.hpp"
+#include "cli/words/suggest.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <numeric>
+#include <iterator>
 
+#include "base/nearest.hpp"
 #include "base/visible.hpp"
-#include "cli/frame/command_table.hpp"
+#include "cli/words/command_table.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -46,9 +47,9 @@ std::vector<std::string> option_names(CLI::App const& command) {
     return names;
 }
 
-std::string listed(std::vector<std::string> const& words) {
+std::string listed(std::vector<std::string> const& words, char const* separator = ", ") {
     std::string text;
-    for (auto const& each : words) text += (text.empty() ? "" : ", ") + each;
+    for (auto const& each : words) text += (text.empty() ? "" : separator) + each;
     return text;
 }
 
@@ -72,34 +73,23 @@ CLI::App& deepest(CLI::App& command) {
     return parsed.empty() ? command : deepest(*parsed.back());
 }
 
-std::size_t edit_distance(std::string_view left, std::string_view right) {
-    std::vector<std::size_t> before(right.size() + 1), above(right.size() + 1);
-    std::iota(above.begin(), above.end(), std::size_t{0});
-    for (std::size_t i = 0; i < left.size(); ++i) {
-        std::vector<std::size_t> row(right.size() + 1);
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < right.size(); ++j) {
-            row[j + 1] = std::min(
-                {above[j + 1] + 1, row[j] + 1, above[j] + (left[i] == right[j] ? 0u : 1u)});
-            if (i > 0 && j > 0 && left[i] == right[j - 1] && left[i - 1] == right[j])
-                row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
-        }
-        before = std::exchange(above, std::move(row));
-    }
-    return above.back();
-}
-
-std::string nearest(std::string_view word, std::vector<std::string> const& candidates) {
+std::vector<std::string> near_words(std::string_view word,
+                                    std::vector<std::string> const& candidates) {
+    constexpr std::size_t abbreviation_bytes_min = 3, words_max = 3;
     auto const bare = without_dashes(word);
-    std::string best;
-    auto distance = std::max<std::size_t>(bare.size() / 3, 1) + 1;
-    for (auto const& each : candidates) {
-        auto const length = edit_distance(bare, without_dashes(each));
-        if (length >= distance) continue;
-        distance = length;
-        best = each;
+    std::vector<std::string_view> names;
+    for (auto const& each : candidates) names.push_back(without_dashes(each));
+    std::vector<std::string> near;
+    if (auto const name = base::nearest(bare, names)) {
+        auto const place = std::ranges::find(names, *name) - names.begin();
+        near.push_back(candidates[static_cast<std::size_t>(place)]);
+    } else if (bare.size() >= abbreviation_bytes_min) {
+        std::ranges::copy_if(candidates, std::back_inserter(near), [&](std::string_view each) {
+            return without_dashes(each).starts_with(bare);
+        });
     }
-    return best;
+    if (near.size() > words_max) near.clear();
+    return near;
 }
 
 std::string explain_unknown(CLI::App& program) {
@@ -118,11 +108,13 @@ std::string explain_unknown(CLI::App& program) {
     bool const is_option = word.starts_with('-');
     if (is_option) candidates.clear();
     candidates.insert(candidates.end(), options.begin(), options.end());
-    auto suggestion = is_option ? std::string() : synonym_of(word, commands);
-    if (suggestion.empty()) suggestion = nearest(word, candidates);
+    auto const synonym = is_option ? std::string() : synonym_of(word, commands);
+    auto const suggestions =
+        synonym.empty() ? near_words(word, candidates) : std::vector<std::string>{synonym};
     auto sentence = name + " does not understand '" +
                     base::visible(is_option ? word.substr(0, word.find('=')) : word) + "'";
-    if (!suggestion.empty()) return sentence + ": did you mean " + name + " " + suggestion + "?";
+    if (!suggestions.empty())
+        return sentence + ": did you mean " + name + " " + listed(suggestions, " or ") + "?";
     if (!commands.empty()) return sentence + "; it has the commands " + listed(commands);
     return sentence + "; it has the options " + listed(options);
 }
