@@ -19,118 +19,57 @@ constexpr unsigned kinds = 2;  // of what is next: retries, and changes from a w
 webhook_queue::webhook_queue(model::webhook const& webhook, model::webhook_progress const& progress,
                              std::vector<pending_delivery> pending)
     : id_(webhook.id),
-      line_(progress.position),
+      filter_(webhook),
+      windows_(progress.position, replayed_max),
       pending_(std::move(pending)),
-      failing_since_(progress.failing_since),
+      health_(progress.failing_since),
       committed_(progress) {
-    std::ranges::sort(pending_, {}, &pending_delivery::sequence);
     update(webhook);
 }
 
 void webhook_queue::update(model::webhook const& webhook) {
-    types_ = {};
-    for (auto const& pattern : webhook.types) types_.add(pattern);
-    project_ = webhook.project;
+    filter_ = change_filter(webhook);
     is_ordered_ = webhook.ordered;
     pace_.limit(webhook.max_per_second);
 }
 
-void webhook_queue::replay(std::span<model::webhook_replay const> replays) {
-    for (auto const& each : replays) {
-        if (each.ordinal <= last_replay_) continue;
-        last_replay_ = each.ordinal;
-        replays_.emplace_back(each, line_.last());
-    }
-}
-
 // ---- reading
-
-bool webhook_queue::wants(change const& change) const {
-    if (change.type == model::change_type::webhook_test) return change.subject == id_;
-    if (!types_.has(change.type)) return false;
-    if (project_.empty() || change.project == project_) return true;
-    return !model::is_about_key(change.type) && change.type != model::change_type::webhook_disabled;
-}
 
 // A record beyond the position is of a change that was handled before this process began.
 void webhook_queue::offer(change const& change, base::wall_ms now) {
-    if (!wants(change) || find_pending(change.sequence) != nullptr)
-        return line_.look_past(change.sequence);
-    line_.add(change.sequence, change.type);
+    if (!filter_.wants(change) || pending_.find(change.sequence) != nullptr)
+        return look_past(change.sequence);
+    windows_.latest().add(change.sequence, change.type);
     // One at a time, the first that fails holds up the others; else they wait for its success.
-    if (change.type == model::change_type::webhook_test && is_ordered_) make_due(now);
-}
-
-replay_walk* webhook_queue::open_replay() {
-    std::size_t size = 0;
-    for (auto& each : replays_) {
-        size += each.window.size();
-        if (size >= replayed_max) return nullptr;
-        if (!each.is_read()) return &each;
-    }
-    return nullptr;
-}
-
-bool webhook_queue::is_in_line(model::id sequence) {
-    return line_.find(sequence) != nullptr || std::ranges::any_of(replays_, [&](auto& each) {
-               return each.window.find(sequence) != nullptr;
-           });
+    if (change.type == model::change_type::webhook_test && is_ordered_) pending_.make_due(now);
 }
 
 bool webhook_queue::offer_again(replay_walk& walk, change const& change, base::wall_ms now) {
-    if (walk.window.size() >= replayed_max) return false;
+    if (windows_.is_full(walk)) return false;
     walk.window.look_past(change.sequence);
-    if (!wants(change)) return true;
-    if (auto* const delivery = find_pending(change.sequence)) {
+    if (!filter_.wants(change)) return true;
+    if (auto* const delivery = pending_.find(change.sequence)) {
         delivery->attempts = 0;
         if (!delivery->in_flight) delivery->due = now;
         results_.push_back({.sequence = change.sequence,
                             .type = change.type,
                             .next_attempt_at = delivery->due,
                             .attempts = {}});
-    } else if (!is_in_line(change.sequence)) {
+    } else if (!windows_.has(change.sequence)) {
         walk.window.add(change.sequence, change.type);
     }
     return true;
 }
 
-void webhook_queue::make_due(base::wall_ms now) {
-    for (auto& each : pending_) each.due = std::min(each.due, now);
-}
-
 // ---- sending
 
 bool webhook_queue::may_send() const {
-    return !is_retired_ && end_ == model::webhook_end::none &&
+    return !is_retired_ && !health_.has_end() &&
            in_flight_ < (is_ordered_ ? ahead_max : in_flight_max) && results_.size() < results_max;
 }
 
-pending_delivery* webhook_queue::find_pending(model::id sequence) {
-    auto const place =
-        std::ranges::lower_bound(pending_, sequence, {}, &pending_delivery::sequence);
-    return place != pending_.end() && place->sequence == sequence ? &*place : nullptr;
-}
-
-pending_delivery* webhook_queue::due_delivery(base::wall_ms now) {
-    pending_delivery* earliest = nullptr;
-    for (auto& each : pending_)
-        if (!each.in_flight && each.due <= now && (earliest == nullptr || each.due < earliest->due))
-            earliest = &each;
-    return earliest;
-}
-
-// The window, of new or replayed changes, whose next change has the lowest sequence.
-delivery_window* webhook_queue::ready_window() {
-    auto* lowest = line_.first_ready() != nullptr ? &line_ : nullptr;
-    for (auto& each : replays_)
-        if (auto const* const entry = each.window.first_ready())
-            if (lowest == nullptr || entry->sequence < lowest->first_ready()->sequence)
-                lowest = &each.window;
-    return lowest;
-}
-
 bool webhook_queue::may_begin(base::wall_ms now) const {
-    return !is_congested() || (in_flight_ == retries_in_flight_ && now >= probe_at_);
+    return !is_congested() || (in_flight_ == retries_in_flight_ && now >= health_.probe_time());
 }
 
 model::id webhook_queue::begin(delivery_window& window) {
@@ -149,14 +88,15 @@ model::id webhook_queue::begin(pending_delivery& delivery) {
 
 // Behind those in flight, which are all new changes then.
 bool webhook_queue::may_go_ahead() {
-    if (!is_quick_ || !pending_.empty() || !replays_.empty()) return false;
-    auto const* const entry = line_.first_ready();
+    if (!is_quick_ || !pending_.empty() || windows_.has_replays()) return false;
+    auto const* const entry = windows_.latest().first_ready();
     return entry != nullptr && entry->sequence > last_begun_;
 }
 
 std::optional<model::id> webhook_queue::next_in_order(base::wall_ms now) {
-    if (in_flight_ != 0) return may_go_ahead() ? std::optional(begin(line_)) : std::nullopt;
-    auto* const window = ready_window();
+    if (in_flight_ != 0)
+        return may_go_ahead() ? std::optional(begin(windows_.latest())) : std::nullopt;
+    auto* const window = windows_.first_ready();
     auto* const head = pending_.empty() ? nullptr : &pending_.front();
     if (head != nullptr &&
         (window == nullptr || head->sequence < window->first_ready()->sequence)) {
@@ -171,13 +111,14 @@ std::optional<model::id> webhook_queue::next_in_order(base::wall_ms now) {
 std::optional<model::id> webhook_queue::next_of(unsigned kind, base::wall_ms now) {
     if (kind == 0) {
         auto* const delivery =
-            retries_in_flight_ < retries_in_flight_max ? due_delivery(now) : nullptr;
+            retries_in_flight_ < retries_in_flight_max ? pending_.find_due(now) : nullptr;
         if (delivery == nullptr) return std::nullopt;
         return begin(*delivery);
     }
     if (!may_begin(now)) return std::nullopt;
-    if (turn_ % (2 * kinds) < kinds && line_.first_ready() != nullptr) return begin(line_);
-    auto* const window = ready_window();
+    if (turn_ % (2 * kinds) < kinds && windows_.latest().first_ready() != nullptr)
+        return begin(windows_.latest());
+    auto* const window = windows_.first_ready();
     if (window == nullptr) return std::nullopt;
     return begin(*window);
 }
@@ -198,18 +139,17 @@ std::optional<model::id> webhook_queue::next(base::instant const& now) {
 
 base::wall_ms webhook_queue::next_time(base::instant const& now) {
     if (!may_send() || (is_ordered_ && in_flight_ != 0 && !may_go_ahead())) return no_time;
-    auto const* const window = ready_window();
+    auto const* const window = windows_.first_ready();
     auto time = no_time;
     if (window != nullptr && (!is_congested() || in_flight_ == retries_in_flight_))
-        time = is_congested() ? probe_at_ : now.wall;
-    bool const waits =
-        is_ordered_ && !pending_.empty() &&
-        (window == nullptr || pending_.front().sequence < ready_window()->first_ready()->sequence);
+        time = is_congested() ? health_.probe_time() : now.wall;
+    bool const waits = is_ordered_ && !pending_.empty() &&
+                       (window == nullptr || pending_.front().sequence <
+                                                 windows_.first_ready()->first_ready()->sequence);
     if (waits) {
         time = pending_.front().due;
     } else if (!is_ordered_ && retries_in_flight_ < retries_in_flight_max) {
-        for (auto const& each : pending_)
-            if (!each.in_flight) time = std::min(time, each.due);
+        time = std::min(time, pending_.next_due());
     }
     if (time == no_time) return no_time;
     auto const wait = std::max<base::mono_ns>(0, pace_.next() - now.mono);

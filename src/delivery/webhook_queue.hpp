@@ -17,16 +17,15 @@
 #include <vector>
 
 #include "delivery/attempt.hpp"
-#include "delivery/delivery_window.hpp"
+#include "delivery/change_filter.hpp"
+#include "delivery/delivery_windows.hpp"
 #include "delivery/pace.hpp"
-#include "delivery/replay_walk.hpp"
+#include "delivery/pending_list.hpp"
+#include "delivery/receiver_health.hpp"
 #include "delivery/retry.hpp"
 #include "delivery/scheduled_change.hpp"
-#include "domain/changes/change_types.hpp"
 
 namespace latchkey::delivery {
-
-inline constexpr base::wall_ms no_time = INT64_MAX;
 
 class webhook_queue {
   public:
@@ -39,15 +38,15 @@ class webhook_queue {
                   std::vector<pending_delivery> pending);
 
     model::id id() const { return id_; }
-    domain::change_types const& types() const { return types_; }
-    model::id position() const { return line_.position(); }
+    domain::change_types const& types() const { return filter_.types(); }
+    model::id position() const { return windows_.latest().position(); }
     std::size_t in_flight() const { return in_flight_; }
     std::size_t pending() const { return pending_.size(); }
     std::size_t results() const { return results_.size(); }
 
     // A newer record of the webhook, and its replays; known ones are passed over.
     void update(model::webhook const& webhook);
-    void replay(std::span<model::webhook_replay const> replays);
+    void replay(std::span<model::webhook_replay const> replays) { windows_.replay(replays); }
     // From now on nothing is sent; results are still reported.
     void retire() { is_retired_ = true; }
     bool is_retired() const { return is_retired_; }
@@ -58,12 +57,12 @@ class webhook_queue {
     }
 
     // ---- reading: new changes, in order, as long as there is room
-    bool has_room() const { return line_.size() < window_max; }
-    model::id last_read() const { return line_.last(); }
+    bool has_room() const { return windows_.latest().size() < window_max; }
+    model::id last_read() const { return windows_.latest().last(); }
     void offer(change const& change, base::wall_ms now);
-    void look_past(model::id sequence) { line_.look_past(sequence); }
+    void look_past(model::id sequence) { windows_.latest().look_past(sequence); }
     // The replay that wants changes; null: none does.
-    replay_walk* open_replay();
+    replay_walk* open_replay() { return windows_.open_replay(); }
     // False: there is no room for it. Else it was looked at.
     bool offer_again(replay_walk& walk, change const& change, base::wall_ms now);
 
@@ -87,49 +86,34 @@ class webhook_queue {
     void settle(bool committed);  // what `take_report` gave was committed, or must be again
 
   private:
-    bool wants(change const& change) const;
     bool may_send() const;
     bool is_congested() const { return pending_.size() >= pending_max; }
     bool may_begin(base::wall_ms now) const;
-    pending_delivery* find_pending(model::id sequence);
-    pending_delivery* due_delivery(base::wall_ms now);
-    delivery_window* ready_window();
-    bool is_in_line(model::id sequence);
     std::optional<model::id> next_in_order(base::wall_ms now);
     std::optional<model::id> next_of(unsigned kind, base::wall_ms now);
     model::id begin(delivery_window& window);
     bool may_go_ahead();
     model::id begin(pending_delivery& delivery);
-    // The window that has it in flight, and its entry there.
-    std::pair<delivery_window*, window_entry*> find_entry(model::id sequence);
-    void note_failure(std::uint16_t status, base::wall_ms now);
     void fail_first(model::id sequence, model::delivery&& record, std::uint32_t retry_after,
                     base::wall_ms now, jitter& jitter);
     model::delivery_state fail_again(pending_delivery& delivery, model::delivery&& record,
                                      std::uint32_t retry_after, base::wall_ms now, jitter& jitter);
     model::change_type close(model::id sequence);
-    void make_due(base::wall_ms now);
     bool has_moved() const;
 
     model::id id_;
-    domain::change_types types_;
-    std::string project_;
+    change_filter filter_;
     bool is_ordered_ = false;
     bool is_quick_ = false;  // ordered: the last attempt was delivered, soon
     bool is_retired_ = false;
     pace pace_;
 
-    delivery_window line_;      // new changes
-    model::id last_begun_ = 0;  // of those
-    std::vector<replay_walk> replays_;
-    std::uint64_t last_replay_ = 0;          // ordinal
-    std::vector<pending_delivery> pending_;  // ascending sequence
+    delivery_windows windows_;
+    model::id last_begun_ = 0;  // of the changes in them
+    pending_list pending_;
     std::size_t in_flight_ = 0, retries_in_flight_ = 0;
-    unsigned turn_ = 0;           // of new changes, replays and retries
-    base::wall_ms probe_at_ = 0;  // with `is_congested`
-    base::wall_ms probe_pause_ = 0;
-    base::wall_ms failing_since_ = 0;
-    model::webhook_end end_ = model::webhook_end::none;
+    unsigned turn_ = 0;  // of new changes, replays and retries
+    receiver_health health_;
 
     std::vector<model::delivery> results_;
     std::optional<report> committing_;

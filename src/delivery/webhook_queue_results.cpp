@@ -7,50 +7,28 @@
 namespace latchkey::delivery {
 namespace {
 
-constexpr base::wall_ms probe_pause_min = 5'000, probe_pause_max = 300'000;
-
 // A receiver that takes longer gets one attempt at a time: what waits would be given back.
 constexpr std::uint32_t quick_ms = 20;
 
 }  // namespace
 
-std::pair<delivery_window*, window_entry*> webhook_queue::find_entry(model::id sequence) {
-    auto const in_flight = [&](delivery_window& window) -> window_entry* {
-        auto* const entry = window.find(sequence);
-        return entry != nullptr && entry->state == window_state::in_flight ? entry : nullptr;
-    };
-    if (auto* const entry = in_flight(line_)) return {&line_, entry};
-    for (auto& each : replays_)
-        if (auto* const entry = in_flight(each.window)) return {&each.window, entry};
-    return {nullptr, nullptr};
-}
-
 // Ends it, whatever came of it; it was in flight.
 model::change_type webhook_queue::close(model::id sequence) {
-    if (auto* const delivery = find_pending(sequence)) {
+    if (auto* const delivery = pending_.find(sequence)) {
         auto const type = delivery->type;
-        pending_.erase(pending_.begin() + (delivery - pending_.data()));
+        pending_.erase(*delivery);
         return type;
     }
-    auto const [window, entry] = find_entry(sequence);
+    auto const [window, entry] = windows_.find_in_flight(sequence);
     auto const type = entry->type;
     window->handle(*entry);
     return type;
 }
 
-void webhook_queue::note_failure(std::uint16_t status, base::wall_ms now) {
-    if (failing_since_ == 0) failing_since_ = now;
-    if (end_ != model::webhook_end::none) return;
-    if (status == 410)
-        end_ = model::webhook_end::gone;
-    else if (now - failing_since_ >= failing_ms_max)
-        end_ = model::webhook_end::failing;
-}
-
 model::delivery_state webhook_queue::finish(model::id sequence, attempt_result&& result,
                                             base::wall_ms now, jitter& jitter) {
     --in_flight_;
-    auto* const delivery = find_pending(sequence);
+    auto* const delivery = pending_.find(sequence);
     if (delivery != nullptr) --retries_in_flight_;
     bool const success = model::is_delivered(result.status);
     is_quick_ = success && result.duration_ms <= quick_ms;
@@ -62,15 +40,14 @@ model::delivery_state webhook_queue::finish(model::id sequence, attempt_result&&
                                .error = std::move(result.error),
                                .response = std::move(result.response)});
     if (success) {
-        failing_since_ = 0;
-        probe_at_ = probe_pause_ = 0;
+        health_.note_success();
         record.type = close(sequence);
-        if (record.type == model::change_type::webhook_test) make_due(now);
+        if (record.type == model::change_type::webhook_test) pending_.make_due(now);
         record.state = model::delivery_state::delivered;
         results_.push_back(std::move(record));
         return model::delivery_state::delivered;
     }
-    note_failure(result.status, now);
+    health_.note_failure(result.status, now);
     if (delivery != nullptr)
         return fail_again(*delivery, std::move(record), retry_after, now, jitter);
     fail_first(sequence, std::move(record), retry_after, now, jitter);
@@ -79,20 +56,15 @@ model::delivery_state webhook_queue::finish(model::id sequence, attempt_result&&
 
 void webhook_queue::fail_first(model::id sequence, model::delivery&& record,
                                std::uint32_t retry_after, base::wall_ms now, jitter& jitter) {
-    auto const [window, entry] = find_entry(sequence);
+    auto const [window, entry] = windows_.find_in_flight(sequence);
     if (is_congested()) {
         window->give_back(*entry);
-        probe_pause_ = std::clamp(2 * probe_pause_, probe_pause_min, probe_pause_max);
-        probe_at_ = now + probe_pause_;
-        return;
+        return health_.postpone_probe(now);
     }
     record.type = entry->type;
     record.next_attempt_at = now + retry_pause(1, retry_after, jitter).value_or(0);
     window->handle(*entry);
-    auto const place =
-        std::ranges::lower_bound(pending_, sequence, {}, &pending_delivery::sequence);
-    pending_.insert(
-        place,
+    pending_.add(
         {.sequence = sequence, .type = record.type, .attempts = 1, .due = record.next_attempt_at});
     results_.push_back(std::move(record));
 }
@@ -116,19 +88,19 @@ model::delivery_state webhook_queue::fail_again(pending_delivery& delivery,
 void webhook_queue::give_back(model::id sequence) {
     --in_flight_;
     is_quick_ = false;
-    if (auto* const delivery = find_pending(sequence)) {
+    if (auto* const delivery = pending_.find(sequence)) {
         --retries_in_flight_;
         delivery->in_flight = false;
         return;
     }
-    auto const [window, entry] = find_entry(sequence);
+    auto const [window, entry] = windows_.find_in_flight(sequence);
     window->give_back(*entry);
 }
 
 void webhook_queue::abandon(model::id sequence, base::wall_ms now) {
     --in_flight_;
     is_quick_ = false;
-    if (find_pending(sequence) != nullptr) --retries_in_flight_;
+    if (pending_.find(sequence) != nullptr) --retries_in_flight_;
     model::delivery record{.sequence = sequence,
                            .type = close(sequence),
                            .state = model::delivery_state::failed,
@@ -140,9 +112,8 @@ void webhook_queue::abandon(model::id sequence, base::wall_ms now) {
 // ---- committing
 
 bool webhook_queue::has_moved() const {
-    return committed_.position != position() || committed_.failing_since != failing_since_ ||
-           std::ranges::any_of(
-               replays_, [](auto const& each) { return each.progress().next != each.record.next; });
+    return committed_.position != position() ||
+           committed_.failing_since != health_.failing_since() || windows_.has_moved();
 }
 
 bool webhook_queue::has_report(base::wall_ms now) const {
@@ -150,21 +121,19 @@ bool webhook_queue::has_report(base::wall_ms now) const {
 }
 
 base::wall_ms webhook_queue::report_time() const {
-    if (!results_.empty() || (end_ != model::webhook_end::none && !is_retired_)) return 0;
+    if (!results_.empty() || (health_.has_end() && !is_retired_)) return 0;
     if (is_retired_ || !has_moved()) return no_time;
     return last_report_ + report_interval;
 }
 
 report const& webhook_queue::take_report(base::wall_ms now) {
     last_report_ = now;
-    committing_.emplace(report{.webhook = id_,
-                               .progress = model::webhook_progress{position(), failing_since_},
-                               .deliveries = std::exchange(results_, {}),
-                               .replays = {},
-                               .end = is_retired_ ? model::webhook_end::none : end_});
-    for (auto const& each : replays_)
-        if (auto const progress = each.progress(); progress.next != each.record.next)
-            committing_->replays.push_back(progress);
+    committing_.emplace(
+        report{.webhook = id_,
+               .progress = model::webhook_progress{position(), health_.failing_since()},
+               .deliveries = std::exchange(results_, {}),
+               .replays = windows_.progress(),
+               .end = is_retired_ ? model::webhook_end::none : health_.end()});
     return *committing_;
 }
 
@@ -176,12 +145,7 @@ void webhook_queue::settle(bool committed) {
         return;
     }
     committed_ = *content->progress;
-    for (auto const& next : content->replays) {
-        auto const walk = std::ranges::find(replays_, next.ordinal,
-                                            [](auto const& each) { return each.record.ordinal; });
-        walk->record.next = next.next;
-        if (next.next > next.last) replays_.erase(walk);
-    }
+    windows_.note_committed(content->replays);
     if (content->end != model::webhook_end::none) retire();
 }
 
