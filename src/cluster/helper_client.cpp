@@ -47,24 +47,13 @@ void helper_client::send(replicate::protocol::message content, std::uint32_t req
         wake_thread();
 }
 
-std::uint32_t helper_client::next_request() {
-    if (++last_request == 0) ++last_request;
-    return last_request;
-}
-
-void helper_client::begin_call(pending_call& waiting, replicate::protocol::message content) {
-    auto const request = next_request();
-    calls[request] = &waiting;
-    send(std::move(content), request);
-}
-
 std::optional<replicate::protocol::message> helper_client::call(
     lock& mutex_lock, replicate::protocol::message content, base::mono_ns patience) {
     pending_call waiting;
-    begin_call(waiting, std::move(content));
-    auto const request = last_request;
+    auto const request = calls.add(waiting);
+    send(std::move(content), request);
     wait(mutex_lock, patience, [&] { return waiting.is_over(); });
-    calls.erase(request);
+    calls.remove(request);
     return std::move(waiting.answer);
 }
 
@@ -85,53 +74,31 @@ bool helper_client::wait(lock& mutex_lock, base::mono_ns patience,
 
 void helper_client::note_applied(std::uint64_t position, store::row_nonce const& nonce,
                                  bool urgent) {
-    if (has_other_row(position, nonce)) lose_rows(position, nonce);
-    applied = std::max(applied, position);
-    if (position > followed) {
-        followed = position;
-        followed_nonce = nonce;
-    }
-    unreported_urgency |= urgent;
-    drop_rows(position);
+    if (followed.has_other(position, nonce)) lose_rows(position, nonce);
+    applied.position = std::max(applied.position, position);
+    applied.is_urgent |= urgent;
+    followed.apply(position, nonce);
     lease.reach(position);
     publish_lease();
     try_begin_lease();
     report_applied();
 }
 
-bool helper_client::has_other_row(std::uint64_t position, store::row_nonce const& nonce) const {
-    if (nonce == store::row_nonce{}) return false;
-    if (position == followed && rows.empty())
-        return followed_nonce != store::row_nonce{} && followed_nonce != nonce;
-    if (rows.empty() || position < rows.front().position || position > rows.back().position)
-        return false;
-    return rows[position - rows.front().position].nonce != nonce;
-}
-
 // The helper finds the same then, and stops.
 void helper_client::lose_rows(std::uint64_t position, store::row_nonce const& nonce) {
-    if (fatal) return;
+    if (engine.fatal) return;
     send(replicate::protocol::tail{position, nonce});
     on(replicate::protocol::failed{replicate::protocol::failure::rows_lost, true,
                                    replicate::protocol::rows_lost_text});
 }
 
-void helper_client::drop_rows(std::uint64_t position) {
-    for (; !rows.empty() && rows.front().position <= position; rows.pop_front())
-        row_bytes -= rows.front().effects.size();
-}
-
 bool helper_client::is_full() const {
-    return row_bytes > row_bytes_max || parts.size() > parts_max;
+    return followed.bytes() > row_bytes_max || calls.parts().size() > parts_max;
 }
 
 base::error helper_client::reason_of_silence() const {
     if (closed) return base::error{"the helper latchkey-replicate has gone: " + closed->message};
-    if (fatal) return base::error{fatal->text};
-    if (complaint && !is_ready) return base::error{complaint->text};
-    if (!is_connected && !engine_text.empty())
-        return base::error{"the engine cannot be reached: " + engine_text};
-    return base::error{"the engine did not answer in time"};
+    return engine.reason_of_silence();
 }
 
 void helper_client::receive_all() {
@@ -151,39 +118,38 @@ void helper_client::receive_all() {
 }
 
 void helper_client::handle(std::uint32_t request, replicate::protocol::message content) {
-    auto const waiting = calls.find(request);
+    auto* const waiting = calls.find(request);
     // Rows come before the answer to the request that asked for them.
-    bool const is_answer = request != 0 && waiting != calls.end() &&
-                           !std::holds_alternative<replicate::protocol::rows>(content);
-    if (request != 0 && request == quota_request)
+    bool const is_answer =
+        waiting != nullptr && !std::holds_alternative<replicate::protocol::rows>(content);
+    if (request != 0 && request == tokens.request)
         take_tokens(content);
-    else if (request != 0 && request == parts_request)
-        parts.push_back(std::move(content));
+    else if (calls.is_in_parts(request))
+        calls.parts().push_back(std::move(content));
     else if (is_answer)
-        waiting->second->answer = std::move(content);
+        waiting->answer = std::move(content);
     else if (request == 0 || !std::holds_alternative<replicate::protocol::failed>(content))
         std::visit([this](auto& each) { on(each); }, content);
     change.notify_all();
 }
 
 void helper_client::drop_calls() {
-    for (auto const& [request, waiting] : calls) waiting->is_lost = true;
-    if (parts_request != 0)
-        parts.push_back(replicate::protocol::failed{.text = "the helper has ended"});
-    if (quota_request != 0) take_tokens(replicate::protocol::failed{});
+    calls.lose_all();
+    if (tokens.request != 0) take_tokens(replicate::protocol::failed{});
     change.notify_all();
 }
 
 // A new helper: the answers of the one before will not come.
 void helper_client::on(replicate::protocol::hello const& hello) {
     drop_calls();
-    is_ready = is_connected = false;
+    engine.is_ready = engine.is_connected = false;
     channel.drop_unsent();
     if (hello.version != replicate::protocol::protocol_version) {
-        fatal = {replicate::protocol::failure::protocol, true,
-                 "latchkey-replicate is of another version than latchkey: install packages of the "
-                 "same version"};
-        log(base::severity::failure, fatal->text);
+        engine.fatal = {
+            replicate::protocol::failure::protocol, true,
+            "latchkey-replicate is of another version than latchkey: install packages of the "
+            "same version"};
+        log(base::severity::failure, engine.fatal->text);
         return;
     }
     send(replicate::protocol::configure{hello.session, options.conninfo, options.name,
@@ -192,11 +158,11 @@ void helper_client::on(replicate::protocol::hello const& hello) {
 }
 
 void helper_client::on(replicate::protocol::ready const& ready) {
-    is_ready = is_connected = true;
-    complaint.reset();
-    last_ready = ready;
+    engine.is_ready = engine.is_connected = true;
+    engine.complaint.reset();
+    engine.last_ready = ready;
     head = std::max(head, ready.head);
-    if (follows) request_rows();
+    if (followed.is_followed()) request_rows();
     if (!leases) lease_from = ready.head;
     if (std::exchange(leases, false)) lease_from = 0;  // the new helper does not know it
     try_begin_lease();
@@ -205,11 +171,10 @@ void helper_client::on(replicate::protocol::ready const& ready) {
 }
 
 void helper_client::on(replicate::protocol::failed const& failed) {
-    (failed.fatal ? fatal : complaint) = failed;
+    (failed.fatal ? engine.fatal : engine.complaint) = failed;
     // What this node shows is not what the others have.
     if (failed.fatal && failed.reason == replicate::protocol::failure::rows_lost) {
-        rows.clear();
-        row_bytes = 0;
+        followed.clear();
         wants_lease = leases = false;
         lease.end();
         publish_lease();
@@ -218,51 +183,45 @@ void helper_client::on(replicate::protocol::failed const& failed) {
     wake_store();
 }
 
-void helper_client::on(replicate::protocol::engine const& engine) {
-    if (engine.connected != is_connected || engine.text != engine_text)
-        log(engine.connected ? base::severity::info : base::severity::warning,
-            engine.connected ? "the cluster's engine is reached: " + engine.text
-                             : "the cluster's engine cannot be reached: " + engine.text);
-    is_connected = engine.connected;
-    engine_text = engine.text;
+void helper_client::on(replicate::protocol::engine const& news) {
+    if (news.connected != engine.is_connected || news.text != engine.text)
+        log(news.connected ? base::severity::info : base::severity::warning,
+            news.connected ? "the cluster's engine is reached: " + news.text
+                           : "the cluster's engine cannot be reached: " + news.text);
+    engine.is_connected = news.connected;
+    engine.text = news.text;
     wake_store();
 }
 
 void helper_client::on(replicate::protocol::rows& arrived) {
-    if (fatal) return;
+    if (engine.fatal) return;
     for (auto& row : arrived.list) {
         head = std::max(head, row.position);
-        if (!follows || row.position < followed) continue;
-        if (row.position == followed) {
-            if (!has_other_row(row.position, row.nonce)) continue;
-            return lose_rows(followed, followed_nonce);
-        }
-        if (row.position != followed + 1) {
+        auto const result = followed.add(std::move(row));
+        if (result == followed_log::arrival::other)
+            return lose_rows(followed.position(), followed.nonce());
+        if (result == followed_log::arrival::gap) {
             request_rows();
             break;
         }
-        followed = row.position;
-        followed_nonce = row.nonce;
-        row_bytes += row.effects.size();
-        rows.push_back(std::move(row));
     }
     wake_store();
 }
 
 void helper_client::on(replicate::protocol::lease const& renewal) {
     head = std::max(head, renewal.head);
-    if (fatal) return;
+    if (engine.fatal) return;
     // The log may lack what this node has applied, as an earlier helper appended it. Or that came
     // after the renewal, and the helper finds it.
-    if (follows && renewal.head < applied) request_rows();
+    if (followed.is_followed() && renewal.head < applied.position) request_rows();
     lease.renew(renewal.start, renewal.head);
     publish_lease();
 }
 
 void helper_client::try_begin_lease() {
-    if (!wants_lease || leases || !is_ready || applied < lease_from) return;
+    if (!wants_lease || leases || !engine.is_ready || applied.position < lease_from) return;
     leases = true;
-    send(replicate::protocol::applied{applied, true});
+    send(replicate::protocol::applied{applied.position, true});
     send(replicate::protocol::begin_lease{});
 }
 
@@ -282,13 +241,13 @@ void helper_client::publish_lease() {
 // A change of a key is reported at once, since somebody waits for it.
 void helper_client::report_applied() {
     auto const time = now();
-    if (!is_ready || !must_report() ||
-        (!unreported_urgency && time - report_time < report_interval))
+    if (!engine.is_ready || !applied.is_due() ||
+        (!applied.is_urgent && time - applied.time < report_interval))
         return;
-    send(replicate::protocol::applied{applied, unreported_urgency});
-    reported_position = applied;
-    report_time = time;
-    unreported_urgency = false;
+    send(replicate::protocol::applied{applied.position, applied.is_urgent});
+    applied.reported = applied.position;
+    applied.time = time;
+    applied.is_urgent = false;
 }
 
 void helper_client::watch(std::uint64_t position) {

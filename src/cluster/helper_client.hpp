@@ -5,9 +5,8 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <functional>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -15,6 +14,9 @@
 #include "base/function_ref.hpp"
 #include "base/result.hpp"
 #include "base/system/log.hpp"
+#include "cluster/call_table.hpp"
+#include "cluster/engine_state.hpp"
+#include "cluster/followed_log.hpp"
 #include "cluster/lease.hpp"
 #include "cluster/node_options.hpp"
 #include "cluster/quota.hpp"
@@ -22,11 +24,22 @@
 
 namespace latchkey::cluster {
 
-// Somebody waits for the answer to a request.
-struct pending_call {
-    std::optional<replicate::protocol::message> answer;
-    bool is_lost = false;  // the helper that had it has ended
-    bool is_over() const { return answer.has_value() || is_lost; }
+// How far this node has applied the log, and what the helper knows of it.
+struct applied_report {
+    std::uint64_t position = 0;
+    std::uint64_t reported = 0;
+    bool is_urgent = false;  // somebody waits for what is not reported
+    boot_ns time = 0;        // of the last report
+    bool is_due() const { return reported != position || is_urgent; }
+};
+
+// What the tokens of this node need of the engine, on the node's thread.
+struct token_asks {
+    std::unique_ptr<cluster::quota> quota;  // null: this process charges no keys
+    bool is_attached = false;               // to the node's thread
+    std::uint32_t request = 0;              // that is awaited
+    std::uint32_t question = 0;
+    boot_ns lease_end = 0;  // that the quota knows
 };
 
 struct helper_client {
@@ -38,16 +51,13 @@ struct helper_client {
     // ---- with the lock
 
     // The helper is there, the engine is reached and has nothing against this node.
-    bool is_usable() const { return is_ready && is_connected && !fatal && !closed; }
+    bool is_usable() const { return engine.is_usable() && !closed; }
     // Sends a message that is no request, or one whose answer comes in parts.
     void send(replicate::protocol::message content, std::uint32_t request = 0);
     // Sends a request and waits for its answer; nullopt: none within the time, or the helper ended.
     std::optional<replicate::protocol::message> call(lock& mutex_lock,
                                                      replicate::protocol::message content,
                                                      base::mono_ns patience);
-    // The same in two steps, for several at once.
-    void begin_call(pending_call& waiting, replicate::protocol::message content);
-    std::uint32_t next_request();
     // False: the time has passed.
     bool wait(lock& mutex_lock, base::mono_ns patience, base::function_ref<bool()> is_over);
 
@@ -58,15 +68,11 @@ struct helper_client {
     void report_applied();
     // Asks for what the others have applied, until all have that position.
     void watch(std::uint64_t position);
-    bool must_report() const { return reported_position != applied || unreported_urgency; }
     // The store has applied the rows up to `position`.
     void note_applied(std::uint64_t position, store::row_nonce const& nonce, bool urgent);
-    // Is another row than that one queued at its position?
-    bool has_other_row(std::uint64_t position, store::row_nonce const& nonce) const;
     // The engine's log is not the one whose row at `position` this node has.
     void lose_rows(std::uint64_t position, store::row_nonce const& nonce);
-    void request_rows() { send(replicate::protocol::tail{followed, followed_nonce}); }
-    void drop_rows(std::uint64_t position);
+    void request_rows() { send(replicate::protocol::tail{followed.position(), followed.nonce()}); }
     // No more is read from the socket until the store has applied what arrived.
     bool is_full() const;
     base::error reason_of_silence() const;
@@ -75,7 +81,7 @@ struct helper_client {
     void on(replicate::protocol::hello const& hello);
     void on(replicate::protocol::ready const& ready);
     void on(replicate::protocol::failed const& failed);
-    void on(replicate::protocol::engine const& engine);
+    void on(replicate::protocol::engine const& news);
     void on(replicate::protocol::rows& arrived);
     void on(replicate::protocol::lease const& renewal);
     void on(replicate::protocol::confirmed const& positions);
@@ -107,34 +113,13 @@ struct helper_client {
     bool stopping = false;
     std::optional<base::error> closed;  // the socket is of no use any more
 
-    bool is_ready = false;
-    bool is_connected = false;
-    std::optional<replicate::protocol::ready> last_ready;
-    std::optional<replicate::protocol::failed> fatal;
-    std::optional<replicate::protocol::failed> complaint;  // not fatal, and the last one
-    bool has_no_cluster() const {
-        return complaint && complaint->reason == replicate::protocol::failure::no_cluster;
-    }
-    std::string engine_text;
-
-    std::uint32_t last_request = 0;
-    std::map<std::uint32_t, pending_call*> calls;
-    std::uint32_t parts_request = 0;  // whose answer comes in parts
-    std::deque<replicate::protocol::message> parts;
-    std::size_t parts_taken = 0;
-
-    bool follows = false;
-    std::uint64_t followed = 0;  // position of the last row that has arrived or was applied
-    store::row_nonce followed_nonce{};
-    std::deque<store::log_row> rows;  // not known to be applied, without a gap
-    std::size_t row_bytes = 0;
+    engine_state engine;
+    call_table calls;
+    followed_log followed;
     std::uint64_t head = 0;
     bool reserves = false;  // nobody else can append at the moment, or soon
 
-    std::uint64_t applied = 0;
-    std::uint64_t reported_position = 0;  // of it, what the helper knows
-    bool unreported_urgency = false;
-    boot_ns report_time = 0;
+    applied_report applied;
     cluster::lease lease;
     bool wants_lease = false;
     bool leases = false;           // others wait for this node
@@ -144,11 +129,7 @@ struct helper_client {
     std::vector<replicate::protocol::node_state> nodes;
     std::uint64_t appends = 0, losses = 0, unknowns = 0;
 
-    std::unique_ptr<cluster::quota> quota;  // null: this process charges no keys
-    bool quota_attached = false;            // to the node's thread
-    std::uint32_t quota_request = 0;        // that is awaited
-    std::uint32_t quota_question = 0;
-    boot_ns quota_lease_end = 0;  // that the quota knows
+    token_asks tokens;
 
     // A mutex beside `mutex`, held while the store or the workers are woken; these call nothing of
     // the log.

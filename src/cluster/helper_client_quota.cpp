@@ -15,36 +15,37 @@ void helper_client::wake_thread() const {
 
 // A helper that has no engine refuses each ask, which says that the engine is away.
 bool helper_client::can_ask() const {
-    return quota && wants_lease && is_ready && !fatal && !closed;
+    return tokens.quota && wants_lease && engine.is_ready && !engine.fatal && !closed;
 }
 
 boot_ns helper_client::next_ask_time() const {
-    return can_ask() ? quota->next_time() : std::numeric_limits<boot_ns>::max();
+    return can_ask() ? tokens.quota->next_time() : std::numeric_limits<boot_ns>::max();
 }
 
 void helper_client::ask_for_tokens() {
     if (!can_ask()) return;
     auto const time = now();
-    if (!std::exchange(quota_attached, true)) quota->attach();
-    if (auto const end = lease.end_time(); end != quota_lease_end) {
-        quota->hold_lease(end, time);
-        quota_lease_end = end;
+    auto& quota = *tokens.quota;
+    if (!std::exchange(tokens.is_attached, true)) quota.attach();
+    if (auto const end = lease.end_time(); end != tokens.lease_end) {
+        quota.hold_lease(end, time);
+        tokens.lease_end = end;
     }
-    auto const lost_asks = quota->count().losses;
-    if (auto question = quota->next_ask(time)) {
-        quota_question = question->id;
-        quota_request = next_request();
-        send(std::move(question->ask), quota_request);
+    auto const lost_asks = quota.count().losses;
+    if (auto question = quota.next_ask(time)) {
+        tokens.question = question->id;
+        tokens.request = calls.next();
+        send(std::move(question->ask), tokens.request);
     }
-    if (quota->count().losses != lost_asks) tell_tokens();
+    if (quota.count().losses != lost_asks) tell_tokens();
 }
 
 void helper_client::take_tokens(replicate::protocol::message const& content) {
-    quota_request = 0;
+    tokens.request = 0;
     if (auto const* const answer = std::get_if<replicate::protocol::quota_answer>(&content))
-        quota->on_answer(quota_question, *answer, now());
+        tokens.quota->on_answer(tokens.question, *answer, now());
     else
-        quota->on_lost(quota_question, now());
+        tokens.quota->on_lost(tokens.question, now());
     tell_tokens();
 }
 

@@ -81,24 +81,22 @@ base::result<replicate::protocol::ready> node::join(base::mono_ns patience,
                                                     replicate::protocol::failure* failure) {
     auto& link = *link_;
     lock mutex_lock(link.mutex);
-    link.wait(mutex_lock, patience,
-              [&] { return link.is_ready || link.fatal || link.has_no_cluster(); });
-    auto const& refusal = link.fatal ? link.fatal : link.complaint;
-    if (failure != nullptr && refusal && !link.is_ready) *failure = refusal->reason;
+    link.wait(mutex_lock, patience, [&] {
+        return link.engine.is_ready || link.engine.fatal || link.engine.has_no_cluster();
+    });
+    auto const& refusal = link.engine.fatal ? link.engine.fatal : link.engine.complaint;
+    if (failure != nullptr && refusal && !link.engine.is_ready) *failure = refusal->reason;
     if (!link.is_usable()) return link.reason_of_silence();
-    return *link.last_ready;
+    return *link.engine.last_ready;
 }
 
 void node::follow(std::uint64_t position, store::row_nonce const& nonce) {
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
-    link.follows = true;
-    link.followed = link.applied = link.reported_position = position;
-    link.followed_nonce = nonce;
-    link.rows.clear();
-    link.row_bytes = 0;
+    link.followed.follow(position, nonce);
+    link.applied.position = link.applied.reported = position;
     link.lease.reach(position);
-    if (link.is_ready) link.request_rows();
+    if (link.engine.is_ready) link.request_rows();
 }
 
 void node::begin_lease() {
@@ -114,13 +112,13 @@ base::result<void> node::share_limits(std::uint64_t process) {
         {.node = link.options.name, .process = process, .wake = [&link] { link.wake_thread(); }});
     if (!quota) return quota.error();
     lock const mutex_lock(link.mutex);
-    link.quota = std::move(*quota);
+    link.tokens.quota = std::move(*quota);
     return {};
 }
 
 cluster::quota* node::quota() const {
     lock const mutex_lock(link_->mutex);
-    return link_->quota.get();
+    return link_->tokens.quota.get();
 }
 
 void node::on_tokens(std::function<void()> wake) {
@@ -141,11 +139,11 @@ void node::leave(base::mono_ns patience) {
 node_report node::report() const {
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
-    node_report result{.connected = link.is_ready && link.is_connected,
-                       .engine = link.engine_text,
+    node_report result{.connected = link.engine.is_ready && link.engine.is_connected,
+                       .engine = link.engine.text,
                        .failure = {},
                        .head = link.head,
-                       .applied = link.applied,
+                       .applied = link.applied.position,
                        .lease_end = link.lease.end_time(),
                        .appends = link.appends,
                        .lost = link.losses,
@@ -153,11 +151,11 @@ node_report node::report() const {
                        .nodes = link.nodes,
                        .tokens = {},
                        .share_charges = 0};
-    if (link.quota) {
-        result.tokens = link.quota->count();
-        result.share_charges = link.quota->share_charges();
+    if (auto const& quota = link.tokens.quota) {
+        result.tokens = quota->count();
+        result.share_charges = quota->share_charges();
     }
-    if (link.fatal) result.failure = link.fatal->text;
+    if (link.engine.fatal) result.failure = link.engine.fatal->text;
     if (link.closed) result.failure = link.closed->message;
     return result;
 }
@@ -208,11 +206,11 @@ std::vector<store::log_row> node::rows_after(std::uint64_t position, std::size_t
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
     // A command has written to this store beside the service.
-    if (position > link.applied) link.note_applied(position, {}, true);
-    link.drop_rows(position);
+    if (position > link.applied.position) link.note_applied(position, {}, true);
+    link.followed.drop(position);
     std::vector<store::log_row> result;
     std::size_t bytes = 0;
-    for (auto const& row : link.rows) {
+    for (auto const& row : link.followed.rows()) {
         bytes += row.effects.size();
         if (!result.empty() && bytes > bytes_max) break;
         result.push_back(row);
@@ -226,12 +224,12 @@ bool node::fetch(std::uint64_t position) {
     auto& link = *link_;
     lock mutex_lock(link.mutex);
     auto const has_arrived = [&] {
-        return !link.rows.empty() && link.rows.back().position > position;
+        return !link.followed.rows().empty() && link.followed.rows().back().position > position;
     };
     if (!link.is_usable()) return has_arrived();
-    auto const answer =
-        link.call(mutex_lock, replicate::protocol::reserve{link.followed, link.followed_nonce},
-                  fetch_patience);
+    auto const answer = link.call(
+        mutex_lock, replicate::protocol::reserve{link.followed.position(), link.followed.nonce()},
+        fetch_patience);
     auto const* const verdict =
         answer ? std::get_if<replicate::protocol::reserved>(&*answer) : nullptr;
     link.reserves = verdict == nullptr || verdict->granted;  // it may be granted later
@@ -259,7 +257,7 @@ void node::watch(std::uint64_t position) {
 std::uint64_t node::confirmed() const {
     auto& link = *link_;
     lock const mutex_lock(link.mutex);
-    return std::min(link.confirmed.position, link.applied);
+    return std::min(link.confirmed.position, link.applied.position);
 }
 
 base::wall_ms node::last_lease_end() const {

@@ -1,7 +1,5 @@
 // The questions that commands ask the engine, and the transfer of a whole cluster's state in both
 // directions.
-#include <deque>
-
 #include "cluster/helper_client.hpp"
 #include "cluster/node.hpp"
 
@@ -45,10 +43,10 @@ base::result<replicate::protocol::state_begin> node::read_state(bool fold, base:
     auto& link = *link_;
     lock mutex_lock(link.mutex);
     auto const next_part = [&]() -> std::optional<replicate::protocol::message> {
-        if (!link.wait(mutex_lock, patience, [&] { return !link.parts.empty(); }))
+        if (!link.wait(mutex_lock, patience, [&] { return !link.calls.parts().empty(); }))
             return std::nullopt;
-        auto part = std::move(link.parts.front());
-        link.parts.pop_front();
+        auto part = std::move(link.calls.parts().front());
+        link.calls.parts().pop_front();
         return part;
     };
     auto const read = [&]() -> base::result<replicate::protocol::state_begin> {
@@ -78,13 +76,9 @@ base::result<replicate::protocol::state_begin> node::read_state(bool fold, base:
             if (!result) return result.error();
         }
     };
-    if (++link.last_request == 0) ++link.last_request;
-    link.parts_request = link.last_request;
-    link.parts.clear();
-    link.send(replicate::protocol::read_state{fold}, link.parts_request);
+    link.send(replicate::protocol::read_state{fold}, link.calls.begin_parts());
     auto result = read();
-    link.parts_request = 0;
-    link.parts.clear();
+    link.calls.end_parts();
     return result;
 }
 
