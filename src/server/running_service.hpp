@@ -1,5 +1,5 @@
-// The parts of a service and the order in which they begin and end. Private to service.cpp,
-// service_handover.cpp and service_helpers.cpp. Main thread.
+// The parts of a service and the order in which they begin and end. Private to service.cpp
+// and service_handover.cpp. Main thread.
 #pragma once
 
 #include <atomic>
@@ -7,13 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "delivery/deliverer.hpp"
 #include "server/main_loop.hpp"
 #include "server/observe/heartbeat.hpp"
 #include "server/observe/management.hpp"
 #include "server/observe/operation_times.hpp"
 #include "server/observe/process_stats.hpp"
-#include "server/observe/span_exporter.hpp"
 #include "server/process/clock_watch.hpp"
 #include "server/process/cluster_member.hpp"
 #include "server/process/handover_listener.hpp"
@@ -23,6 +21,8 @@
 #include "server/process/reload.hpp"
 #include "server/process/sandbox.hpp"
 #include "server/process/systemd_notifier.hpp"
+#include "server/request_limits.hpp"
+#include "server/service_helpers.hpp"
 #include "server/worker.hpp"
 
 namespace latchkey::server {
@@ -41,9 +41,7 @@ class service {
 
   private:
     config const& configuration() const { return worker_config_.rules->configuration; }
-    base::result<void> open_buckets();
-    void read_buckets();
-    void save_rate_limits() const;
+    base::result<void> make_deliverer();
     base::result<void> open_management();
     base::result<void> open_sockets(unsigned workers);
     base::result<void> start_workers(unsigned count);
@@ -55,16 +53,7 @@ class service {
     void answer_management(http::request const& request, http::response& response);
     void answer_ready(http::response& response);
     void answer_metrics(http::response& response);
-    base::instant store_now() const;
     std::size_t connections() const;
-
-    // Helper processes, and what goes to them (service_helpers.cpp).
-    base::result<void> start_helpers();
-    base::result<void> make_deliverer();
-    base::result<void> begin_tracing();
-    base::mono_ns next_export() const;
-    void export_spans(base::mono_ns now);
-    void export_last_spans();
 
     // As a successor (service_handover.cpp).
     base::result<void> meet_predecessor();
@@ -101,10 +90,8 @@ class service {
     std::unique_ptr<main_loop> main_loop_;
     std::unique_ptr<cluster_member> member_;  // null: no node of a cluster
     std::unique_ptr<store::environment> store_;
-    std::unique_ptr<limit::buckets> buckets_;
-    std::unique_ptr<limit::auth_failure_limiter> failures_;
+    request_limits limits_;
     std::unique_ptr<auth::mac> cursors_;
-    std::unique_ptr<address_counts> open_by_address_;
     std::unique_ptr<log_thread> log_;
     std::unique_ptr<tls::signing_thread> signer_;
     std::unique_ptr<predecessor> predecessor_;     // null: none, or it has ended
@@ -112,10 +99,8 @@ class service {
     bool is_handed_over_ = false;
     std::vector<listen_sockets> sockets_;
     std::unique_ptr<domain::writer> writer_;
-    base::descriptor delivery_socket_;                // to the helper, until the deliverer has it
-    std::unique_ptr<span_exporter> spans_;            // null: no spans are exported
-    std::unique_ptr<delivery::deliverer> deliverer_;  // null: webhooks are not delivered
-    std::unique_ptr<key_watch> key_watch_;            // null: changes are not recorded
+    service_helpers helpers_;
+    std::unique_ptr<key_watch> key_watch_;  // null: changes are not recorded
     std::unique_ptr<common> common_;
     heartbeat heartbeat_;
     memory_return memory_;

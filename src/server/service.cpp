@@ -18,7 +18,6 @@
 #include "runtime/uring/probe.hpp"
 #include "server/observe/exposition.hpp"
 #include "server/observe/readiness.hpp"
-#include "server/process/bucket_file.hpp"
 #include "server/process/confine_service.hpp"
 #include "server/process/first_key.hpp"
 #include "server/process/reload.hpp"
@@ -28,8 +27,6 @@
 #include "wire/tls/self_signed.hpp"
 
 namespace latchkey::server {
-
-using delivery::deliverer;
 
 namespace {
 
@@ -43,7 +40,7 @@ constexpr base::mono_ns reader_check_age = 60 * second;
 base::result<void> service::start() {
     if (auto const met = meet_predecessor(); !met) return met.error();
     // Before the first thread.
-    if (auto const started = start_helpers(); !started) return started.error();
+    if (auto const started = helpers_.start(configuration()); !started) return started.error();
     auto member = cluster_member::start(configuration());
     if (!member) return member.error();
     member_ = std::move(*member);
@@ -60,13 +57,8 @@ base::result<void> service::start() {
 
     if (auto const status = open_store(); !status) return status.error();
     if (auto const key = make_first_key(*store_, configuration()); !key) return key.error();
-    if (auto const status = open_buckets(); !status) return status.error();
-    std::uint64_t seed = 0;
-    auth::random_bytes(&seed, sizeof seed);
-    failures_ = std::make_unique<limit::auth_failure_limiter>(
-        static_cast<std::uint32_t>(configuration().auth_failures_per_minute), seed);
-    open_by_address_ = std::make_unique<address_counts>(
-        configuration().http_connections_per_address, configuration().connections * workers, seed);
+    if (auto const status = limits_.open(configuration(), workers); !status) return status.error();
+    if (!member_ && !predecessor_) limits_.restore(*store_, configuration().data);
     cursors_ = std::make_unique<auth::mac>(store_->derived_key("cursors").value());
 
     auto const files = load_files(configuration(), nullptr);
@@ -74,7 +66,8 @@ base::result<void> service::start() {
     worker_config_.take(*files);
     worker_config_.tickets = tls::ticket_keys::make();
     if (auto const status = open_sockets(workers); !status) return status.error();
-    if (auto const status = begin_tracing(); !status) return status.error();
+    if (auto const status = helpers_.begin_tracing(configuration(), sockets_); !status)
+        return status.error();
     if (auto const status = open_management(); !status) return status.error();
     open_handover();
     if (auto const status = take_over_node(); !status) return status.error();
@@ -87,8 +80,8 @@ base::result<void> service::start() {
     log_ = std::move(*log);
     signer_ = std::make_unique<tls::signing_thread>();
     writer_ = std::make_unique<domain::writer>(*store_);
-    common_.reset(new common{*store_, *writer_, *buckets_, *failures_, *cursors_, *open_by_address_,
-                             *log_, *signer_});
+    common_.reset(new common{*store_, *writer_, *limits_.buckets, *limits_.failures, *cursors_,
+                             *limits_.open_by_address, *log_, *signer_});
     if (member_) {
         common_->node = &member_->node();
         common_->quota = member_->node().quota();
@@ -100,8 +93,9 @@ base::result<void> service::start() {
         key_watch_ = std::make_unique<key_watch>(*store_, *writer_, main_loop_->waker(),
                                                  member_ ? key_watch::look_interval : 0);
     if (auto const started = start_workers(workers); !started) return started.error();
-    if (deliverer_)
-        deliverer_->begin(predecessor_ ? deliverer::start::on_release : deliverer::start::at_once);
+    if (auto* const deliverer = helpers_.deliverer())
+        deliverer->begin(predecessor_ ? delivery::deliverer::start::on_release
+                                      : delivery::deliverer::start::at_once);
     if (configuration().confined && !base::sanitized) confine_system_calls();
     if (auto const accepted = take_over(); !accepted) {
         end_at_once();
@@ -121,20 +115,15 @@ base::result<void> service::open_store() {
     return {};
 }
 
-// Those of a node are the engine's, and its tokens end with it: nothing is restored.
-base::result<void> service::open_buckets() {
-    auto buckets = limit::buckets::make();
-    if (!buckets) return buckets.error();
-    buckets_ = std::move(*buckets);
-    if (member_ || predecessor_) return {};
-    read_buckets();
-    return {};
-}
-
-void service::read_buckets() {
-    domain::snapshot snapshot(*store_);
-    snapshot.renew();
-    restore_buckets(*buckets_, configuration().data, store_now(), snapshot.key_epoch());
+base::result<void> service::make_deliverer() {
+    delivery::deliverer_options options{
+        .store = *store_,
+        .writer = *writer_,
+        .allow = worker_config_.rules->interface.webhook_networks,
+        .node = member_ ? &member_->node() : nullptr,
+        .node_name = member_ ? member_->name() : std::string(),
+        .lease_length = base::after(0, configuration().cluster_lease_seconds)};
+    return helpers_.make_deliverer(std::move(options));
 }
 
 // A default address that is taken is a warning; a configured one is an error.
@@ -214,7 +203,7 @@ base::result<void> service::start_workers(unsigned count) {
             end_at_once();
             return result.error();
         }
-        if (spans_) spans_->add(*instance->span_ring());
+        if (auto* const spans = helpers_.spans()) spans->add(*instance->span_ring());
         workers_.push_back(std::move(instance));
     }
     for (auto const& each : workers_) {
@@ -244,7 +233,7 @@ void service::handle_signals() {
         auto const next_handover = handover_ && handover_->next() != 0 ? handover_->next() : never;
         int const number =
             main_loop_->wait(std::min({next_tickets, next_check, next_watchdog, next_memory,
-                                       next_keys, next_handover, next_export()}));
+                                       next_keys, next_handover, helpers_.next_export()}));
         now = base::read_clocks().mono;
         if (number == SIGTERM || number == SIGINT) return;
         if (number == SIGHUP) reload_wanted = true;
@@ -272,7 +261,7 @@ void service::handle_signals() {
         if (now >= next_check) check_once_a_minute(), next_check = now + reader_check_age;
         if (now >= next_memory)
             memory_.look_at(workers_, now), next_memory = now + memory_return::look_every;
-        export_spans(now);
+        helpers_.export_spans(now);
         if (key_watch_) next_keys = predecessor_ ? now + second : key_watch_->turn(now);
         if (predecessor_ && predecessor_->has_ended()) note_end_of_predecessor();
         if (handover_ && handover_->turn(now)) return;
@@ -291,17 +280,18 @@ base::result<void> service::reload() {
             return safe.error();
     auto const files = load_files(next->configuration, worker_config_.issuers);
     if (!files) return files_.explain(files.error());
-    auto trace =
-        spans_ ? read_trace_settings(next->configuration, sockets_) : trace::protocol::settings{};
+    auto* const spans = helpers_.spans();
+    auto trace = spans != nullptr ? read_trace_settings(next->configuration, sockets_)
+                                  : trace::protocol::settings{};
     if (!trace) return files_.explain(trace.error());
     if (auto const log = log_->reopen(access_log_path(next->configuration)); !log)
         return files_.explain(log.error());
 
     worker_config_.rules = std::make_shared<config_snapshot>(next->configuration);
     worker_config_.take(*files);
-    if (spans_) spans_->use(std::move(*trace));
+    if (spans != nullptr) spans->use(std::move(*trace));
     base::set_log_style(log_style_of(configuration()));
-    failures_->allow(static_cast<std::uint32_t>(configuration().auth_failures_per_minute));
+    limits_.allow_failures(configuration());
     if (!next->need_restart.empty())
         base::log(base::severity::warning,
                   "only a restart changes " + next->need_restart + ", which stays as it was");
@@ -338,19 +328,13 @@ void service::check_once_a_minute() {
     clock_.look(store_->offset_of_clock());
 }
 
-base::instant service::store_now() const {
-    auto now = base::read_clocks();
-    now.wall = store_->time();
-    return now;
-}
-
 // True if SIGTERM or SIGINT arrived within `patience`; other signals do not end the wait.
 bool service::wait_for_stop(base::mono_ns patience) {
     auto const deadline = base::read_clocks().mono + patience;
     while (base::read_clocks().mono < deadline) {
-        int const number = main_loop_->wait(std::min(deadline, next_export()));
+        int const number = main_loop_->wait(std::min(deadline, helpers_.next_export()));
         if (number == SIGTERM || number == SIGINT) return true;
-        export_spans(base::read_mono());
+        helpers_.export_spans(base::read_mono());
     }
     return false;
 }
@@ -405,8 +389,9 @@ void service::answer_metrics(http::response& response) {
     if (worker_config_.identity)
         totals.certificate_expires = worker_config_.identity->valid_until();
     if (member_) totals.node = member_->node().report();
-    if (deliverer_) totals.deliveries = &deliverer_->metrics();
-    if (spans_) totals.spans = spans_->count();
+    if (auto const* const deliverer = helpers_.deliverer())
+        totals.deliveries = &deliverer->metrics();
+    if (auto const* const spans = helpers_.spans()) totals.spans = spans->count();
     for (auto const& each : workers_) totals.workers.push_back(&each->metrics());
     response.add("Content-Type", exposition_type);
     append_exposition(totals, response.body);
@@ -423,7 +408,7 @@ void service::stop() {
         hand_over();
     else
         close_handover();
-    if (deliverer_) deliverer_->drain();
+    if (auto* const deliverer = helpers_.deliverer()) deliverer->drain();
     bool hurry = false;
     if (!is_handed_over_ && configuration().stop_drain_delay_seconds != 0)
         hurry = wait_for_stop(static_cast<base::mono_ns>(configuration().stop_drain_delay_seconds) *
@@ -440,11 +425,7 @@ void service::stop() {
         for (auto const& each : workers_) each->abort_all();
     }
     end_threads();
-    if (!member_ && !is_handed_over_) save_rate_limits();
-}
-
-void service::save_rate_limits() const {
-    save_buckets(*buckets_, configuration().data, store_now());
+    if (!member_ && !is_handed_over_) limits_.save(*store_, configuration().data);
 }
 
 // True: a signal ended the wait.
@@ -452,7 +433,7 @@ bool service::await_connections(base::mono_ns deadline) {
     while (connections() != 0 && base::read_clocks().mono < deadline) {
         int const number = main_loop_->wait(base::read_clocks().mono + second / 50);
         if (number == SIGTERM || number == SIGINT) return true;
-        export_spans(base::read_mono());
+        helpers_.export_spans(base::read_mono());
     }
     return false;
 }
@@ -461,13 +442,13 @@ bool service::await_connections(base::mono_ns deadline) {
 void service::end_threads() {
     writer_->shorten_waits();
     for (auto const& each : workers_) each->finish();
-    if (deliverer_) deliverer_->finish();
+    if (auto* const deliverer = helpers_.deliverer()) deliverer->finish();
     writer_->stop();
     if (member_) {
         member_->leave();
         member_->on_tokens({});
     }
-    export_last_spans();
+    helpers_.export_last_spans();
     workers_.clear();  // with their mailboxes, which nobody else uses any more
 }
 

@@ -57,7 +57,7 @@ base::result<void> service::take_over() {
     if (!predecessor_) return {};
     auto const left = join(predecessor_->left_addresses());
     if (auto const accepted = predecessor_->announce_ready(); !accepted) return accepted;
-    read_buckets();
+    limits_.restore(*store_, configuration().data);
     // The addresses were free when they were bound: an error here is of one that another program
     // has begun to use since, and the others are served.
     if (auto const listening = begin_listening(); !listening)
@@ -97,7 +97,7 @@ void service::note_end_of_predecessor() {
     main_loop_->forget(predecessor_->fd());
     predecessor_.reset();
     store::own_claim(*store_);
-    if (deliverer_) deliverer_->release();
+    if (auto* const deliverer = helpers_.deliverer()) deliverer->release();
     if (handover_) handover_->object(standing_objection());
 }
 
@@ -208,7 +208,7 @@ void service::hand_over() {
     do {
         main_loop_->wait(base::read_mono() + settle_interval);
     } while (requests_in_flight() != 0 && base::read_mono() < start + settle_patience);
-    if (!member_) save_rate_limits();
+    if (!member_) limits_.save(*store_, configuration().data);
     for (auto const& each : workers_) each->drain(drain_state::kind::with_notice);
     handover_->let_accept();
     base::log("handed over; connections that are open get their last response");
