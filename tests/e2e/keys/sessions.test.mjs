@@ -44,6 +44,14 @@ describe('a session', () => {
     assertStatus(await server.ask('POST', '/api/v1/users', { headers: ownPage(cookie, writing), body: newUser() }), 201);
   });
 
+  test('begins and ends whatever body is sent', async () => {
+    for (const body of ['{', '{"scopes":["*"]}', 'x'.repeat(100_000)]) {
+      const answer = await server.ask('POST', '/api/v1/session', { key, body, type: 'application/json' });
+      assertStatus(answer, 200);
+      assertStatus(await server.ask('DELETE', '/api/v1/session', { headers: ownPage(cookieOf(answer), writing), body }), 204);
+    }
+  });
+
   test('changes nothing without Origin, for another site, or by a form', async () => {
     const cookie = await logIn();
     const refused = [
