@@ -82,6 +82,10 @@ struct environment_state {
     base::mono_ns aged_at = 0;
     // Id of the last transaction that was committed only to make freed pages reusable.
     std::uint64_t pages_usable_since = 0;
+    // How long a deletion waits for readers of older states (await_readers), and the state of the
+    // last one that did not leave within that time.
+    base::mono_ns readers_patience = 500 * base::millisecond;
+    std::uint64_t lasting_reader = 0;
     std::optional<own_row> unapplied_row;
     std::uint64_t position = 0;  // in the cluster's log, as of its last transaction
     // The position of the last row up to `position` that others confirm, or a later one where that

@@ -37,6 +37,7 @@ class table_transaction {
     // end of the file beyond what `capacity` allows fails with MDB_MAP_FULL.
     void begin_command();
     void allow_growth() { growing_ = true; }
+    bool is_growing() const { return growing_; }
     // Determined at the first call; `growth` as for find_write_capacity.
     write_capacity const& capacity(std::uint64_t growth = 0);
     environment_state const& store() const { return store_; }

@@ -1,3 +1,7 @@
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "domain/writer/group.hpp"
 #include "store/environment_state.hpp"
 #include "store/files/space.hpp"
@@ -122,6 +126,7 @@ struct fragmented_store {
         snapshot reader(*store);
         reader.renew();
         EXPECT_TRUE(reader.post(begin));
+        store->native().readers_patience = 0;
         for (int id = begin; id <= end; id += step) {
             auto const outcome = one(*store, {.action = delete_post{id}});
             if (outcome.problem == problem::storage_full) return id;
@@ -269,6 +274,64 @@ TEST(fragmented_stores, let_all_be_deleted_when_the_end_of_the_file_is_used_up) 
     fragmented.delete_in_one_group(4, end, 4);
     EXPECT_LE(fragmented.file_bytes(), fragmented_store::bound);
     expect_sound(*fragmented.store);
+}
+
+// A worker that gets no processor reads one state for a while; deletions wait for it, in the place
+// of being refused.
+TEST(fragmented_stores, let_all_be_deleted_beside_a_reader_that_falls_behind) {
+    fragmented_store fragmented;
+    fragmented.fill_and_delete_half();
+    auto& store = *fragmented.store;
+    fill(store, {});
+    store.native().readers_patience = 60 * base::second;
+    auto const last_commit = [&store] {
+        MDB_envinfo info;
+        ::mdb_env_info(store.native().env, &info);
+        return info.me_last_txnid;
+    };
+    std::atomic<bool> is_over = false;
+    int times_behind = 0;
+    std::thread worker([&] {
+        snapshot reader(store);
+        while (!is_over) {
+            reader.renew();
+            auto const first = last_commit();
+            // It goes on once nothing was committed for a while, since a deletion waits for it.
+            for (auto latest = first; !is_over; latest = last_commit()) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                if (latest == first || latest != last_commit()) continue;
+                ++times_behind;
+                break;
+            }
+            reader.reset();
+        }
+    });
+    fragmented.delete_posts(2, fragmented.count, 2);
+    is_over = true;
+    worker.join();
+    EXPECT_GT(times_behind, 0) << "deletions never waited";
+    expect_sound(store);
+}
+
+// A backup reads one state for minutes: deletions wait for it once.
+TEST(fragmented_stores, wait_once_for_a_reader_that_stays) {
+    fragmented_store fragmented;
+    fragmented.fill_and_delete_half();
+    auto& store = *fragmented.store;
+    fill(store, {});
+    snapshot backup(store);
+    backup.renew();
+    store.native().readers_patience = 1;
+    int id = 2;
+    while (id <= fragmented.count &&
+           one(store, {.action = delete_post{id}}).problem == problem::none)
+        id += 2;
+    ASSERT_LE(id, fragmented.count);
+    store.native().readers_patience = 3600 * base::second;
+    EXPECT_EQ(one(store, {.action = delete_post{id}}).problem, problem::storage_full) << "at once";
+    backup.reset();
+    EXPECT_EQ(one(store, {.action = delete_post{id}}).problem, problem::none);
+    expect_sound(store);
 }
 
 TEST(fragmented_stores, let_posts_be_deleted_below_a_lowered_bound) {

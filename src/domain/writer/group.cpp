@@ -10,6 +10,7 @@
 #include "domain/usage/usage_commands.hpp"
 #include "domain/writer/decide.hpp"
 #include "domain/writer/replication.hpp"
+#include "store/files/write_capacity.hpp"
 
 namespace latchkey::domain {
 namespace {
@@ -73,6 +74,7 @@ group_attempt try_group(environment_state& store, job_source source, job_batch& 
         txn.add_weight(1 + each.command->bytes() / bytes_per_weight);
         result.failure = txn.failure();
         result.lacked_capacity = result.failure == MDB_MAP_FULL;
+        result.lacked_to_free = result.lacked_capacity && !txn.is_growing();
     }
     txn.begin_command();
     if (!txn.ok()) return result;
@@ -104,6 +106,7 @@ struct store_tasks final : group_tasks {
         return try_group(store, source, batch, purge_max);
     }
     bool free_pages() override { return make_freed_pages_usable(store); }
+    bool await_readers() override { return store::await_readers(store); }
     void give_up_turn() override { domain::give_up_turn(store); }
 
     environment_state& store;

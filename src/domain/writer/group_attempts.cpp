@@ -140,9 +140,12 @@ bool group_attempts::free_pages() {
     return true;
 }
 
+// What deletions have freed is of no use to them while a worker still reads the state before: for a
+// turn, and longer only where its thread gets no processor.
 bool group_attempts::wait_for_pages() {
     waited_for_pages_ = true;
-    return tasks_.free_pages();
+    bool const has_freed = tasks_.free_pages();
+    return (last_.lacked_to_free && tasks_.await_readers()) || has_freed;
 }
 
 // The others may fit. If many do not, the rest waits for the next group.

@@ -59,6 +59,7 @@ struct group_attempt {
     bool decided = false;  // all jobs that fit have outcomes; a failure came afterwards
     std::size_t applied = 0;
     bool lacked_capacity = false;  // failure of the last job applied
+    bool lacked_to_free = false;   // and that one only frees
     bool committed = false;
     bool more_to_purge = false;
     bool more_expired = false;
@@ -74,8 +75,9 @@ class group_tasks {
     // Decides the jobs of the batch in one transaction, removes up to `purge_max` of what earlier
     // groups left, and commits.
     virtual group_attempt attempt(job_batch& batch, std::size_t purge_max) = 0;
-    virtual bool free_pages() = 0;    // false: none were freed since the last time
-    virtual void give_up_turn() = 0;  // of a node: others need not wait for it any more
+    virtual bool free_pages() = 0;     // false: none were freed since the last time
+    virtual bool await_readers() = 0;  // false: one keeps pages that were freed
+    virtual void give_up_turn() = 0;   // of a node: others need not wait for it any more
 
   protected:
     ~group_tasks() = default;

@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 #include "base/limits.hpp"
 
@@ -182,6 +184,24 @@ write_capacity find_write_capacity(environment_state& store, std::uint64_t growt
     result.write_end = difference(end, std::min(kept_for_commit_bytes, margin / 4)) / page_bytes;
     result.grow_end = std::min(result.write_end, grow_end / page_bytes);
     return result;
+}
+
+bool await_readers(environment_state& store) {
+    int processes_ended = 0;
+    ::mdb_reader_check(store.env, &processes_ended);  // theirs would stay
+    MDB_envinfo info;
+    ::mdb_env_info(store.env, &info);
+    auto const deadline = base::read_mono() + store.readers_patience;
+    for (;;) {
+        auto const oldest = oldest_reader(store.env);
+        if (oldest >= info.me_last_txnid) return true;
+        if (oldest == store.lasting_reader) return false;
+        if (base::read_mono() >= deadline) {
+            store.lasting_reader = oldest;
+            return false;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
 }
 
 }  // namespace latchkey::store

@@ -29,4 +29,9 @@ struct write_capacity {
 write_capacity find_write_capacity(environment_state& store, std::uint64_t growth = 0,
                                    bool ends_enforced = true);
 
+// Waits until no reader of any process uses a state before the last commit, so that the pages that
+// earlier transactions freed can be used again: `readers_patience` at most, and once for a reader
+// that stays longer. False: one still does. Without the write lock, by its next holder.
+bool await_readers(environment_state& store);
+
 }  // namespace latchkey::store

@@ -38,6 +38,10 @@ struct script final : group_tasks {
         ++freed;
         return frees_pages;
     }
+    bool await_readers() override {
+        ++awaited;
+        return readers_leave;
+    }
     void give_up_turn() override { ++turns_given_up; }
 
     std::vector<problem> problems() const {
@@ -50,11 +54,11 @@ struct script final : group_tasks {
     std::vector<outcome> outcomes;
     std::vector<job> jobs;
     std::deque<group_attempt> ends;
-    bool frees_pages = true;
+    bool frees_pages = true, readers_leave = false;
     std::vector<std::size_t> sizes;  // of the batch, in each attempt
     std::vector<std::size_t> skipped;
     std::size_t purge = 0;
-    int collections = 0, freed = 0, turns_given_up = 0;
+    int collections = 0, freed = 0, awaited = 0, turns_given_up = 0;
 };
 
 // The states through which a group goes, without the last.
@@ -210,6 +214,27 @@ TEST(group_attempts, wait_once_for_pages_that_were_freed) {
     EXPECT_EQ(tasks.freed, 1);
     EXPECT_EQ(tasks.skipped, std::vector<std::size_t>{1});
     EXPECT_EQ(result.job_count, 3u);
+}
+
+TEST(group_attempts, await_readers_where_a_deletion_lacks_space_and_no_pages_were_freed) {
+    auto lacking = failed_deciding(1, MDB_MAP_FULL);
+    lacking.lacked_to_free = true;
+    for (bool const readers_leave : {false, true}) {
+        script tasks(1);
+        tasks.frees_pages = false;
+        tasks.readers_leave = readers_leave;
+        tasks.ends = {lacking, success(1)};
+        group_result result;
+        EXPECT_EQ(walk(tasks, result),
+                  readers_leave ? (states{lacks_space, deciding, committed})
+                                : (states{lacks_space, lacks_space_still, deciding, committed}));
+        EXPECT_EQ(tasks.awaited, 1);
+    }
+    script tasks(1);
+    tasks.ends = {failed_deciding(1, MDB_MAP_FULL), success(1)};
+    group_result result;
+    walk(tasks, result);
+    EXPECT_EQ(tasks.awaited, 0) << "what grows is refused at once";
 }
 
 TEST(group_attempts, skip_some_commands_that_lack_space_and_leave_the_rest) {
