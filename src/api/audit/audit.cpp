@@ -52,7 +52,7 @@ void take_filters(query& query, domain::audit_filter& filter, listing& list) {
     filter.begin = take_time("from");
     filter.end = take_time("to");
     if (filter.begin && filter.end && *filter.begin >= *filter.end)
-        query.refuse("from", field_code::out_of_range, "must be before to");
+        query.refuse("from", field_code::out_of_range, "must be before `to`");
 }
 
 }  // namespace

@@ -80,10 +80,11 @@ void add_problem_headers(request_state const& state, api_error const& error,
 }
 
 // Whoever looks at the service by a session, or begins one, is none of the applications whose usage
-// is counted (api.md §4).
-bool is_of_browser(request_state const& state) {
+// is counted (api.md §4). One that was refused may be anybody.
+bool is_of_browser(request_state const& state, http::response const& response) {
     return state.source == key_source::session ||
-           (state.matched.route != nullptr && state.matched.route->operation.sets_cookie);
+           (response.status < 400 && state.matched.route != nullptr &&
+            state.matched.route->operation.sets_cookie);
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ next_step refuse(request_state const& state, api_error error, http::response& re
 
 // Called once for each request, so the use of its key is counted here, whatever the response.
 next_step add_common_headers(request_state const& state, http::response& response) {
-    if (state.principal && state.uses != nullptr && !is_of_browser(state))
+    if (state.principal && state.uses != nullptr && !is_of_browser(state, response))
         state.uses->count(state.principal->record().id, state.authenticated_at, response.status,
                           state.was_charged && !state.quota.admitted());
     response.add_with("X-Request-Id", state.request_id.text().size(),

@@ -256,7 +256,7 @@ check_result serve_public(request_state& state, exchange_input const& input) {
     auto const& page = std::get<public_route>(state.matched.route->run);
     if (page.json && !accepts_json(request))
         return refuse(state, problem::not_acceptable, response);
-    query.parse(page.any_query ? std::string_view() : request.query);
+    query.parse(page.ignores_query() ? std::string_view() : request.query);
     if (auto error = query.refuse_rest()) return refuse(state, std::move(*error), response);
     auto error = page.run({state.matched.variable, request, *state.settings}, response);
     if (!error && !response.find("ETag").empty()) error = check_conditions(request, response);

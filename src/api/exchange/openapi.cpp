@@ -337,6 +337,8 @@ class document {
                               internal_error,    overloaded,        draining};
         for (auto const code : operation.problems)
             if (code != none) all.insert(code);
+        if (auto const* const page = std::get_if<public_route>(&route.run))
+            if (page->ignores_query()) all.erase(invalid_parameter);
         if (has_conditions(route)) all.insert(precondition_failed);
         if (is_open(route)) {
             if (!operation.response_schema.empty()) all.insert(not_acceptable);

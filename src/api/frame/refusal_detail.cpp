@@ -13,6 +13,8 @@ using base::problem;
 
 constexpr std::size_t described_max = 5;
 
+constexpr std::size_t shown_name_bytes_max = 200;
+
 std::string place_of(base::fault const& fault) {
     bool const is_pointer = fault.kind == base::fault::location_kind::pointer;
     if (is_pointer && fault.location.empty()) return "The body";
@@ -26,6 +28,13 @@ std::string text_of(base::wall_ms time) {
 }
 
 }  // namespace
+
+std::string_view shown_name(std::string_view name) {
+    if (name.size() <= shown_name_bytes_max) return name;
+    auto end = shown_name_bytes_max;
+    while (end != 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
+    return name.substr(0, end);
+}
 
 std::string sentence_of(base::fault const& fault) {
     auto text = place_of(fault).append(" ").append(fault.detail);

@@ -12,6 +12,9 @@
 
 namespace latchkey::api {
 
+// A name of a client as it is sent back: its first 200 bytes, to the end of a code point.
+std::string_view shown_name(std::string_view name);
+
 // "`name` is required.": a fault in a sentence.
 std::string sentence_of(base::fault const& fault);
 // The sentences of the first faults, and how many more there are. Empty without faults.

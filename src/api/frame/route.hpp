@@ -77,6 +77,8 @@ struct public_route {
     bool json = false;       // false: a page for people, to which Accept does not apply
     bool is_part = false;    // of pages, so OpenAPI leaves it out
     bool any_query = false;  // probes add what they like to get past caches
+    // Links to pages are given parameters on their way.
+    bool ignores_query() const { return any_query || !json; }
 };
 
 struct route {

@@ -73,7 +73,7 @@ void take_lifetime(members& body, key_defaults const& defaults, model::key& key)
     if (key.expires_at != 0 && key.expires_at <= defaults.now)
         body.fault(name, field_code::out_of_range, "must be in the future");
     else if (key.expires_at != 0 && key.expires_at <= key.not_before)
-        body.fault(name, field_code::out_of_range, "must be after not_before");
+        body.fault(name, field_code::out_of_range, "must be after `not_before`");
 }
 
 model::key take_key(members& body, key_defaults const& defaults, std::vector<base::fault>& faults) {

@@ -56,7 +56,7 @@ time_range take_range(api::query& query, wall_ms now) {
     range.begin = begin.value_or(default_from(range.step, range.end));
     if (range.begin >= range.end) {
         query.refuse("from", field_code::out_of_range,
-                     end ? "must be before to" : "must not be in the future");
+                     end ? "must be before `to`" : "must not be in the future");
         return range;
     }
     // Applied before points are left out, so that a query is valid or not at any time.
@@ -66,7 +66,7 @@ time_range take_range(api::query& query, wall_ms now) {
         query.refuse("from", field_code::out_of_range,
                      "asks for " + std::to_string(count) + " points of one " +
                          std::string(name_of(range.step)) +
-                         ", the limit is 1440; reduce the time between from and to or use a "
+                         ", the limit is 1440; reduce the time between `from` and `to` or use a "
                          "coarser granularity");
     range.count = static_cast<std::size_t>(count);
     return range;

@@ -145,13 +145,13 @@ api_result<domain::replay_webhook> read_replay(http::request const& request,
     replay.first = body.number("from_sequence", by_number, 1, base::limits::id_max).value_or(0);
     replay.last = body.number("to_sequence", false, 1, base::limits::id_max).value_or(0);
     if (replay.last != 0 && replay.last < replay.first)
-        body.fault("to_sequence", field_code::out_of_range, "must not be below from_sequence");
+        body.fault("to_sequence", field_code::out_of_range, "must not be below `from_sequence`");
     replay.start = take_time(body, "from").value_or(0);
     replay.bound = take_time(body, "to").value_or(0);
     if (by_time && replay.start == 0 && faults.empty())
         body.fault("from", field_code::required, "is required");
     if (replay.bound != 0 && replay.bound <= replay.start)
-        body.fault("to", field_code::out_of_range, "must be after from");
+        body.fault("to", field_code::out_of_range, "must be after `from`");
     body.refuse_rest();
     return replay;
 }

@@ -175,7 +175,8 @@ void print_page(std::vector<std::string> const& records) {
         document.append(&each == records.data() ? "" : ",").append(each);
     auto const count = std::to_string(records.size());
     document += "],\"pagination\":{\"page\":1,\"limit\":" + count + ",\"total\":" + count +
-                ",\"total_pages\":1,\"has_more\":false,\"next_cursor\":null}}";
+                ",\"total_pages\":" + (records.empty() ? "0" : "1") +
+                ",\"has_more\":false,\"next_cursor\":null}}";
     std::printf("%s\n", document.c_str());
 }
 

@@ -121,9 +121,9 @@ class audit_printer {
         auto const number = static_cast<unsigned long long>(count_);
         if (json_)
             std::printf(
-                "],\"pagination\":{\"page\":1,\"limit\":%llu,\"total\":%llu,\"total_pages\":1,"
+                "],\"pagination\":{\"page\":1,\"limit\":%llu,\"total\":%llu,\"total_pages\":%d,"
                 "\"has_more\":false,\"next_cursor\":null}}\n",
-                number, number);
+                number, number, count_ == 0 ? 0 : 1);
     }
 
   private:

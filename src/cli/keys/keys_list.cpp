@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/limits.hpp"
+#include "base/visible.hpp"
 #include "cli/frame/key_text.hpp"
 #include "cli/frame/print.hpp"
 #include "cli/frame/whole_number.hpp"
@@ -55,8 +56,9 @@ int list_keys(key_list_options const& options) {
         return report_usage_error("--state must be scheduled, active, expired or deactivated");
     if (!selection.environment.empty() && !model::find_environment(selection.environment))
         return report_usage_error("--environment must be development, staging or production");
-    if (selection.search.size() > base::limits::search_bytes_max)
-        return report_usage_error("--search must have 1 to 100 bytes");
+    if (selection.search.size() > base::limits::search_bytes_max ||
+        !base::is_utf8(selection.search))
+        return report_usage_error("--search must have 1 to 100 bytes of UTF-8");
     int code = done;
     auto const keys = open_keys(options, code, store_access::reads);
     if (keys == nullptr) return code;

@@ -52,12 +52,12 @@ std::string escaped(std::string_view text) {
     return result;
 }
 
-// A list of values, which may be longer than a line, is broken behind its commas.
-std::string breakable(std::string_view text) {
+// A list of values, which may be longer than a line: with spaces, where it is broken and adjusted.
+std::string spaced(std::string_view text) {
     std::string result;
     for (char const byte : text) {
         result += byte;
-        if (byte == ',') result += "\\:";
+        if (byte == ',') result += " ";
     }
     return result;
 }
@@ -100,7 +100,7 @@ void append_options(std::string& page, command_entry const& entry) {
             target += ".B " + escaped(flags) + "\n";
             if (!option.type.empty()) {
                 target.pop_back();
-                target += " \\fI" + breakable(escaped(value_of(option))) + "\\fR\n";
+                target += " \\fI" + spaced(escaped(value_of(option))) + "\\fR\n";
             }
         }
         target += escaped(option.description);

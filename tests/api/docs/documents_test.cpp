@@ -250,6 +250,15 @@ TEST_F(api_test, an_unknown_page_is_a_page_for_people_and_a_problem_for_programs
             << other;
 }
 
+TEST_F(api_test, pages_take_any_query) {
+    for (std::string const path : {"/docs", "/docs/keys", "/problems/not_found", "/docs/nope"}) {
+        auto const plain = service.request_anonymous("GET " + path);
+        auto const linked = service.request_anonymous("GET " + path + "?utm_source=a&utm_source=b");
+        EXPECT_EQ(linked.status, plain.status) << path;
+        EXPECT_EQ(linked.code(), plain.code()) << path;
+    }
+}
+
 TEST_F(api_test, the_root_leads_browsers_to_the_documents) {
     auto const people = service.request_anonymous("GET /", {}, {"Accept: text/html,*/*;q=0.8"});
     EXPECT_EQ(people.status, 302);

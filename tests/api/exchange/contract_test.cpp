@@ -240,7 +240,7 @@ reply ask_for(int status, scenario& test) {
     switch (status) {
         case 400:
             if (auto const* const page = std::get_if<public_route>(&test.route.run);
-                page != nullptr && page->any_query)
+                page != nullptr && page->ignores_query())
                 return test.request(body, {"Host: two.example"});
             test.line += "?nobody_knows=1";
             return test.request(body);

@@ -92,6 +92,14 @@ TEST_F(session, is_no_usage_of_its_key) {
     EXPECT_EQ(service.uses().last(service.last_key()), service.now.wall);
     EXPECT_EQ(service.request_anonymous("GET /api/v1/users", {}, {bearer(key)}).status, 200);
     EXPECT_EQ(requests(), "1");
+    // A login that is refused is somebody's use of the key.
+    EXPECT_EQ(service.request_anonymous("POST /api/v1/session?x=1", {}, {bearer(key)}).status, 400);
+    EXPECT_EQ(requests(), "2");
+    auto const path = "POST /api/v1/keys/" + std::to_string(service.last_key());
+    EXPECT_EQ(service.request(path + "/deactivate").status, 200);
+    EXPECT_EQ(service.request_anonymous("POST /api/v1/session", {}, {bearer(key)}).code(),
+              "key_deactivated");
+    EXPECT_EQ(requests(), "3");
 }
 
 TEST_F(session, needs_the_key_in_a_header) {

@@ -71,7 +71,7 @@ describe('of what a node cannot be told it is named from when it holds:', { conc
       const page = await loggedIn(cluster, { path: `/keys/${id}` });
       return async () => {
         await page.click('button', 'Rotate');
-        await page.choose('Both keys work for', '0');
+        await page.choose('Overlap', '0');
         await page.click('button', 'Rotate'); // of the dialog
         await page.sees(`Key ${id} is replaced by key `, 'dialog');
         const [, next] = new RegExp(`Key ${id} is replaced by key ([0-9]+)\\.\\s+${sentence}`).exec(await page.text('dialog'));

@@ -76,6 +76,7 @@ std::optional<base::wall_ms> query::read_time(std::string_view name, std::string
 }
 
 void query::refuse(std::string_view name, field_code code, std::string_view reason) {
+    name = shown_name(name);
     bool const is_noted = std::ranges::find(faults_, name, &base::fault::location) != faults_.end();
     if (is_noted || faults_.size() == base::limits::faults_max) return;
     faults_.push_back(
@@ -86,11 +87,11 @@ std::optional<api_error> query::refuse_rest() const {
     auto faults = faults_;
     std::size_t count = 0;
     for (std::size_t i = 0; i < count_ && faults.size() < base::limits::faults_max; ++i)
-        if (!parameters_[i].is_taken && std::ranges::find(faults, parameters_[i].name,
+        if (!parameters_[i].is_taken && std::ranges::find(faults, shown_name(parameters_[i].name),
                                                           &base::fault::location) == faults.end()) {
             auto const name = parameters_[i].name;
             auto const hint = count++ < suggestions_max ? suggestion(name, names_) : "";
-            faults.push_back({base::fault::location_kind::parameter, std::string(name),
+            faults.push_back({base::fault::location_kind::parameter, std::string(shown_name(name)),
                               field_code::unknown_field, "is not a parameter of this path" + hint});
         }
     if (faults.empty()) return std::nullopt;

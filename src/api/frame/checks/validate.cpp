@@ -15,18 +15,11 @@ namespace {
 
 using base::field_code;
 
-constexpr std::size_t pointer_name_bytes_max = 200;
-
-// A member's name as a JSON pointer (RFC 6901 §3). Cut to 200 bytes at the end of a code point,
-// since it is sent back and kept with the refusal under an Idempotency-Key.
+// A member's name as a JSON pointer (RFC 6901 §3). Cut, since it is sent back and kept with the
+// refusal under an Idempotency-Key.
 std::string pointer_to(std::string_view name) {
-    if (name.size() > pointer_name_bytes_max) {
-        auto end = pointer_name_bytes_max;
-        while (end != 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
-        name = name.substr(0, end);
-    }
     std::string pointer = "/";
-    for (char const byte : name) {
+    for (char const byte : shown_name(name)) {
         if (byte == '~')
             pointer += "~0";
         else if (byte == '/')
@@ -193,16 +186,19 @@ std::optional<std::optional<base::wall_ms>> members::sent_back_time(std::string_
 }
 
 void members::refuse_read_only(std::string_view name) {
-    names_.push_back(name);
+    refused_names_.push_back(name);
     if (object_.if_contains(name) != nullptr)
         fault(name, field_code::read_only_field, "is assigned by the service: leave it out");
 }
 
 void members::refuse_rest() {
     std::size_t count = 0;
+    auto const has = [](std::vector<std::string_view> const& names, std::string_view name) {
+        return std::ranges::find(names, name) != names.end();
+    };
     for (auto const& member : object_) {
         if (full()) return;
-        if (std::find(names_.begin(), names_.end(), member.name) != names_.end()) continue;
+        if (has(names_, member.name) || has(refused_names_, member.name)) continue;
         auto const hint = count++ < suggestions_max ? suggestion(member.name, names_) : "";
         fault(member.name, field_code::unknown_field, "is not a member of this resource" + hint);
     }

@@ -68,7 +68,7 @@ class members {
 
     json_object const& object_;
     std::vector<base::fault>& faults_;
-    std::vector<std::string_view> names_;
+    std::vector<std::string_view> names_, refused_names_;
     std::string prefix_;
 };
 
