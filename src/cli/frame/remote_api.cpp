@@ -145,8 +145,12 @@ answer_of<std::unique_ptr<remote_api>> remote_api::connect(service_options const
     auto const key_file = from_environment(options.key_file, "LATCHKEY_KEY_FILE");
     if (key_file.empty())
         return refusal{
-            "--url needs --key-file (or LATCHKEY_KEY_FILE): a file with the API key to "
-            "ask with",
+            options.url.empty()
+                ? "LATCHKEY_URL is set, so the service there is asked: give --key-file "
+                  "(or LATCHKEY_KEY_FILE), a file with the API key to ask with, or unset "
+                  "LATCHKEY_URL for the store of this machine"
+                : "--url needs --key-file (or LATCHKEY_KEY_FILE): a file with the API "
+                  "key to ask with",
             usage_error};
     auto const key = read_secret(key_file, "the key of --key-file");
     if (!key) return refusal{key.error().message, usage_error};

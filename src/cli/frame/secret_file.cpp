@@ -12,14 +12,24 @@
 #include "cli/frame/standard_input.hpp"
 
 namespace latchkey::cli {
+namespace {
+
+constexpr std::size_t secret_bytes_min = 32;
+
+}  // namespace
 
 base::result<base::secret> read_secret(std::string const& path, std::string const& subject) {
     base::descriptor file;
     if (path == "-")
         if (auto const claim = claim_standard_input(subject); !claim) return claim.error();
     if (path != "-") file = base::open_file(path, O_RDONLY);
-    if (path != "-" && !file.is_open())
+    if (path != "-" && !file.is_open()) {
+        // A secret in the place of a path is not shown.
+        if (errno == ENOENT && path.find('/') == path.npos && path.size() >= secret_bytes_min)
+            return base::error{subject + " is read from a file, or from standard input with -: " +
+                               "there is no file of that name, which is as long as a key"};
         return base::errno_error(subject + " cannot be read from " + path, errno);
+    }
     // Without a stream of the library, whose buffer would keep the secret.
     std::array<char, base::secret::bytes_max + 2> bytes;
     std::size_t size = 0;

@@ -1,5 +1,6 @@
 // keys list, keys show.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json/object.hpp>
 #include <cstdio>
 
@@ -32,6 +33,13 @@ std::string short_credential_of(json_object const& key) {
     return text_of(key, "kind") == "jwt" ? "jwt " + text_of(key, "subject") : credential_of(key);
 }
 
+// When it ends: of a key that was rotated, its overlap may end before it expires.
+std::string end_of(json_object const& key) {
+    auto const expiry = time_of(key, "expires_at", "never");
+    auto const rotation = time_of(key, "rotation_ends_at", "never");
+    return std::min(expiry, rotation);  // digits come before letters
+}
+
 // In 100 columns: days of its times, and long names and scopes cut off.
 std::vector<std::vector<std::string>> table_of(std::vector<json_object> const& keys) {
     constexpr std::size_t columns_max = 100, day_columns = 10;
@@ -39,11 +47,10 @@ std::vector<std::vector<std::string>> table_of(std::vector<json_object> const& k
     std::vector<std::vector<std::string>> rows{
         {"ID", "NAME", "PROJECT", "STATE", "KEY", "EXPIRES", "LAST USED", "SCOPES"}};
     for (auto const& key : keys)
-        rows.push_back({text_of(key, "id"), text_of(key, "name"), text_of(key, "project"),
-                        text_of(key, "state"), short_credential_of(key),
-                        time_of(key, "expires_at", "never").substr(0, day_columns),
-                        time_of(key, "last_used_at").substr(0, day_columns),
-                        words_of(key, "scopes")});
+        rows.push_back(
+            {text_of(key, "id"), text_of(key, "name"), text_of(key, "project"),
+             text_of(key, "state"), short_credential_of(key), end_of(key).substr(0, day_columns),
+             time_of(key, "last_used_at").substr(0, day_columns), words_of(key, "scopes")});
     fit_columns(rows, columns_max, flexible);
     return rows;
 }

@@ -280,6 +280,9 @@ base::result<void> validate_deprecation(std::string const& text) {
 
 base::result<void> validate_ttl(std::string const& text) {
     auto const ttl = base::parse_duration(text).value_or(0);
+    if (!text.empty() && text.find_first_not_of("0123456789") == text.npos)
+        return base::error{"keys.default_ttl " + text + " has no unit: write " + text +
+                           "d for days, or h, m or s for hours, minutes or seconds"};
     if (text.empty() ||
         (ttl >= base::limits::ttl_seconds_min && ttl <= base::limits::ttl_seconds_max))
         return {};

@@ -103,6 +103,10 @@ describe('keys', () => {
     assert.match(verified.stdout, /^state +VALID\n/);
     assert.match(verified.stdout, new RegExp(`^id +${made.id}$`, 'm'));
     assert.match(verified.stdout, /^metadata plan +free$/m);
+    const shown = await command('keys', 'verify', made.key, ...here);
+    assert.equal(shown.code, 2);
+    assert.match(shown.stderr, /is read from a file, or from standard input with -: there is no file of that name, which is as long as a key/);
+    assert.ok(!shown.stderr.includes(made.key.slice(0, 12)), 'a key in the place of a path is not repeated');
     const refusals = [[['--scope', 'posts:write'], 'INSUFFICIENT_SCOPE'], [['--method', 'DELETE', '--path', '/api/v1/users/1'], 'INSUFFICIENT_SCOPE'],
       [['--method', 'GET', '--path', '/nowhere'], 'ROUTE_NOT_FOUND']];
     for (const [words, code] of refusals) {

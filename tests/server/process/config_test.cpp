@@ -83,8 +83,12 @@ TEST(config, names_variables_and_credentials_by_the_setting) {
 }
 
 TEST(config, bounds_the_lifetime_of_new_keys_on_both_sides) {
-    for (auto const& [text, valid] :
-         {std::pair{"", true}, {"60s", true}, {"59s", false}, {"1825d", true}, {"1826d", false}}) {
+    for (auto const& [text, valid] : {std::pair{"", true},
+                                      {"60s", true},
+                                      {"59s", false},
+                                      {"90", false},
+                                      {"1825d", true},
+                                      {"1826d", false}}) {
         config configuration;
         configuration.keys_default_ttl = text;
         EXPECT_EQ(validation_error(configuration).find("keys.default_ttl") == std::string::npos,
