@@ -7,19 +7,20 @@ import { after, before, describe, test } from 'node:test';
 import { Cluster, consistent, tokenOf } from '../helpers/cluster_harness.mjs';
 import { Postgres, port } from '../helpers/cluster_postgres.mjs';
 import { assertStatus, newUser } from '../helpers/harness.mjs';
-import { TcpProxy } from '../helpers/tcp_proxy.mjs';
+import { beginProxyThread } from '../helpers/tcp_proxy_thread.mjs';
 
 const latency = 25; // of each way to PostgreSQL, in milliseconds
 const postgres = await Postgres.begin();
-after(() => postgres.stop());
-
 let cluster;
+let proxy;
 before(async () => {
-  const proxy = await TcpProxy.begin(path.join(postgres.folder, `.s.PGSQL.${port}`), { latency });
+  proxy = await beginProxyThread(path.join(postgres.folder, `.s.PGSQL.${port}`), { latency });
   postgres.addressFor = (name, database) => `host=127.0.0.1 port=${proxy.port} user=latchkey dbname=${database}`;
   cluster = await Cluster.begin(postgres, { leaseSeconds: 15 });
 });
-after(() => cluster.stop());
+after(() => cluster?.stop());
+after(() => postgres.stop());
+after(() => proxy?.end());
 
 // Asks as fast as it is answered, from several connections, until `stop`.
 function flood(node, key, count, request) {
