@@ -73,7 +73,7 @@ inline constexpr operation deactivate_current_key{.id = "deactivateCurrentKey",
 inline constexpr operation verify_key{
     .id = "verifyKey",
     .group = "Keys",
-    .summary = "Validate a key for another service",
+    .summary = "Verify a key for another service",
     .result = done,
     .response_schema = "Verdict",
     .request_schema = "Verification",

@@ -76,6 +76,7 @@ void print_document(setting_faults const& configuration,
 }
 
 int check(check_options const& options) {
+    for (auto const& sentence : unknown_variables()) base::log(base::severity::warning, sentence);
     auto const [settings, faults, code] = options.settings.examine(true);
     if (code != done) {
         for (auto const& each : faults) base::log(base::severity::failure, sentence_of(each));

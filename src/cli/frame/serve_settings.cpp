@@ -355,8 +355,8 @@ void gather_credentials(gathered_settings& target) {
 std::vector<std::string> unknown_variables() {
     constexpr std::string_view prefix = "LATCHKEY_";
     // Those of commands, of the client libraries and of the samples.
-    std::vector<std::string> names{"LATCHKEY_CONFIG", "LATCHKEY_URL", "LATCHKEY_KEY",
-                                   "LATCHKEY_KEY_FILE", "LATCHKEY_CA_FILE"};
+    std::vector<std::string> names{"LATCHKEY_CONFIG",   "LATCHKEY_URL",     "LATCHKEY_KEY",
+                                   "LATCHKEY_KEY_FILE", "LATCHKEY_CA_FILE", "LATCHKEY_VERIFIER"};
     for (auto const& entry : server::setting_table()) names.push_back(server::variable_of(entry));
     std::vector<std::string_view> endings;
     for (auto const& each : names) endings.push_back(std::string_view(each).substr(prefix.size()));

@@ -31,6 +31,7 @@ const synonyms: Record<string, string[]> = {
   sdk: ['client libraries'],
   sse: ['stream'],
   throttle: ['limit'],
+  throttling: ['limit'],
   ttl: ['expiry', 'expire'],
 };
 // What is proposed where nothing is found, as far as it finds something.
