@@ -11,6 +11,7 @@
 #include "cli/frame/api_command.hpp"
 #include "cli/frame/json.hpp"
 #include "cli/frame/print.hpp"
+#include "cli/frame/time_option.hpp"
 #include "cli/frame/whole_number.hpp"
 #include "cli/keys/keys.hpp"
 #include "domain/audit/audit_lists.hpp"
@@ -50,7 +51,7 @@ std::optional<std::string> fault_of(audit_options const& options) {
     for (auto const& [name, text] :
          {std::pair("--from", options.begin), std::pair("--to", options.end)})
         if (!text.empty() && !base::parse_timestamp(text))
-            return std::string(name) + " must be a time such as 2026-01-02T00:00:00Z";
+            return std::string(name) + " must be a time such as 2026-01-02T03:04:05Z, or a day";
     auto const filter = filter_of(options);
     if (filter.begin && filter.end && *filter.begin >= *filter.end)
         return "--from must be before --to";
@@ -197,13 +198,14 @@ void add_audit(CLI::App& program, int& code) {
     take_number(command->add_option("--key", options->key,
                                     "Only entries about the key with this id, and of what it did"),
                 1, base::limits::id_max);
-    command->add_option("--from", options->begin,
-                        "Only entries of this time on, such as 2026-01-02T00:00:00Z");
-    command->add_option("--to", options->end, "Only entries before this time");
+    take_time(command->add_option("--from", options->begin,
+                                  "Only entries of this time on, such as 2026-01-02T03:04:05Z or "
+                                  "2026-01-02"));
+    take_time(command->add_option("--to", options->end, "Only entries before this time"));
     command->footer(
         "Prints the oldest entry first; --json prints the document of GET /audit on one page.\n"
         "If --verify fails, the log was changed outside of latchkey: restore a backup.\n"
-        "Example: latchkey audit --key 17 --from 2026-01-01T00:00:00Z");
+        "Example: latchkey audit --key 17 --from 2026-01-01");
     command->callback([options, &code] { code = audit(*options); });
 }
 

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/limits.hpp"
 #include "cli/frame/scope_list.hpp"
+#include "cli/frame/time_option.hpp"
 #include "cli/frame/whole_number.hpp"
 #include "model/key.hpp"
 
@@ -135,11 +136,12 @@ void key_options::add_to(CLI::App& command, bool is_new) {
     add("--expires-in", expires_in,
         is_new ? "Lifetime, such as 90d or 12h (default: the key never expires)"
                : "Lifetime from now on, such as 90d or 12h");
-    add("--expires-at", expires_at,
-        "Time from which the key is refused, such as 2026-01-02T03:04:05Z" + none)
+    take_time(add("--expires-at", expires_at,
+                  "Time from which the key is refused, such as 2026-01-02T03:04:05Z or 2026-01-02" +
+                      none))
         ->excludes("--expires-in");
-    add("--not-before", not_before,
-        "Time before which the key is refused, such as 2026-01-02T03:04:05Z" + none);
+    take_time(add("--not-before", not_before,
+                  "Time before which the key is refused, in the same form" + none));
     add_many(
         "--metadata", metadata,
         std::string("NAME=VALUE, kept with the key and shown by keys verify; repeat for more") +

@@ -9,6 +9,7 @@
 #include "cli/frame/bar_chart.hpp"
 #include "cli/frame/print.hpp"
 #include "cli/frame/progress.hpp"
+#include "cli/frame/time_option.hpp"
 #include "cli/frame/whole_number.hpp"
 #include "cli/keys/keys.hpp"
 #include "cli/keys/keys_backend.hpp"
@@ -34,10 +35,10 @@ struct usage_options : api_command {
 
 void usage_options::add_to(CLI::App& command) {
     api_command::add_to(command);
-    command.add_option("--from", begin,
-                       "The first time, such as 2026-01-02T00:00:00Z (default: 24 hours before "
-                       "--to)");
-    command.add_option("--to", end, "The end, which is not included (default: now)");
+    take_time(command.add_option("--from", begin,
+                                 "The first time, such as 2026-01-02T03:04:05Z or 2026-01-02 "
+                                 "(default: 24 hours before --to)"));
+    take_time(command.add_option("--to", end, "The end, which is not included (default: now)"));
     command
         .add_option("--granularity", granularity,
                     "Steps of a minute, an hour or a day (default: hour)")

@@ -10,6 +10,7 @@
 #include "base/system/log.hpp"
 #include "cli/frame/json.hpp"
 #include "cli/frame/standard_output.hpp"
+#include "cli/frame/time_option.hpp"
 #include "cli/frame/whole_number.hpp"
 #include "cli/webhooks/webhooks.hpp"
 
@@ -117,9 +118,10 @@ void add_replay(CLI::App& webhooks, int& code) {
     take_number(command->add_option("--to-sequence", options->to_sequence,
                                     "The last of the range (default: the last change)"),
                 1, base::limits::id_max);
-    command->add_option("--from", options->begin,
-                        "Changes at or after this time, such as 2026-01-02T03:04:05Z");
-    command->add_option("--to", options->end, "Changes before this time (default: all)");
+    take_time(command->add_option("--from", options->begin,
+                                  "Changes at or after this time, such as 2026-01-02T03:04:05Z or "
+                                  "2026-01-02"));
+    take_time(command->add_option("--to", options->end, "Changes before this time (default: all)"));
     command->footer(
         "Give --sequence, --from-sequence or --from. What the webhook has types for is sent "
         "again,\n"
