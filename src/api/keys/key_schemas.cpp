@@ -252,6 +252,9 @@ object verdict_schema() {
                                                      "route", "scope"})),
                                     "Which check refused; null: none.")},
          {"missing_scope", nullable(object{{"type", "string"}})},
+         {"retry_after_seconds",
+          with_description(nullable(object{{"type", "integer"}, {"minimum", 1}}),
+                           "With `RATE_LIMITED`: after so long it would pass. Else null.")},
          {"key_id", nullable(id())},
          {"project", nullable(project())},
          {"environment", nullable(environment())},
@@ -260,7 +263,7 @@ object verdict_schema() {
          {"metadata", nullable(metadata())},
          {"rate_limits", nullable(rate_limits("LiveRateLimit"))}},
         json::parse(R"({"valid": false, "code": "NOT_FOUND", "check": "key",
-            "missing_scope": null, "key_id": null, "project": null,
+            "missing_scope": null, "retry_after_seconds": null, "key_id": null, "project": null,
             "environment": null, "scopes": null, "expires_at": null, "metadata": null,
             "rate_limits": null})"));
 }

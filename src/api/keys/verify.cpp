@@ -153,6 +153,11 @@ void append_verification(std::string& output, verification const& verification) 
     append_string_or_null(output, check_of(result));
     append_name(output, "missing_scope");
     append_string_or_null(output, verification.missing_scope);
+    append_name(output, "retry_after_seconds");
+    if (result == problem::rate_limited && verification.live != nullptr)
+        append_number(output, verification.live->decision.retry_after);
+    else
+        output.append("null");
     verification.caller != nullptr ? append_known(output, *verification.caller, verification.live)
                                    : append_unknown(output);
 }

@@ -32,6 +32,7 @@ void print_verdict(json_object const& verdict) {
     };
     add("refused by the check of", "check");
     add("missing scope", "missing_scope");
+    add("seconds to wait", "retry_after_seconds");
     add("id", "key_id");
     add("project", "project");
     add("environment", "environment");

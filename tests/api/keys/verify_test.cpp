@@ -113,6 +113,8 @@ TEST_F(verify, charges_the_requested_cost) {
     EXPECT_EQ(request(key, R"(,"cost":0)").at("/rate_limits/0/remaining"), "10");
     EXPECT_EQ(request(key, R"(,"cost":7)").at("/rate_limits/0/remaining"), "3");
     EXPECT_EQ(code(key, R"(,"cost":4)"), "\"RATE_LIMITED\"");
+    EXPECT_EQ(request(key, R"(,"cost":4)").at("/retry_after_seconds"), "6");
+    EXPECT_EQ(request(key, R"(,"cost":0)").at("/retry_after_seconds"), "null");
     EXPECT_EQ(request(key).at("/rate_limits/0/remaining"), "2");
     EXPECT_EQ(request(key, R"(,"cost":1001)").faults()["/cost"], "out_of_range");
     EXPECT_EQ(request(key, R"(,"cost":-1,"x":2)").faults().size(), 2u);
