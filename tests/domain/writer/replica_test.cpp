@@ -257,6 +257,7 @@ TEST_F(store_replica, says_by_when_a_new_secret_holds_where_a_node_does_not_answ
     auto const reports = first().log.urgent_reports();
     pending_command setting(first_writer(), secret_of("shop"));
     ASSERT_TRUE(soon([&] { return first().log.urgent_reports() > reports; }));
+    ask(first_writer(), user_named("ann"));  // then the wait has begun, and its deadline is set
     pass(first(), 5 * base::second + 1);
     EXPECT_EQ(setting.answer().problem, problem::none);
     EXPECT_EQ(setting.answer().effective_by, wall_now + 30'000);
@@ -268,6 +269,7 @@ TEST_F(store_replica, answers_what_turns_on_though_a_node_is_silent) {
     first().log.set_lease_end(wall_now + 30'000);
     pending_command creating(first_writer(), new_key(key_number(1)));
     ASSERT_TRUE(soon([&] { return first().log.urgent_reports() == 1; }));
+    ask(first_writer(), user_named("ann"));  // then the wait has begun, and its deadline is set
     pass(first(), base::second + 1);
     EXPECT_EQ(creating.answer().problem, problem::none);
     EXPECT_EQ(creating.answer().effective_by, 0);
