@@ -94,6 +94,14 @@ describe('keys', () => {
     assert.equal((await command('keys', 'update', '99', '--name', 'x', ...here)).code, 1);
   });
 
+  test('lists show when a key ends, also one whose overlap does before it expires', async () => {
+    const old = JSON.parse((await command('keys', 'create', '--name', 'replaced', '--json', ...here)).stdout);
+    const row = async () => (await command('keys', 'list', ...here)).stdout.split('\n').find((line) => line.startsWith(`${old.id} `));
+    assert.match(await row(), / active +\S+ +never /);
+    assert.equal((await command('keys', 'rotate', String(old.id), '--overlap', '1h', ...here)).code, 0);
+    assert.match(await row(), / active +\S+ +\d{4}-\d\d-\d\d /);
+  });
+
   test('verify reads the key from a file or standard input, never from the command line', async () => {
     const made = JSON.parse((await command('keys', 'create', '--name', 'verified', '--scope', 'users:read', '--metadata', 'plan=free', '--json', ...here)).stdout);
     const file = path.join(folder, 'key');

@@ -54,6 +54,20 @@ describe('the environment', () => {
     assert.match(wrong.stderr, /LATCHKEY_STORE_MAP_MIB: store\.map_mib must be a whole number/);
     assert.match(wrong.stderr, /LATCHKEY_HTTP_IDLE_SECONDS: http\.idle_seconds must be from 1 to 86400/);
   });
+
+  test('is named by check where no setting has it', async () => {
+    const checked = await commandWith({ LATCHKEY_WORKRS: '2', LATCHKEY_VERIFIER: 'of the guides' }, 'check', '--data', temporaryFolder());
+    assert.equal(checked.code, 0);
+    assert.match(checked.stderr, /LATCHKEY_WORKRS belongs to no setting and has no effect; did you mean LATCHKEY_WORKERS\?/);
+    assert.doesNotMatch(checked.stderr, /LATCHKEY_VERIFIER/);
+  });
+
+  test('that names a service says so where the key to ask it with is missing', async () => {
+    const asked = await commandWith({ LATCHKEY_URL: 'https://127.0.0.1:1' }, 'keys', 'list');
+    assert.equal(asked.code, 2);
+    assert.match(asked.stderr, /LATCHKEY_URL is set, so the service there is asked: give --key-file .* or unset LATCHKEY_URL for the store of this machine/);
+    assert.match((await command('keys', 'list', '--url', 'https://127.0.0.1:1')).stderr, /--url needs --key-file/);
+  });
 });
 
 test('a file with several wrong lines is told all of them at once', async () => {
