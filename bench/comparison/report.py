@@ -38,6 +38,12 @@ def promise(text, value, unit, bound, most):
     return (f"- {text}: **{value:,.{places}f}{unit}** ({'≤' if most else '≥'} {bound:,g}: {'holds' if holds else 'MISSED'})")
 
 
+def ratios_of_rounds(target, seen):
+    """figure(of) / the best figure(against), round by round; none if one of them was not measured."""
+    best = min if target.most else max
+    return [own / best(others) for own, *others in zip(*(seen[name].get(target.figure, []) for name in [target.of, *target.against]))]
+
+
 def verdicts(work, seen):
     """A ratio is one of medians. Beside it stands the median of the ratios of the single rounds: what is measured within
     some seconds of each other sees the machine at one speed, which moves by a third from one minute to the next."""
@@ -48,8 +54,7 @@ def verdicts(work, seen):
             continue
         best = min if each.most else max
         ratio = median(seen[each.of][each.figure]) / best(median(seen[name][each.figure]) for name in each.against)
-        by_round = median([own / best(others) for own, *others in
-                           zip(*(seen[name][each.figure] for name in [each.of, *each.against]))])
+        by_round = median(ratios_of_rounds(each, seen))
         holds = ratio <= each.bound if each.most else ratio >= each.bound
         aims = ratio <= each.aim if each.most else ratio >= each.aim
         sign = "≤" if each.most else "≥"

@@ -103,6 +103,19 @@ class Latchkey(Server):
                 "--access-log", log, *self.more] + self.bench.latchkey_options
 
 
+class UnloggedLatchkey(Latchkey):
+    """It writes no access log. Of options that come twice the last one counts."""
+    name, data, more = "latchkey, no log", "unlogged", ("--access-log", "off")
+
+
+class MillionKeys(Latchkey):
+    name, data = "1,000,000 keys", "million_keys"
+
+
+class TenMillionKeys(Latchkey):
+    name, data = "10,000,000 keys", "ten_million_keys"
+
+
 class SmallStore(Latchkey):
     name, data = "10,000 users", "small"
 

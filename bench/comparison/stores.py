@@ -1,5 +1,6 @@
 """The stores that are measured: filled once by `latchkey seed` and kept beside the results, so that a second run starts
 quickly. Keys are made over HTTP, each with limits that a run does not reach."""
+import hashlib
 import http.client
 import json
 import os
@@ -8,7 +9,11 @@ import subprocess
 
 from comparison import machine
 
-users = {"data": 1_000_000, "small": 10_000, "large": 10_000_000}
+# Of each store, how many users it has, and how many keys beside those of the clients.
+users = {"data": 1_000_000, "small": 10_000, "large": 10_000_000, "full": 10_000_000, "million_keys": 10_000, "ten_million_keys": 10_000}
+imported_keys = {"full": 1_000_000, "million_keys": 1_000_000, "ten_million_keys": 10_000_000}
+# Of the main store, made anew for each run: one process alone may serve a store.
+copies = {"writes": ("writes", "silent", "single"), "unlogged": ("unlogged",)}
 key_count = 1000
 limits = [{"name": "minute", "limit": 1_000_000_000, "window_seconds": 60},
           {"name": "hour", "limit": 1_000_000_000, "window_seconds": 3600}]
@@ -25,11 +30,12 @@ class Stores:
 
     def make(self, names):
         for name in sorted(names):
-            if name == "writes":
-                for copy in ("writes", "silent", "single"):
+            if name in copies:
+                for copy in copies[name]:
                     self.copy(self.folder("data"), self.folder(copy))
             elif not os.path.exists(self.folder(name)):
                 self.copy(self.folder("keys"), self.folder(name))
+                self.import_keys(name, imported_keys.get(name, 0))
                 self.seed(self.folder(name), users[name])
 
     def prepare(self):
@@ -56,6 +62,23 @@ class Stores:
         os.fsync(file)
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
         os.close(file)
+
+    def keys_file(self, name):
+        return os.path.join(self.home, f"{name}.keys")
+
+    def import_keys(self, name, count):
+        """Keys by their digests, each with the limits of a client; their texts go into a file for the load."""
+        if count == 0:
+            return
+        lines = self.keys_file(name) + ".json"
+        with open(self.keys_file(name), "w") as texts, open(lines, "w") as digests:
+            for number in range(count):
+                key = f"bench-{hashlib.sha256(f'{name} {number}'.encode()).hexdigest()[:40]}"
+                texts.write(key + "\n")
+                digests.write(json.dumps({"sha256": hashlib.sha256(key.encode()).hexdigest(), "name": f"client {number}",
+                                          "scopes": ["users:read"], "rate_limits": limits}) + "\n")
+        self.run("keys", "import", "--data", self.folder(name), lines)
+        os.remove(lines)
 
     def run(self, *arguments):
         return machine.run([self.bench.latchkey, *arguments])
