@@ -1,6 +1,10 @@
+// A table gives each scope its name and the wildcards that cover it, and a set is its bits: what is
+// allowed, covered or shared is one operation on bits, and the sources of events are a sorted list.
 #include "model/scope.hpp"
 
 #include <algorithm>
+
+#include "base/nearest.hpp"
 
 namespace latchkey::model {
 namespace {
@@ -61,7 +65,13 @@ std::optional<scope> find_scope(std::string_view name) {
     return std::nullopt;
 }
 
-std::string unknown_scope_detail() {
+std::string unknown_scope_detail(std::string_view name) {
+    std::vector<std::string_view> names;
+    auto const is_wildcard = [](std::string_view each) { return each.find('*') != each.npos; };
+    for (auto const& each : table)
+        if (is_wildcard(each.name) == is_wildcard(name)) names.push_back(each.name);
+    auto const near = name.starts_with(source_prefix) ? std::nullopt : base::nearest(name, names);
+    if (near) return "is not a scope: did you mean `" + std::string(*near) + "`?";
     std::string text = "is not a scope; scopes are ";
     for (auto const& each : table) text.append(each.name).append(", ");
     return text.append(source_prefix).append("SOURCE");

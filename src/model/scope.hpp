@@ -52,8 +52,9 @@ std::string_view name_of(scope element);  // "users:read", "*:read" …
 // nullopt for unknown names and for events:write:{source}, which is not in the enumeration.
 std::optional<scope> find_scope(std::string_view name);
 std::uint32_t bits_covering(scope element);  // bits of every scope that covers it, including itself
-// "is not a scope; scopes are users:read, …": of a name that `scope_set::add` does not take.
-std::string unknown_scope_detail();
+// Of a name that `scope_set::add` does not take: "is not a scope: did you mean `users:read`?", or
+// the list of scopes. A wildcard is suggested only for a wildcard: it allows more than was asked.
+std::string unknown_scope_detail(std::string_view name);
 bool is_event_source(std::string_view name);  // [a-z][a-z0-9-]{0,31}
 
 class scope_set {

@@ -176,6 +176,16 @@ TEST(scopes, refuse_invalid_names_and_sources) {
     EXPECT_FALSE(is_event_source("-a"));
 }
 
+TEST(scopes, suggest_the_nearest_and_nothing_wider) {
+    EXPECT_EQ(unknown_scope_detail("user:read"), "is not a scope: did you mean `users:read`?");
+    EXPECT_EQ(unknown_scope_detail("user:*"), "is not a scope: did you mean `users:*`?");
+    for (auto const* far : {"", "x", "users:", "users", "admin", "events:write:A"}) {
+        auto const detail = unknown_scope_detail(far);
+        EXPECT_TRUE(detail.starts_with("is not a scope; scopes are users:read, ")) << detail;
+        EXPECT_TRUE(detail.ends_with("events:write:SOURCE")) << detail;
+    }
+}
+
 std::vector<std::string> both(std::initializer_list<std::string_view> left,
                               std::initializer_list<std::string_view> right) {
     auto const result = intersection(set_of(left), set_of(right));

@@ -28,7 +28,8 @@ std::optional<api_error> answer_gateway(request_context const& context, http::re
         context.query.refuse("limit_status", base::field_code::not_in_enum, "must be 403 or 429");
     model::scope_set required;
     if (scope && !required.add(*scope))
-        context.query.refuse("scope", base::field_code::not_in_enum, model::unknown_scope_detail());
+        context.query.refuse("scope", base::field_code::not_in_enum,
+                             model::unknown_scope_detail(*scope));
     if (auto error = context.query.refuse_rest()) return error;
     if (!context.principal.covers(required)) return missing_scope(*scope);
     response.add("X-Auth-Key-Id", key.id);

@@ -76,15 +76,15 @@ std::optional<model::scope_set> take_scopes(members& body, bool may_be_empty) {
         return std::nullopt;
     }
     model::scope_set scopes;
-    bool valid = true, names_scopes = true;  // once: the list of them is long
+    bool valid = true, explains = true;  // once: the list of scopes is long
     for (std::size_t i = 0; i < list->size(); ++i) {
         auto const* const text = (*list)[i].if_string();
         if (text != nullptr && scopes.add(*text)) continue;
         valid = false;
         if (text == nullptr)
             body.fault("scopes", i, field_code::invalid_type, "must be a string");
-        else if (std::exchange(names_scopes, false))
-            body.fault("scopes", i, field_code::not_in_enum, model::unknown_scope_detail());
+        else if (std::exchange(explains, false))
+            body.fault("scopes", i, field_code::not_in_enum, model::unknown_scope_detail(*text));
         else
             body.fault("scopes", i, field_code::not_in_enum, "is not a scope");
     }

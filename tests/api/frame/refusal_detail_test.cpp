@@ -163,9 +163,20 @@ TEST_F(api_test, limits_of_trailers_are_named) {
     EXPECT_EQ(send("X-A: a\r\n").code(), "validation_failed") << "few are dropped";
 }
 
-TEST_F(api_test, what_is_no_scope_gets_the_scopes_once) {
+TEST_F(api_test, what_is_no_scope_gets_the_nearest) {
+    auto const refusal = [&](std::string const& request, std::string const& name) {
+        auto const response =
+            service.request(request, R"({)" + name + R"("scopes":["users:raed"]})");
+        EXPECT_EQ(response.at("/detail"),
+                  R"("`scopes/0` is not a scope: did you mean `users:read`?")");
+    };
+    refusal("POST /api/v1/keys", R"("name":"k",)");
+    refusal("PATCH /api/v1/keys/" + std::to_string(service.last_key()), "");
+}
+
+TEST_F(api_test, what_is_near_to_no_scope_gets_the_scopes_once) {
     auto const response =
-        service.request("POST /api/v1/keys", R"({"name":"k","scopes":["users:raed","none","*"]})");
+        service.request("POST /api/v1/keys", R"({"name":"k","scopes":["admin","none","*"]})");
     EXPECT_EQ(response.code(), "validation_failed");
     EXPECT_EQ(response.faults().size(), 2u);
     EXPECT_TRUE(has(response.at("/errors/0/detail"), "is not a scope; scopes are users:read, "));

@@ -44,7 +44,9 @@ describe('words that are not understood', () => {
       /--expires-in 90 has no unit: write 90d for days, 90h for hours/);
     await refused(['keys', 'create', '--name', 'n', '--expires-in', '9y', ...here], /a number with a unit/);
     await refused(['keys', 'create', '--name', 'n', '--limit', 'minute=5', ...here], /--limit must be NAME=LIMIT\/SECONDS/);
-    await refused(['keys', 'create', '--name', 'n', '--scope', 'nothing', ...here], /scopes\/0 is not a scope/);
+    await refused(['keys', 'create', '--name', 'n', '--scope', 'nothing', ...here], /scopes\/0 is not a scope; scopes are users:read, /);
+    await refused(['keys', 'create', '--name', 'n', '--scope', 'posts:read,user:read', ...here],
+      /scopes\/1 is not a scope: did you mean `users:read`\?/);
     await refused(['keys', 'create', '--name', 'n', '--ip-allow', '10.0.0.1/8', ...here], /ip_allowlist\/0 must be a network/);
     await refused(['keys', 'create', '--name', 'n', '--not-before', 'soon', ...here], /--not-before must be a time/);
     await refused(['keys', 'create', '--name', 'n', '--metadata', 'plan', ...here], /--metadata must be NAME=VALUE/);
