@@ -55,15 +55,16 @@ void add_commands(CLI::App& program, int& code) {
     program.set_version_flag("--version", "latchkey " LATCHKEY_VERSION);
     program.require_subcommand(1);
     program.footer(
-        "First steps:\n"
-        "  latchkey keys create --name first --scope '*'     create a key; it is shown once\n"
-        "  latchkey serve                                    serve https://127.0.0.1:8443\n"
-        "Words of the field: keys verify (is a key valid?), keys deactivate (revoke a key),\n"
-        "keys create --limit (a rate limit), keys usage, webhooks (send changes to a URL).\n"
-        "All commands but serve, restore and reset-time work beside a running service.\n"
-        "COMMAND --help explains a command, with an example.\n"
-        "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a question was not confirmed,\n"
-        "4 a key would be refused (keys verify), 78 wrong configuration.");
+        std::string(
+            "First steps:\n"
+            "  latchkey keys create --name first --scope '*'     create a key; it is shown once\n"
+            "  latchkey serve                                    serve https://127.0.0.1:8443\n"
+            "Words of the field: keys verify (is a key valid?), keys deactivate (revoke a key),\n"
+            "keys create --limit (a rate limit), keys usage, webhooks (send changes to a URL).\n"
+            "All commands but serve, restore and reset-time work beside a running service.\n"
+            "COMMAND --help explains a command, with an example.\n"
+            "Exit codes: ") +
+        exit_code_text);
     for (auto const add : command_list) add(program, code);
     limit_values(program);
     tell_of_local_store(program);

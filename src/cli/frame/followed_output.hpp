@@ -6,8 +6,6 @@
 
 namespace latchkey::cli {
 
-inline constexpr int interrupted = 130;  // as shells say it: 128 + SIGINT
-
 // From now on SIGINT is noted, and a closed pipe is an error of write().
 void note_interrupts();
 bool is_interrupted();

@@ -142,11 +142,6 @@ void append_environment(std::string& page, std::vector<option_entry> const& opti
     page += ".TP\n.B NO_COLOR\nIf it is set, tables have no colours.\n";
 }
 
-std::string exit_codes() {
-    return ".SH EXIT STATUS\n0 success, 1 failure, 2 wrong usage, 3 a question was not confirmed, "
-           "4 a key would be refused (keys verify), 78 wrong configuration.\n";
-}
-
 int print_manual(CLI::App const& program, std::vector<std::string> const& words) {
     for (auto const& entry : all_commands(program)) {
         if (entry.words != words) continue;
@@ -175,7 +170,7 @@ std::string man_page(command_entry const& entry) {
     }
     append_options(page, entry);
     append_environment(page, options_of(command));
-    page += exit_codes() + ".SH SEE ALSO\n.BR latchkey (1)\n";
+    page += ".SH EXIT STATUS\n" + escaped(exit_code_text) + "\n.SH SEE ALSO\n.BR latchkey (1)\n";
     return page;
 }
 

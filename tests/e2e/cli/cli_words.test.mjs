@@ -54,6 +54,16 @@ describe('words that are not understood', () => {
     assert.equal(fs.existsSync(data), false, 'nothing was made for them');
   });
 
+  test('of the help and of the manual pages have every exit code', async () => {
+    const declared = fs.readFileSync(new URL('../../../src/cli/frame/command_line.hpp', import.meta.url), 'utf8').match(/enum exit_code[^}]*/)[0];
+    const codes = [...declared.matchAll(/= (\d+)/g)].map(([, code]) => code);
+    assert.ok(codes.length > 5, codes.join(' '));
+    const texts = [(await command('--help')).stdout, (await command('man')).stdout, (await command('man', 'keys', 'create')).stdout]
+      .map((text) => text.slice(text.search(/Exit codes|EXIT STATUS/)));
+    for (const code of codes)
+      for (const text of texts) assert.match(text, new RegExp(`(^|[\\s,])${code} [a-z]`), text);
+  });
+
   test('of the field are in the help', async () => {
     const { stdout } = await command('--help');
     for (const word of ['verify', 'revoke', 'webhook', 'rate limit']) assert.match(stdout, new RegExp(word));
