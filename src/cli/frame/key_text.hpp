@@ -8,6 +8,9 @@
 
 namespace latchkey::cli {
 
+// What the help says of an id of a key, by which completions know that it is one.
+inline constexpr char const* key_id_help = "The key's id";
+
 // The credential of the record: a key, by its ends, or tokens of an issuer for a subject.
 std::string credential_of(json_object const& key);
 // Rows of a name and a value: all that the document has.

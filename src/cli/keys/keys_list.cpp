@@ -82,6 +82,23 @@ int list_keys(key_list_options const& options) {
     return done;
 }
 
+// For the completions of shells: each id, with what describes it behind a tab.
+int list_ids(key_list_options const& options) {
+    int code = done;
+    auto const keys = open_keys(options, code, store_access::reads);
+    if (keys == nullptr) return code;
+    std::string text;
+    auto const failure = keys->each({}, [&](std::string_view each) {
+        auto const key = parse_object(each).value();
+        auto const state = text_of(key, "state");
+        text.append(text_of(key, "id")).append("\t").append(base::visible(text_of(key, "name")));
+        text.append(state == "active" ? "" : ", " + state).append("\n");
+    });
+    if (failure) return report(*failure);
+    std::fputs(text.c_str(), stdout);
+    return done;
+}
+
 int show(key_list_options const& options) {
     int code = done;
     auto const keys = open_keys(options, code, store_access::reads);
@@ -120,10 +137,16 @@ void add_keys_list(CLI::App& keys, int& code) {
         "Example: latchkey keys list --state active --json | jq '.data[].name'");
     list_command->callback([list_values, &code] { code = list_keys(*list_values); });
 
+    auto* const ids_command = keys.add_subcommand("ids", "Print ids and names, for completions");
+    auto const ids_options = std::make_shared<key_list_options>();
+    ids_options->add_to(*ids_command);
+    ids_command->group("");
+    ids_command->callback([ids_options, &code] { code = list_ids(*ids_options); });
+
     auto* const show_command = keys.add_subcommand("show", "Show one key, without its secret");
     auto const show_options = std::make_shared<key_list_options>();
     show_options->add_to(*show_command);
-    take_number(show_command->add_option("ID", show_options->id, "The key's id"), 1,
+    take_number(show_command->add_option("ID", show_options->id, key_id_help), 1,
                 base::limits::id_max)
         ->required();
     show_command->footer("Example: latchkey keys show 17");

@@ -8,6 +8,7 @@
 #include "base/limits.hpp"
 #include "base/system/log.hpp"
 #include "cli/frame/confirm.hpp"
+#include "cli/frame/key_text.hpp"
 #include "cli/frame/print.hpp"
 #include "cli/frame/progress.hpp"
 #include "cli/frame/standard_output.hpp"
@@ -189,7 +190,7 @@ int reactivate(state_options const& options) {
 std::shared_ptr<state_options> begin(CLI::App& command, bool needs_id) {
     auto const options = std::make_shared<state_options>();
     auto* const id =
-        take_number(command.add_option("ID", options->id, "The key's id"), 1, base::limits::id_max);
+        take_number(command.add_option("ID", options->id, key_id_help), 1, base::limits::id_max);
     if (needs_id) id->required();
     return options;
 }

@@ -4,6 +4,7 @@
 
 #include "base/limits.hpp"
 #include "cli/frame/confirm.hpp"
+#include "cli/frame/key_text.hpp"
 #include "cli/frame/print.hpp"
 #include "cli/frame/whole_number.hpp"
 #include "cli/keys/key_options.hpp"
@@ -57,7 +58,7 @@ void add_keys_update(CLI::App& keys, int& code) {
     auto* const command = keys.add_subcommand(
         "update", "Change the name, scopes, rate limits, expiry or addresses of a key");
     auto const options = std::make_shared<update_options>();
-    take_number(command->add_option("ID", options->id, "The key's id"), 1, base::limits::id_max)
+    take_number(command->add_option("ID", options->id, key_id_help), 1, base::limits::id_max)
         ->required();
     options->add_to(*command);
     options->key.add_to(*command, false);

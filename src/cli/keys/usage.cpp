@@ -7,6 +7,7 @@
 #include "base/limits.hpp"
 #include "base/system/log.hpp"
 #include "cli/frame/bar_chart.hpp"
+#include "cli/frame/key_text.hpp"
 #include "cli/frame/print.hpp"
 #include "cli/frame/progress.hpp"
 #include "cli/frame/time_option.hpp"
@@ -167,7 +168,7 @@ void add_keys_usage(CLI::App& keys, int& code) {
     auto* const command =
         keys.add_subcommand("usage", "Show how much a key was used, step by step");
     auto const options = std::make_shared<usage_options>();
-    take_number(command->add_option("ID", options->id, "The key's id"), 1, base::limits::id_max)
+    take_number(command->add_option("ID", options->id, key_id_help), 1, base::limits::id_max)
         ->required();
     options->add_to(*command);
     command->footer(

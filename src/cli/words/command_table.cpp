@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/frame/key_text.hpp"
 #include "cli/frame/scope_list.hpp"
 #include "cli/frame/serve_settings.hpp"
 #include "model/scope.hpp"
@@ -66,6 +67,7 @@ option_entry entry_of(CLI::Option const& option) {
     entry.is_required = option.get_required();
     entry.is_file =
         entry.type.starts_with("FILE") || std::ranges::find(files, entry.name) != std::end(files);
+    entry.is_key_id = entry.description == key_id_help;
     entry.has_many = option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
     return entry;
 }

@@ -34,6 +34,7 @@ struct option_entry {
     std::vector<std::string> choices;  // of its values, where they are few
     bool is_required = false;
     bool is_file = false;  // its value is the name of a file
+    bool is_key_id = false;
     bool has_many = false;
     bool is_list = false;  // its value may be several choices with commas between them
 };

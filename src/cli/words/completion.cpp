@@ -33,10 +33,16 @@ std::string place_of(command_entry const& entry) {
     return entry.words.empty() ? std::string() : " " + entry.joined(" ");
 }
 
-bool takes_files(command_entry const& entry) {
-    return std::ranges::any_of(options_of(*entry.command), [](option_entry const& option) {
-        return option.flags.empty() && option.is_file;
+bool has_argument(command_entry const& entry, bool option_entry::* is_kind) {
+    return std::ranges::any_of(options_of(*entry.command), [&](option_entry const& option) {
+        return option.flags.empty() && option.*is_kind;
     });
+}
+
+// What the scripts of bash and zsh ask about the arguments of a command.
+std::string kinds_of(command_entry const& entry) {
+    return std::string(has_argument(entry, &option_entry::is_file) ? " files=1" : "") +
+           (has_argument(entry, &option_entry::is_key_id) ? " ids=1" : "");
 }
 
 std::string joined_words(std::vector<std::string> const& words) {
@@ -114,13 +120,44 @@ constexpr char bash_list[] =
     "  compopt -o nospace +o filenames 2> /dev/null || :\n"
     "}\n";
 
+// The ids of keys, each with its name behind a tab, of the store or the service that the words and
+// the environment name. Nothing is offered where that takes longer than a person waits, or asks for
+// a key. For bash and zsh.
+constexpr char shell_ids[] =
+    "_latchkey_ids() {\n"
+    "  local -a places=()\n"
+    "  while (($# > 0)); do\n"
+    "    case $1 in\n"
+    "    --data=*|--config=*|--url=*|--key-file=*|--ca-file=*) places+=(\"$1\");;\n"
+    "    --data|--config|--url|--key-file|--ca-file) places+=(\"$1\" \"$2\");;\n"
+    "    esac\n"
+    "    shift\n"
+    "  done\n"
+    "  timeout 2 latchkey keys ids \"${places[@]}\" 2> /dev/null < /dev/null\n"
+    "}\n";
+
+constexpr char fish_ids[] =
+    "function __latchkey_ids\n"
+    "  set -l places\n"
+    "  set -l words (commandline -opc)\n"
+    "  for i in (seq (count $words))\n"
+    "    switch $words[$i]\n"
+    "      case '--data=*' '--config=*' '--url=*' '--key-file=*' '--ca-file=*'\n"
+    "        set -a places $words[$i]\n"
+    "      case --data --config --url --key-file --ca-file\n"
+    "        set -a places $words[$i..(math $i + 1)]\n"
+    "    end\n"
+    "  end\n"
+    "  timeout 2 latchkey keys ids $places 2> /dev/null < /dev/null\n"
+    "end\n";
+
 }  // namespace
 
 std::string bash_completion(CLI::App const& program) {
     auto const commands = all_commands(program);
     auto text = std::string("# bash completion of latchkey: source <(latchkey completion bash)\n") +
-                bash_list + "_latchkey() {\n" + bash_words +
-                "  local place= words= files=\n"
+                bash_list + shell_ids + "_latchkey() {\n" + bash_words +
+                "  local place= words= files= ids=\n"
                 "  for word in \"${before[@]}\"; do\n"
                 "    case \"$place $word\" in\n" +
                 steps_of(commands, "place") +
@@ -138,10 +175,11 @@ std::string bash_completion(CLI::App const& program) {
     text += "  esac\n  case \"$place\" in\n";
     for (auto const& each : commands)
         text += "    " + shell_quoted(place_of(each)) +
-                ") words=" + shell_quoted(joined_words(offers_of(each))) +
-                (takes_files(each) ? " files=1" : "") + ";;\n";
+                ") words=" + shell_quoted(joined_words(offers_of(each))) + kinds_of(each) + ";;\n";
     return text +
            "  esac\n"
+           "  [[ -z $ids || $cur == -* ]] || words+=\" $(_latchkey_ids \"${before[@]}\" | cut -f "
+           "1)\"\n"
            "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
            "  [[ -z $files || $cur == -* ]] ||\n"
            "    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"$cur\")\n"
@@ -153,13 +191,14 @@ std::string zsh_completion(CLI::App const& program) {
     auto const commands = all_commands(program);
     auto text = std::string(
                     "#compdef latchkey\n"
-                    "# zsh completion of latchkey: source <(latchkey completion zsh)\n"
-                    "_latchkey() {\n"
-                    "  local place= files=\n"
-                    "  local -a entries\n"
-                    "  local -i i\n"
-                    "  for ((i = 2; i < CURRENT; i++)); do\n"
-                    "    case \"$place ${words[i]}\" in\n") +
+                    "# zsh completion of latchkey: source <(latchkey completion zsh)\n") +
+                shell_ids +
+                "_latchkey() {\n"
+                "  local place= files= ids=\n"
+                "  local -a entries keys\n"
+                "  local -i i\n"
+                "  for ((i = 2; i < CURRENT; i++)); do\n"
+                "    case \"$place ${words[i]}\" in\n" +
                 steps_of(commands, "place") +
                 "    esac\n"
                 "  done\n"
@@ -185,11 +224,15 @@ std::string zsh_completion(CLI::App const& program) {
             for (auto const& choice : option.choices)
                 if (option.flags.empty()) text += entry(choice, option.description);
         }
-        text += ")" + std::string(takes_files(each) ? " files=1" : "") + ";;\n";
+        text += ")" + kinds_of(each) + ";;\n";
     }
     return text +
            "  esac\n"
            "  [[ -z $files || ${words[CURRENT]} == -* ]] || _files\n"
+           "  if [[ -n $ids && ${words[CURRENT]} != -* ]]; then\n"
+           "    keys=(${${(f)\"$(_latchkey_ids \"${words[@]}\")\"}/$'\\t'/:})\n"
+           "    _describe -t keys 'key' keys\n"
+           "  fi\n"
            "  _describe -t commands 'latchkey' entries\n"
            "}\n"
            "if [[ ${funcstack[1]} == _latchkey ]]; then _latchkey \"$@\"; else compdef _latchkey "
@@ -216,8 +259,9 @@ std::string fish_completion(CLI::App const& program) {
         "function __latchkey_list\n"
         "  set -l head (string replace -r '[^,]*$' '' -- (commandline -ct))\n"
         "  printf '%s\\n' \"$head\"$argv\n"
-        "end\n"
-        "complete -c latchkey -f\n";
+        "end\n";
+    text += fish_ids;
+    text += "complete -c latchkey -f\n";
     for (auto const& each : commands) {
         auto const begin = "complete -c latchkey -n " +
                            fish_quoted("__latchkey_at " + fish_quoted(place_of(each)));
@@ -241,7 +285,9 @@ std::string fish_completion(CLI::App const& program) {
             if (option.flags.empty() && !option.choices.empty())
                 text += begin + " -a " + fish_quoted(joined_words(option.choices)) + "\n";
         }
-        if (takes_files(each)) text += begin + " -F\n";
+        if (has_argument(each, &option_entry::is_file)) text += begin + " -F\n";
+        if (has_argument(each, &option_entry::is_key_id))
+            text += begin + " -a '(__latchkey_ids)'\n";
     }
     return text;
 }

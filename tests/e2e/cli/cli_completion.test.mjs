@@ -11,6 +11,11 @@ const bin = path.join(folder, 'bin');
 fs.mkdirSync(bin);
 fs.symlinkSync(binary, path.join(bin, 'latchkey'));
 fs.writeFileSync(path.join(folder, 'a file.json'), '');
+const data = path.join(folder, 'data');
+for (const name of ['first', 'old: "laptop"'])
+  assert.equal((await command('keys', 'create', '--name', name, '--data', data)).code, 0);
+assert.equal((await command('keys', 'deactivate', '2', '--yes', '--data', data)).code, 0);
+const patient = 'timeout() { shift; "$@"; }'; // a build with sanitizers is slow to start
 
 // Runs a script with latchkey in its path.
 async function script(program, args, text) {
@@ -40,17 +45,23 @@ describe('completion', () => {
     const output = await script('bash', ['--norc'], `source <(latchkey completion bash)\ncomplete -p latchkey\n${text.join('\n')}
 COMP_WORDS=(latchkey import 'a f'); COMP_CWORD=2; _latchkey; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(latchkey keys list --key-file ''); COMP_CWORD=4; _latchkey; printf '%s|' "\${COMPREPLY[@]}"; echo
-COMP_WORDS=(latchkey keys create --name ''); COMP_CWORD=4; _latchkey; echo "<\${COMPREPLY[*]}>"\n`);
+COMP_WORDS=(latchkey keys create --name ''); COMP_CWORD=4; _latchkey; echo "<\${COMPREPLY[*]}>"
+${patient}
+COMP_WORDS=(latchkey keys rotate --data ${data} ''); COMP_CWORD=5; _latchkey; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(latchkey keys show --data=${folder}/none ''); COMP_CWORD=4; _latchkey; echo "\${COMPREPLY[*]}"\n`);
     const [registered, ...lines] = output.trimEnd().split('\n');
     assert.match(registered, /^complete .*-F _latchkey latchkey$/);
     for (const [index, [words, wanted]] of offers.entries()) {
       const offered = lines[index].split(' ').filter((word) => !words.at(-1).startsWith('-') ? !word.startsWith('-') : true);
       assert.deepEqual(offered.sort(), [...wanted].sort(), words.join(' '));
     }
-    const [files, keyFiles, name] = lines.slice(offers.length);
+    const [files, keyFiles, name, ids, noIds] = lines.slice(offers.length);
     assert.match(files, /a file\.json/);
     assert.match(keyFiles, /a file\.json\|/);
     assert.equal(name, '<>', 'a value of any text is left to the user');
+    assert.match(ids, / 1 2$/);
+    assert.match(noIds, /--json/);
+    assert.doesNotMatch(noIds, /[0-9]/);
   });
 
   const present = async (shell) => (await commandOf('sh', '-c', `command -v ${shell}`)).code === 0;
@@ -58,7 +69,13 @@ COMP_WORDS=(latchkey keys create --name ''); COMP_CWORD=4; _latchkey; echo "<\${
   test('in fish', async (t) => {
     if (!await present('fish')) return t.skip('there is no fish');
     const output = await script('fish', ['--no-config'], `latchkey completion fish | source\n${
-      offers.map(([words]) => `complete -C "latchkey ${words.join(' ')}" | string replace -r '\\t.*' '' | string join ' '`).join('\n')}\nexit 0\n`);
+      offers.map(([words]) => `complete -C "latchkey ${words.join(' ')}" | string replace -r '\\t.*' '' | string join ' '`).join('\n')}
+function timeout; set -e argv[1]; $argv; end
+complete -C "latchkey keys deactivate --data ${data} "
+complete -C "latchkey keys cr"
+exit 0\n`);
+    assert.match(output, /^1\tfirst\n2\told: "laptop", deactivated$/m);
+    assert.match(output, /^create\tCreate a key and show it once$/m);
     for (const [index, [words, wanted]] of offers.entries()) {
       const offered = output.split('\n')[index].split(' ').filter((word) => word !== '' && (words.at(-1).startsWith('-') || !word.startsWith('-')));
       for (const word of wanted) assert.ok(offered.includes(word), `${words.join(' ')}: ${offered.join(' ')}`);
@@ -82,6 +99,16 @@ zpty -d z\n`);
     const output = fs.readFileSync(out, 'utf8');
     assert.deepEqual(output.trimEnd().split('\n').map((line) => line.trim()),
       lines.map(([words, [wanted]]) => ['latchkey', ...words.slice(0, -1), wanted].join(' ')));
+  });
+
+  test('in zsh, of the ids of keys with their names', async (t) => {
+    if (!await present('zsh')) return t.skip('there is no zsh');
+    const output = await script('zsh', ['-f'], `${patient}
+compdef() {}
+_describe() { [[ $2 != keys ]] || print -rl -- $keys }
+source <(latchkey completion zsh)
+words=(latchkey keys show --data ${data} ''); CURRENT=6; _latchkey\n`);
+    assert.equal(output, '1:first\n2:old: "laptop", deactivated\n');
   });
 
   test('of another shell is refused', async () => {
