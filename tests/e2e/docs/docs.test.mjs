@@ -101,7 +101,10 @@ describe('by keyboard', { timeout: 120_000 }, () => {
     revoke: /^\/docs\/authentication#revoke/, retry: /^\/docs\/(idempotency$|client-libraries#retries)/, quota: /^\/docs\/limits$/, ttl: /^\/docs\/authentication#expiry/,
     expiry: /^\/docs\/authentication#expiry/, bearer: /^\/docs\/(authentication$|configure#bearer)/, sse: /^\/docs\/changes-and-webhooks#a-stream$/,
     etag: /^\/docs\/no-lost-changes$/, nginx: /^\/docs\/protect-your-own-api#ask-in-a-gateway$/,
-    kong: /gateway|keys-from-other-systems/, backup: /back-up/, docker: /install/,
+    kong: /gateway|keys-from-other-systems/, backup: /back-up/, docker: /install/, cors: /^\/docs\/authentication#in-a-browser-cors$/,
+    'audit log': /^\/docs\/monitor#metrics-logs-and-the-audit-log$/, 'rate limit': /^\/docs\/limits/, 'rate limit headers': /^\/docs\/limits#rate-limit-headers$/,
+    rotate: /^\/docs\/authentication#rotate-a-key$/, 'rotate key': /^\/docs\/authentication#rotate-a-key$/, rbac: /^\/docs\/scopes$/, rollback: /upgrade$/,
+    quickstart: /^\/docs\/first-request$/, unauthorized: /protect|authentication/, replay: /./, letsencrypt: /tls-certificates/,
   };
   test('finds the words of the field, and guides before schemas', async () => {
     const page = await opened('/docs');
@@ -114,6 +117,10 @@ describe('by keyboard', { timeout: 120_000 }, () => {
       assert.ok(entries.some((path) => target.test(path)), `${word}: ${results.join(', ')}`);
     }
     assert.ok(paths.size > 100);
+    const verify = (await found(page, 'verify key')).slice(0, 4);
+    assert.equal(verify[0], 'Operation Verify a key for another service');
+    assert.ok(verify.includes('Guide Protect your own API'), verify.join(', '));
+    assert.ok((await found(page, 'user')).includes('Schema User'), 'by its name');
     await page.close();
   });
 
