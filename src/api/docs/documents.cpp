@@ -49,8 +49,9 @@ class page_set {
           frame_(reference, settings.console) {}
 
     documents::page missing() const {
-        auto page = page_of({}, http::content::html,
-                            frame_.page({}, "There is no such page", missing_content()));
+        auto page =
+            page_of({}, http::content::html,
+                    frame_.page({}, "There is no such page", missing_content(settings_.console)));
         page.hash.clear();
         return page;
     }

@@ -89,14 +89,18 @@ string start_content(reference const& reference, string_view base_url) {
     return markup;
 }
 
-string missing_content() {
+string missing_content(bool has_console) {
     string markup;
     html output(markup);
     output.raw(
         "<h1>There is no such page</h1>\n<p class=\"lead\">Nothing is at this path. The search "
-        "looks through all documents, and these pages list them.</p>\n<ul class=\"cards\">\n");
-    append_card(output, "/docs", "Overview", "The guides, and the operations by group.");
-    append_card(output, "/docs/schemas", "Schemas", "The bodies of requests and answers.");
+        "looks through all documents.</p>\n<ul class=\"cards\">\n");
+    append_card(output, "/docs", "Documents", "The guides, and the operations by group.");
+    if (has_console)
+        append_card(output, "/console", "Console",
+                    "Keys, users, posts and webhooks, in the browser.");
+    append_card(output, "/docs/first-request", "API",
+                "Programs find it below /api/v1, with a key. This is a first request.");
     append_card(output, "/problems", "Problems", "What each code of an error means.");
     output.raw("</ul>\n");
     return markup;

@@ -59,6 +59,7 @@ string frame::navigation(string_view path) const {
     append_link(output, "/docs/schemas", "Schemas", path);
     append_link(output, "/problems", "Problems", path);
     append_link(output, clients_path, "Client packages", path);
+    if (has_console_) append_link(output, "/console", "Console", path);
     output.raw("<li><a href=\"/openapi.json\">openapi.json</a></li>\n</ul>\n");
     return markup;
 }

@@ -8,6 +8,16 @@
 #include "api/frame/route.hpp"
 
 namespace latchkey::api {
+namespace {
+
+void show_document(http::request const& request, documents::page const& page,
+                   std::string_view caching, http::response& response) {
+    response.add("Cache-Control", caching);
+    response.add("Content-Security-Policy", page_policy);
+    show_encoded(request, {page.plain, page.gzip, {}}, page.hash, page.type, response);
+}
+
+}  // namespace
 
 std::optional<api_error> show_health(public_request const&, http::response& response) {
     response.content_type = http::content::json;
@@ -27,18 +37,18 @@ std::optional<api_error> show_openapi(public_request const& call, http::response
 
 // /docs, /problems and what is below them: the path names the page.
 std::optional<api_error> show_page(public_request const& call, http::response& response) {
-    auto const* page = call.settings.documents->find(call.request.path);
-    bool const is_missing = page == nullptr;
-    if (is_missing) {
-        if (!asks_for_html(call.request))
-            return make_error(base::problem::route_not_found, "There is no such page.");
-        page = &call.settings.documents->missing;
-        response.code = base::problem::route_not_found;
-        response.status = base::describe(response.code).status;
-    }
-    response.add("Cache-Control", is_missing ? "no-store" : "public, max-age=300");
-    response.add("Content-Security-Policy", page_policy);
-    show_encoded(call.request, {page->plain, page->gzip, {}}, page->hash, page->type, response);
+    auto const* const page = call.settings.documents->find(call.request.path);
+    if (page == nullptr) return show_missing(call, response);
+    show_document(call.request, *page, "public, max-age=300", response);
+    return std::nullopt;
+}
+
+std::optional<api_error> show_missing(public_request const& call, http::response& response) {
+    if (!asks_for_html(call.request))
+        return make_error(base::problem::route_not_found, "There is no such page.");
+    response.code = base::problem::route_not_found;
+    response.status = base::describe(response.code).status;
+    show_document(call.request, call.settings.documents->missing, "no-store", response);
     return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/exchange/exchange_state.hpp"
+#include "api/exchange/public_routes.hpp"
 #include "api/frame/checks/idempotency_check.hpp"
 #include "api/frame/checks/negotiate.hpp"
 #include "api/frame/checks/precondition.hpp"
@@ -247,10 +248,20 @@ next_step request_handlers::ask(request_state& state, exchange_input const& inpu
                     response);
 }
 
+// A person has followed a link, or typed an address. Below the prefix clients are programs.
+bool is_lost_browser(request_state const& state, http::request const& request) {
+    bool const reads = request.method == http::method::get || request.method == http::method::head;
+    return reads && state.matched.pattern.empty() && !request.path.starts_with(prefix) &&
+           asks_for_html(request);
+}
+
 check_result serve_public(request_state& state, exchange_input const& input) {
-    if (!state.matched.is_public) return passes;
     auto& [services, request, now, response, query] = input;
+    bool const is_lost = is_lost_browser(state, request);
+    if (!state.matched.is_public && !is_lost) return passes;
     wipe_credentials(request);  // not used
+    if (is_lost)
+        return conclude(state, show_missing({{}, request, *state.settings}, response), response);
     if (request.method == http::method::options) return serve_options(state, response);
     if (state.matched.route == nullptr) return refuse(state, problem::method_not_allowed, response);
     auto const& page = std::get<public_route>(state.matched.route->run);

@@ -10,6 +10,8 @@ namespace latchkey::api {
 std::optional<api_error> show_health(public_request const&, http::response&);
 std::optional<api_error> show_openapi(public_request const&, http::response&);
 std::optional<api_error> show_page(public_request const&, http::response&);
+// Of a path that has no page: one for people, a problem for programs.
+std::optional<api_error> show_missing(public_request const&, http::response&);
 std::optional<api_error> show_root(public_request const&, http::response&);
 std::optional<api_error> show_icon(public_request const&, http::response&);
 std::optional<api_error> show_protected_resource(public_request const&, http::response&);

@@ -72,7 +72,7 @@ std::optional<api_error> show_icon(public_request const& call, http::response& r
 }
 
 std::optional<api_error> show_console(public_request const& call, http::response& response) {
-    if (!call.settings.console) return make_error(base::problem::route_not_found);
+    if (!call.settings.console) return show_missing(call, response);
     response.add("Content-Security-Policy",
                  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
                  "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors "

@@ -223,7 +223,8 @@ TEST(documents, depend_on_the_settings) {
 TEST_F(api_test, an_unknown_page_is_a_page_for_people_and_a_problem_for_programs) {
     for (auto const* const path :
          {"/docs/nothing", "/docs/", "/docs/users/1", "/docs/a/b/c", "/docs/schemas/NoSuchSchema",
-          "/problems/nothing", "/problems/", "/problems/not_found/more"}) {
+          "/problems/nothing", "/problems/", "/problems/not_found/more", "/foo", "/docsx",
+          "/login/index.php", "/users/", "/api", "/api/v2/users"}) {
         auto const line = "GET " + std::string(path);
         auto const page = service.request_anonymous(
             line, {}, {"Accept: text/html,*/*;q=0.8", "If-None-Match: *"});
@@ -232,22 +233,39 @@ TEST_F(api_test, an_unknown_page_is_a_page_for_people_and_a_problem_for_programs
         EXPECT_EQ(page.field("Content-Security-Policy"), page_policy);
         EXPECT_EQ(page.field("Cache-Control"), "no-store");
         EXPECT_EQ(page.field("ETag"), "");
-        for (auto const* const part : {"<h1>There is no such page</h1>", "id=\"search\"",
-                                       "<a href=\"/docs\">", "<a href=\"/problems\">"})
+        for (auto const* const part :
+             {"<h1>There is no such page</h1>", "id=\"search\"", "<a href=\"/docs\"><strong>",
+              "<a href=\"/console\"><strong>", "<a href=\"/docs/first-request\"><strong>",
+              "<a href=\"/problems\"><strong>"})
             EXPECT_NE(page.body.find(part), page.body.npos) << part;
         auto const packed =
             service.request_anonymous(line, {}, {"Accept: text/html", "Accept-Encoding: gzip"});
         EXPECT_EQ(unzipped(packed.body), page.body);
         for (auto const* const accept : {"Accept: */*", "Accept: text/html;q=0"})
-            EXPECT_EQ(service.request_anonymous(line, {}, {accept}).code(), "route_not_found");
-        EXPECT_EQ(service.request_anonymous(line).code(), "route_not_found");
-        EXPECT_EQ(service.request_anonymous("POST " + std::string(path)).status, 405);
+            EXPECT_EQ(service.request(line, {}, {accept}).code(), "route_not_found");
+        EXPECT_EQ(service.request(line).code(), "route_not_found");
     }
-    for (auto const* const other : {"/docsx", "/problemsx/y", "/document/a"})
-        EXPECT_EQ(service.request_anonymous("GET " + std::string(other), {}, {"Accept: text/html"})
-                      .status,
-                  401)
-            << other;
+    EXPECT_EQ(service.request_anonymous("POST /docs/nothing").status, 405);
+}
+
+TEST_F(api_test, no_page_is_shown_where_a_browser_asks_for_what_needs_a_key) {
+    for (auto const* const line : {"GET /users", "GET /api/v1/nothing", "GET /api/v1", "POST /foo"})
+        EXPECT_EQ(service.request_anonymous(line, {}, {"Accept: text/html"}).code(), "key_missing")
+            << line;
+    for (auto const* const line : {"GET /docsx", "GET /foo"})
+        EXPECT_EQ(service.request_anonymous(line).code(), "key_missing") << line;
+}
+
+TEST_F(api_test, an_unknown_page_leads_to_no_console_that_is_off) {
+    service.settings.console = false;
+    service.settings.documents = make_documents(service.settings);
+    for (auto const* const line : {"GET /foo", "GET /console"}) {
+        auto const page = service.request_anonymous(line, {}, {"Accept: text/html"});
+        EXPECT_EQ(page.status, 404) << line;
+        EXPECT_NE(page.body.find("<a href=\"/docs\"><strong>"), page.body.npos);
+        EXPECT_EQ(page.body.find("/console"), page.body.npos);
+    }
+    EXPECT_EQ(service.request_anonymous("GET /console").code(), "route_not_found");
 }
 
 TEST_F(api_test, pages_take_any_query) {

@@ -226,7 +226,7 @@ test('an anchor of the list of schemas leads to the page of the schema', { timeo
 });
 
 test('a browser gets a page where there is none', { timeout: 60_000 }, async () => {
-  for (const [path, width] of [['/docs/nothing', 1440], ['/problems/a/b', 390]]) {
+  for (const [path, width] of [['/docs/nothing', 1440], ['/problems/a/b', 390], ['/foo', 860]]) {
     const page = await browser.newPage({ width });
     assert.equal((await page.open(server.base() + path)).status(), 404);
     assert.equal(await page.tab.$eval('h1', (title) => title.textContent), 'There is no such page');
