@@ -265,6 +265,10 @@ api_error unknown_path(std::string_view path) {
     auto error = make_error(problem::route_not_found);
     if (auto const pattern = nearest_pattern(path))
         error.detail.append("There is no such path. Did you mean `").append(*pattern).append("`?");
+    else if (path.starts_with("/api/") && !path.starts_with(prefix))
+        error.detail.append("There is no such path. Those of this version begin with `")
+            .append(prefix)
+            .append("`.");
     return error;
 }
 

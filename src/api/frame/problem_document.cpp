@@ -128,8 +128,7 @@ constexpr advice all_advice[] = {
      "There is no resource with this id, or it was deleted. Check the id; the list of the resource "
      "has all ids."},
     {problem::route_not_found,
-     "There is no such path. Check it against /openapi.json; a slash at the end makes it another "
-     "path."},
+     "There is no such path. Check it against /openapi.json, which has all paths."},
     {problem::method_not_allowed,
      "The path does not support this method. Use one of the methods in Allow."},
     {problem::not_acceptable,

@@ -89,6 +89,12 @@ TEST_F(api_test, an_unknown_path_gets_the_nearest_one) {
           "/api/v1/keys/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20"})
         EXPECT_EQ(service.request("GET " + path).at("/detail").find("mean"), std::string::npos)
             << path;
+    for (std::string const path : {"/api/v2/users", "/api/v2/users/", "/api/latest"})
+        EXPECT_EQ(service.request("GET " + path).at("/detail"),
+                  R"("There is no such path. Those of this version begin with `/api/v1`.")")
+            << path;
+    EXPECT_EQ(service.request("GET /api/v1/cats").at("/detail"),
+              R"("There is no such path. Check it against /openapi.json, which has all paths.")");
     EXPECT_FALSE(has(service.request("GET /api/v1/user" + std::string(5000, 's')).body, "ssss"));
     EXPECT_FALSE(has(service.request_anonymous("GET /api/v1/user/5").body, "mean"));
 }
