@@ -5,7 +5,7 @@ import { now } from './clock';
 import { can, isAdministrator, link, View } from './context';
 import { Child, fill, h, named } from './dom';
 import { ago, figure, plural } from './format';
-import { filterSelect, filterText, showList, table } from './lists';
+import { Extent, filterSelect, filterText, showList, table } from './lists';
 import type { Key, Usage } from './types';
 import { emptyState, environmentTag, heading, linkButton, stateBadge } from './ui';
 
@@ -64,7 +64,7 @@ export function keysPage(view: View): void {
           'so that one can be deactivated without the others.',
         can('keys:write') && linkButton('Create key', link('/keys/new'), { kind: 'primary', shape: 'plus' }),
       ),
-    show: (keys) => keyTable(keys, view.signal),
+    show: (keys, extent) => keyTable(keys, extent, view.signal),
     csv: [
       ['id', ({ id }) => id],
       ['name', ({ name }) => name],
@@ -85,7 +85,7 @@ export function keysPage(view: View): void {
 const unusedSince = (days: number): string | null =>
   days > 0 ? new Date(Math.floor(now() / 3_600_000 - days * 24) * 3_600_000).toISOString() : null;
 
-function keyTable(keys: Key[], signal: AbortSignal): HTMLElement {
+function keyTable(keys: Key[], extent: Extent, signal: AbortSignal): HTMLElement {
   const places = new Map(keys.map(({ id }) => [id, h('span', { class: 'spark-cell' }, '\u00a0')]));
   if (can('usage:read')) void drawUsage(places, signal);
   return table(
@@ -98,6 +98,7 @@ function keyTable(keys: Key[], signal: AbortSignal): HTMLElement {
           h('a', { class: 'strong', href: link(`/keys/${key.id}`) }, named(key.name)),
           h('span', { class: 'under' }, keyText(key)),
         ],
+        order: ({ name }) => name,
       },
       {
         head: 'State',
@@ -105,19 +106,21 @@ function keyTable(keys: Key[], signal: AbortSignal): HTMLElement {
           stateBadge(key.state),
           key.state === 'active' && key.rotation_ends_at && h('span', { class: 'under' }, 'rotation until ', ago(key.rotation_ends_at)),
         ],
+        order: ({ state }) => state,
       },
       {
         head: 'Environment',
         kind: 'wide',
         cell: (key) => [environmentTag(key.environment), isAdministrator() && h('span', { class: 'under' }, named(key.project))],
+        order: ({ environment, project }) => `${environment} ${project}`,
       },
       { head: 'Scopes', kind: 'widest', cell: (key) => scopeSummary(key.scopes) },
       ...(can('usage:read') ? [{ head: 'Last 24 hours', kind: 'wide' as const, cell: (key: Key) => places.get(key.id) }] : []),
-      { head: 'Last used', cell: (key) => ago(key.last_used_at) },
-      { head: 'Expires', kind: 'wide', cell: (key) => ago(key.expires_at) },
+      { head: 'Last used', cell: (key) => ago(key.last_used_at), order: (key) => key.last_used_at },
+      { head: 'Expires', kind: 'wide', cell: (key) => ago(key.expires_at), order: (key) => key.expires_at },
     ],
     keys,
-    { href: (key) => link(`/keys/${key.id}`) },
+    { href: (key) => link(`/keys/${key.id}`), extent },
   );
 }
 

@@ -2,7 +2,7 @@
 import { isProblem, Parameters, read } from './api';
 import { link, setQuery, View } from './context';
 import { CsvColumn, exportButton } from './csv';
-import { Child, fill, h, uniqueId } from './dom';
+import { Child, fill, h, set, uniqueId } from './dom';
 import { number, plural } from './format';
 import type { Page } from './types';
 import { button, emptyState, load } from './ui';
@@ -11,15 +11,62 @@ export interface Column<T> {
   head: string; // stands beside the cell where the window is narrow
   cell(row: T): Child;
   kind?: 'wide' | 'number' | 'main' | 'widest';
+  order?(row: T): string | number | null; // what the column sorts by
+}
+
+// The rows are all that there are, or a page of them. The API orders by id alone (api.md §7), and to sort a page alone would lie.
+export type Extent = 'whole' | 'page';
+
+const unsortable = 'A list of several pages is sorted by id alone. With filters that leave one page, its columns sort it.';
+
+// By which column each table was sorted last: it is so again when one comes back.
+const sortings = new Map<string, { head: string; descending: boolean }>();
+
+// What has no value comes last, in either direction.
+function compare(left: string | number | null, right: string | number | null, descending: boolean): number {
+  if (left === null || right === null) return Number(left === null) - Number(right === null);
+  const order =
+    typeof left === 'number' && typeof right === 'number'
+      ? left - right
+      : String(left).localeCompare(String(right), 'en', { numeric: true });
+  return descending ? -order : order;
+}
+
+// A table whose columns sort it: by one click up, by the second down, by the third as it was.
+function sortable<T>(caption: string, columns: Column<T>[], rows: T[], heads: HTMLElement[], body: HTMLElement): void {
+  const elements = new Map(rows.map((row, index) => [row, body.children[index]!]));
+  const sort = (): void => {
+    const { head, descending = false } = sortings.get(caption) ?? {};
+    const column = columns.find((each) => each.head === head);
+    heads.forEach((each, index) =>
+      set(each, { 'aria-sort': columns[index] !== column ? null : descending ? 'descending' : 'ascending' }),
+    );
+    const sorted = column?.order ? [...rows].sort((left, right) => compare(column.order!(left), column.order!(right), descending)) : rows;
+    body.append(...sorted.map((row) => elements.get(row)!));
+  };
+  columns.forEach(({ head, order }, index) => {
+    if (!order) return;
+    const choose = (): void => {
+      const last = sortings.get(caption);
+      if (last?.head === head && last.descending) sortings.delete(caption);
+      else sortings.set(caption, { head, descending: last?.head === head });
+      sort();
+    };
+    fill(heads[index]!, h('button', { class: 'sort', type: 'button', title: `Sort by ${head.toLowerCase()}`, onclick: choose }, head));
+  });
+  sort();
 }
 
 export function table<T>(
   caption: string,
   columns: Column<T>[],
   rows: T[],
-  { href }: { href?: (row: T) => string } = {},
+  { href, extent }: { href?: (row: T) => string; extent?: Extent } = {},
 ): HTMLElement {
   const body = h('tbody');
+  const heads = columns.map(({ head, kind, order }) =>
+    h('th', { scope: 'col', class: kind ?? null, title: order && extent === 'page' ? unsortable : null }, head),
+  );
   for (const row of rows) {
     const element = h(
       'tr',
@@ -35,6 +82,7 @@ export function table<T>(
     }
     body.append(element);
   }
+  if (extent === 'whole') sortable(caption, columns, rows, heads, body);
   return h(
     'div',
     { class: 'table-scroll', tabindex: 0, role: 'region', 'aria-label': caption },
@@ -45,11 +93,7 @@ export function table<T>(
       h(
         'thead',
         {},
-        h(
-          'tr',
-          {},
-          columns.map((column) => h('th', { scope: 'col', class: column.kind ?? null }, column.head)),
-        ),
+        h('tr', {}, heads),
       ),
       body,
     ),
@@ -154,7 +198,7 @@ export interface List<T> {
   filters: readonly string[]; // the parameters of the address that filter
   bar(query: URLSearchParams): Child[];
   parameters(query: URLSearchParams): Parameters; // of the requests, from those of the address
-  show(rows: T[]): Child;
+  show(rows: T[], extent: Extent): Child;
   nothing(): Child; // where the list is empty without a filter
   csv: CsvColumn<T>[];
 }
@@ -241,7 +285,9 @@ export function showList<T>(view: View, list: List<T>): void {
         setQuery({}, true); // the first page: that cursor is of another time
         throw new DOMException('', 'AbortError');
       });
-      if (page.data.length > 0) return [list.show(page.data), pager(page, list, query, newestFirst)];
+      const isWhole = page.pagination.next_cursor === null && !query.has('page') && !query.has('cursor');
+      if (page.data.length > 0)
+        return [list.show(page.data, isWhole ? 'whole' : 'page'), pager(page, list, query, newestFirst)];
       if (!isFiltered && !query.has('page') && !query.has('cursor')) return list.nothing();
       return isFiltered
         ? emptyState(

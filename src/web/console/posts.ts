@@ -6,7 +6,7 @@ import { h, named } from './dom';
 import { editor } from './editor';
 import { Field, field, form, input, select } from './form';
 import { ago, moment } from './format';
-import { filterSelect, filterText, showList, table } from './lists';
+import { Extent, filterSelect, filterText, showList, table } from './lists';
 import type { Post, PostStatus } from './types';
 import { badge, button, card, emptyState, facts, heading, loadRecord, notify, Tone } from './ui';
 
@@ -47,7 +47,7 @@ export function postsPage(view: View): void {
         'A post belongs to a user and begins as a draft.',
         can('posts:write') && button('Create post', () => newPost(), { kind: 'primary', shape: 'plus' }),
       ),
-    show: (posts) => postTable(posts, ''),
+    show: (posts, extent) => postTable(posts, '', extent),
     csv: [
       ['id', ({ id }) => id],
       ['user_id', (post) => post.user_id],
@@ -65,7 +65,7 @@ export function postsPage(view: View): void {
   }
 }
 
-export function postTable(posts: Post[], nothing: string): HTMLElement {
+export function postTable(posts: Post[], nothing: string, extent?: Extent): HTMLElement {
   if (posts.length === 0) return h('p', { class: 'quiet-text' }, nothing);
   return table(
     'List of posts',
@@ -77,18 +77,20 @@ export function postTable(posts: Post[], nothing: string): HTMLElement {
           h('a', { class: 'strong', href: link(`/posts/${post.id}`) }, named(post.title)),
           h('span', { class: 'under' }, `#${post.id}`),
         ],
+        order: ({ title }) => title,
       },
-      { head: 'Status', cell: (post) => badge(statusTones[post.status], post.status) },
+      { head: 'Status', cell: (post) => badge(statusTones[post.status], post.status), order: ({ status }) => status },
       {
         head: 'Author',
         cell: (post) =>
           can('users:read') ? h('a', { href: link(`/users/${post.user_id}`) }, `user ${post.user_id}`) : `user ${post.user_id}`,
+        order: (post) => post.user_id,
       },
-      { head: 'Published', kind: 'wide', cell: (post) => ago(post.published_at, '–') },
-      { head: 'Updated', kind: 'wide', cell: (post) => ago(post.updated_at) },
+      { head: 'Published', kind: 'wide', cell: (post) => ago(post.published_at, '–'), order: (post) => post.published_at },
+      { head: 'Updated', kind: 'wide', cell: (post) => ago(post.updated_at), order: (post) => post.updated_at },
     ],
     posts,
-    { href: (post) => link(`/posts/${post.id}`) },
+    { href: (post) => link(`/posts/${post.id}`), extent },
   );
 }
 

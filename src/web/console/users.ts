@@ -33,7 +33,7 @@ export function usersPage(view: View): void {
         'Applications create them with POST /users; the first one can come from here.',
         can('users:write') && button('Add user', () => newUser(), { kind: 'primary', shape: 'plus' }),
       ),
-    show: (users) =>
+    show: (users, extent) =>
       table(
         'Users',
         [
@@ -44,13 +44,14 @@ export function usersPage(view: View): void {
               h('a', { class: 'strong', href: link(`/users/${user.id}`) }, named(user.name)),
               h('span', { class: 'under' }, `#${user.id}`),
             ],
+            order: ({ name }) => name,
           },
-          { head: 'E-mail', cell: (user) => named(user.email) },
-          { head: 'Created', cell: (user) => ago(user.created_at) },
-          { head: 'Updated', kind: 'wide', cell: (user) => ago(user.updated_at) },
+          { head: 'E-mail', cell: (user) => named(user.email), order: ({ email }) => email },
+          { head: 'Created', cell: (user) => ago(user.created_at), order: (user) => user.created_at },
+          { head: 'Updated', kind: 'wide', cell: (user) => ago(user.updated_at), order: (user) => user.updated_at },
         ],
         users,
-        { href: (user) => link(`/users/${user.id}`) },
+        { href: (user) => link(`/users/${user.id}`), extent },
       ),
     csv: [
       ['id', ({ id }) => id],

@@ -36,6 +36,8 @@ const stateOf = (webhook: Webhook): HTMLElement =>
     : webhook.failing_since !== null
       ? badge('warn', ['failing since ', when(webhook.failing_since)])
       : badge('good', 'enabled');
+const stateName = ({ enabled, failing_since: failing }: Webhook): string =>
+  !enabled ? 'disabled' : failing !== null ? 'failing' : 'enabled';
 const typeList = (types: string[]): Child =>
   h(
     'span',
@@ -68,7 +70,7 @@ export function webhooksPage(view: View): void {
         mayTell() && linkButton('Add webhook', link('/webhooks/new'), { kind: 'primary', shape: 'plus' }),
         linkButton('Documentation', '/docs/changes-and-webhooks'),
       ),
-    show: (webhooks) =>
+    show: (webhooks, extent) =>
       table(
         'Webhooks',
         [
@@ -79,14 +81,15 @@ export function webhooksPage(view: View): void {
               h('a', { class: 'strong break', href: link(`/webhooks/${webhook.id}`) }, named(webhook.url)),
               h('span', { class: 'under' }, `#${webhook.id} `, webhook.description && named(webhook.description)),
             ],
+            order: ({ url }) => url,
           },
-          { head: 'State', cell: stateOf },
+          { head: 'State', cell: stateOf, order: stateName },
           { head: 'Types', kind: 'wide', cell: (webhook) => typeList(webhook.types) },
-          { head: 'Position', kind: 'widest', cell: (webhook) => `#${number(webhook.position)}` },
-          { head: 'Created', kind: 'wide', cell: (webhook) => ago(webhook.created_at) },
+          { head: 'Position', kind: 'widest', cell: (webhook) => `#${number(webhook.position)}`, order: ({ position }) => position },
+          { head: 'Created', kind: 'wide', cell: (webhook) => ago(webhook.created_at), order: (webhook) => webhook.created_at },
         ],
         webhooks,
-        { href: (webhook) => link(`/webhooks/${webhook.id}`) },
+        { href: (webhook) => link(`/webhooks/${webhook.id}`), extent },
       ),
     csv: [
       ['id', ({ id }) => id],

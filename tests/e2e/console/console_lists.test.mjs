@@ -130,6 +130,53 @@ describe('a list', () => {
   });
 });
 
+describe('the columns of a list', () => {
+  const sorted = (page) =>
+    page.tab.evaluate(() => [...document.querySelectorAll('th[aria-sort]')].map((head) => [head.innerText.match(/[\w-]+/)[0], head.ariaSort]));
+  const names = (page) => page.tab.evaluate(() => [...document.querySelectorAll('tbody .strong')].map(({ textContent }) => textContent));
+
+  test('sort it where it is whole, by keyboard too, and it stays sorted', async () => {
+    for (const [name, days] of [['b', 20], ['A', 30], ['c10', null], ['c9', 10]])
+      await server.makeKey({ name, scopes: ['users:read'], args: days ? ['--expires-in', `${days}d`] : [] });
+    const page = await loggedIn();
+    await page.show('/keys');
+    const before = await names(page);
+    await (await page.find('button', 'Name')).focus();
+    await page.tab.keyboard.press('Enter');
+    assert.deepEqual(await sorted(page), [['Name', 'ascending']]);
+    assert.deepEqual(await names(page), ['A', 'b', 'c9', 'c10', 'operator']);
+    await page.tab.keyboard.press('Space');
+    assert.deepEqual(await sorted(page), [['Name', 'descending']]);
+    assert.deepEqual(await names(page), ['operator', 'c10', 'c9', 'b', 'A']);
+    assert.equal(await page.tab.evaluate(() => document.activeElement.textContent), 'Name', 'the focus stays');
+    await page.tab.keyboard.press('Enter');
+    assert.deepEqual([await sorted(page), await names(page)], [[], before]);
+    await page.click('button', 'Expires');
+    const byEnd = ['c9', 'b', 'A'];
+    assert.deepEqual((await names(page)).slice(0, 3), byEnd);
+    await page.click('button', 'Expires');
+    assert.deepEqual((await names(page)).slice(0, 3), byEnd.toReversed(), 'what never expires is last either way');
+    await page.show('/users');
+    await page.show('/keys');
+    assert.deepEqual(await sorted(page), [['Expires', 'descending']]);
+    assert.deepEqual((await names(page)).slice(0, 3), byEnd.toReversed());
+    await page.page.assertClean('sorted');
+    await page.close();
+  });
+
+  test('do not sort one of its pages, and say why', async () => {
+    const page = await loggedIn();
+    const heads = () => page.tab.evaluate(() => [...document.querySelectorAll('th')].map((head) => [head.querySelector('button') !== null, head.title]));
+    for (const path of ['/users', `/users?page=${Math.ceil(userCount / 50)}`]) {
+      await page.show(path);
+      for (const [sorts, title] of await heads()) assert.deepEqual([sorts, title.slice(0, 50)], [false, 'A list of several pages is sorted by id alone. Wit']);
+    }
+    await page.show('/users?email=formula@example.org');
+    assert.deepEqual(await heads(), Array(4).fill([true, '']), 'the filter leaves one page');
+    await page.close();
+  });
+});
+
 describe('changes', () => {
   test('go back to the oldest one that is kept', async () => {
     const page = await loggedIn();
