@@ -96,7 +96,7 @@ function subject(entry: AuditEntry): Child {
         : `webhook ${entry.webhook_id}`,
       project,
     ];
-  return entry.source === null ? '–' : ['source ', named(entry.source)];
+  return entry.source === null ? '–' : h('span', {}, 'source ', named(entry.source));
 }
 
 async function begin(place: HTMLElement, wrong: Set<number>, signal: AbortSignal): Promise<void> {

@@ -220,7 +220,7 @@ export function changesPage(view: View): void {
     });
     source.addEventListener('error', () => {
       if (mine !== generation || view.signal.aborted) return;
-      state = 'connecting again';
+      state = 'reconnecting';
       paintStatus();
       if (source.readyState !== EventSource.CLOSED) return;
       // Refused: an ordinary request tells why, and ends the session if that is the reason.

@@ -145,7 +145,7 @@ function verdictOf(verdict: Verdict, asked: Set<Check>): Child {
           h(
             'span',
             { class: 'faint' },
-            state === 'decided' ? 'failed' : state === 'passed' ? 'passed' : i > decided ? 'not reached' : 'not asked',
+            state === 'decided' ? 'failed' : state === 'passed' ? 'passed' : i > decided ? 'not reached' : 'not checked',
           ),
         );
       }),

@@ -36,7 +36,7 @@ function replayDialog(id: string, repaint: () => void): void {
     h(
       'p',
       {},
-      'All changes of a time that match the types of this webhook, under the same ids: a receiver that has seen one ignores it. ' +
+      'All changes of a time range that match the types of this webhook, under the same ids: a receiver that has seen one ignores it. ' +
         'To send single ones, select them in the list.',
     ),
     form(() => [from, to], [h('div', { class: 'field-row' }, from.element, to.element)], {

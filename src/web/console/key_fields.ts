@@ -418,7 +418,7 @@ export function metadataEditor(first: Record<string, string>): { field: Field; m
       [
         list,
         button(
-          'Add a member',
+          'Add metadata',
           () => {
             addRow('', '');
             paint();

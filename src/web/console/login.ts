@@ -105,7 +105,7 @@ export function loginPage(reason: Problem | string | null, done: () => Promise<v
         'p',
         { class: 'login-foot' },
         'No key yet? On the server: ',
-        h('code', {}, "latchkey keys create --name admin --scope '*'"),
+        h('code', {}, "latchkey keys create --name admin --scope '*'".split(' ').map((word) => [h('span', { class: 'word' }, word), ' '])),
         ' · ',
         h('a', { href: '/docs' }, 'Documentation'),
       ),

@@ -170,7 +170,7 @@ export function postPage(view: View): void {
               button(
                 'Delete',
                 () =>
-                  void confirm(['Delete ', named(post.title), '?'], ['That cannot be taken back.'], 'Delete post', async () => {
+                  void confirm(['Delete ', named(post.title), '?'], ['This cannot be undone.'], 'Delete post', async () => {
                     await request('DELETE', `/posts/${id}`, { etag });
                     notify(`Post ${id} is deleted.`);
                     go('/posts');

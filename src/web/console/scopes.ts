@@ -23,7 +23,7 @@ export const meaning: Record<Resource, string> = {
   audit: 'Changes of keys, secrets and webhooks',
   changes: 'Changes of every type',
   webhooks: 'Where changes are sent',
-  events: 'Events from outside',
+  events: 'Events of external services',
 };
 
 // Whether one scope covers another. `*:write` does not cover the secrets of sources, no wildcard of actions covers `verify`, and

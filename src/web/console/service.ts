@@ -22,7 +22,7 @@ export function liveSection(view: View, end: HTMLElement): void {
   const waiting = skeleton(2);
   const short = { starts: [], series: [], kind: 'line', height: 'short', ...liveTimes } as const;
   const rates = chart({ ...short, starts: [], series: [], label: 'Requests per second', unit: 'Requests per second' }, view.signal);
-  const latency = chart({ ...short, starts: [], series: [], label: 'Latency', unit: 'Time until the response exists' }, view.signal);
+  const latency = chart({ ...short, starts: [], series: [], label: 'Latency', unit: 'Response time at the service' }, view.signal);
   const logins = chart(
     { ...short, starts: [], series: [], label: 'Failed authentications', unit: 'Failed authentications per minute' },
     view.signal,
@@ -93,7 +93,7 @@ export function liveSection(view: View, end: HTMLElement): void {
     latency.update({
       ...short,
       label: 'Latency',
-      unit: 'Time until the response exists',
+      unit: 'Response time at the service',
       starts,
       value: milliseconds,
       series: [

@@ -122,7 +122,7 @@ export function userPage(view: View): void {
                 () =>
                   void confirm(
                     ['Delete ', named(user.name), '?'],
-                    ['The posts of this user vanish with it. That cannot be taken back.'],
+                    ['The posts of this user are deleted too. This cannot be undone.'],
                     'Delete user',
                     async () => {
                       await request('DELETE', `/users/${id}`, { etag });

@@ -102,14 +102,14 @@ function webhookForm(
   const extra = field('Headers', headers, {
     pointer: '/headers',
     optional: true,
-    hint: 'One a line, sent with each attempt. Stored encrypted; values are shown masked, and a masked one stays as it is.',
+    hint: 'One per line, sent with each attempt. Stored encrypted; values are shown masked, and a masked one stays as it is.',
   });
   const fields = (): Field[] => [url, description, types.field, pace, signatures, extra];
   const text = (one: Field): string => (one.control as HTMLInputElement).value.trim();
   return form(
     fields,
     [
-      card('URL', [url.element, description.element]),
+      card('Receiver', [url.element, description.element]),
       card('Types of changes', [types.field.element]),
       card('Delivery', [ordered.element, h('div', { class: 'field-row' }, signatures.element, pace.element), extra.element]),
     ],

@@ -28,7 +28,7 @@ import { secretWords } from './webhook_form';
 import { mayTell, mayWrite } from './webhook_rights';
 import { when } from './zone';
 
-const reasons = { manual: 'switched off', gone: 'its receiver answered 410', failing: 'every attempt of five days failed', revoked: 'the key that created it was compromised' };
+const reasons = { manual: 'disabled by hand', gone: 'its receiver answered 410', failing: 'every attempt of five days failed', revoked: 'the key that created it was compromised' };
 
 const stateOf = (webhook: Webhook): HTMLElement =>
   !webhook.enabled

@@ -369,9 +369,37 @@ describe('every page', () => {
     await page.close();
   });
 
+  test('squeezes no name, repeats no title of a card, and breaks no option', async () => {
+    const page = await openConsole(browser, server, { width: 1280 });
+    const login = await page.tab.evaluate(() => [...document.querySelectorAll('.login-foot code span')].map((word) => word.getClientRects().length));
+    assert.deepEqual([login.length, ...new Set(login)], [7, 1], 'each word stands in one line');
+    await page.logIn(first);
+    await page.show('/keys');
+    const { names, scrolls } = await page.tab.evaluate(() => ({
+      names: [...document.querySelectorAll('td.main')].map((cell) => [cell.clientWidth >= 160, cell.querySelector('.under').getClientRects().length]),
+      scrolls: document.querySelector('.table-scroll').scrollWidth > document.querySelector('.table-scroll').clientWidth,
+    }));
+    assert.ok(names.length > 0);
+    for (const name of names) assert.deepEqual(name, [true, 1]);
+    assert.equal(scrolls, false);
+    for (const where of ['/keys/new', '/webhooks/new']) {
+      await page.show(where);
+      const repeated = await page.tab.evaluate(() =>
+        [...document.querySelectorAll('.card')].filter((card) =>
+          [...card.querySelectorAll('.card-body > .field > :is(label, legend)')].some((label) =>
+            label.textContent === card.querySelector('h2').textContent && label.checkVisibility() && getComputedStyle(label).clipPath === 'none',
+          ),
+        ).map((card) => card.querySelector('h2').textContent),
+      );
+      assert.deepEqual(repeated, [], where);
+    }
+    await page.page.assertClean('the looks');
+    await page.close();
+  });
+
   test('uses the terms of the trade', async () => {
     const page = await loggedIn();
-    const odd = /half of them|99 % within|would (this key )?pass|not heard from|dealt with|endpoint|where to send|works from|somebody else was faster|turn it off|what it may do|how often|how long|begin here|write a post/i;
+    const odd = /half of them|99 % within|would (this key )?pass|not heard from|dealt with|endpoint|where to send|works from|somebody else was faster|turn it off|what it may do|how often|how long|begin here|write a post|add a member|events from outside|switched off/i;
     for (const where of paths) {
       await page.show(where);
       assert.doesNotMatch(await page.text(), odd, where);
